@@ -48,10 +48,31 @@ module.exports = {
     },
     {
       name: "page-is-no-node",
-      comment: "The page loads neither the SDK nor anything of Node; of the protocol only files that import nothing.",
+      comment: "The page loads neither the SDK nor anything of Node; of the protocol only files that import no package.",
       severity: "error",
       from: { path: "^packages/console/src/web/", pathNot: tests },
-      to: { path: "^packages/(sdk|protocol)/", pathNot: "^packages/protocol/src/backoff[.]ts$" },
+      to: { path: "^packages/(sdk|protocol)/", pathNot: "^packages/protocol/src/(backoff|config-mask|json-text|secrets)[.]ts$" },
+    },
+    {
+      name: "pages-do-not-import-pages",
+      comment: "Pages share data by web/model, components by web/ui and helpers by web/lib.",
+      severity: "error",
+      from: { path: "^packages/console/src/web/pages/([^/]+)/" },
+      to: { path: "^packages/console/src/web/pages/", pathNot: "^packages/console/src/web/pages/$1/" },
+    },
+    {
+      name: "shared-code-imports-no-page",
+      comment: "Pages import web/model, web/ui and web/lib, not the other way round.",
+      severity: "error",
+      from: { path: "^packages/console/src/web/(model|ui|lib)/" },
+      to: { path: "^packages/console/src/web/pages/" },
+    },
+    {
+      name: "model-is-data",
+      comment: "The shared models are data and functions on it, without React.",
+      severity: "error",
+      from: { path: "^packages/console/src/web/model/" },
+      to: { path: "^packages/console/src/web/(?!model/|lib/)|node_modules/(react|@tanstack|lucide-react)" },
     },
     {
       name: "kernel-knows-no-module",
@@ -81,7 +102,7 @@ module.exports = {
       comment: "Whoever keeps items stands above the store of items.",
       severity: "error",
       from: { path: "^packages/engine/src/items/", pathNot: tests },
-      to: { path: "^packages/engine/src/(?!files/|(items|store)/|kernel/(clock|interval-clock|logger)[.]ts$)" },
+      to: { path: "^packages/engine/src/(?!(collections|files|items|store)/|kernel/(clock|interval-clock|logger)[.]ts$)" },
     },
     {
       name: "deliveries-know-no-module",
@@ -103,6 +124,13 @@ module.exports = {
       severity: "error",
       from: { path: "^packages/engine/src/file-events/", pathNot: tests },
       to: { path: "^packages/engine/src/(?!file-events/|kernel/clock[.]ts$)" },
+    },
+    {
+      name: "collections-know-no-user",
+      comment: "Data structures for stores and modules, so they are below all of them.",
+      severity: "error",
+      from: { path: "^packages/engine/src/collections/", pathNot: tests },
+      to: { path: "^packages/engine/src/(?!collections/)" },
     },
     {
       name: "files-know-no-user",

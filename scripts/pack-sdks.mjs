@@ -97,7 +97,7 @@ async function stageWithProtocol(name, staging) {
   const inside = join(stage, "dist/protocol");
   const protocol = await stagePackage("protocol", join(staging, `${name}-protocol`));
   await cp(join(staging, `${name}-protocol/dist`), inside, { recursive: true });
-  await importByPath(join(stage, "dist"), { name: "@svc/protocol", inside });
+  await importByPath(join(stage, "dist"), { name: "@svc/protocol", exports: protocol.exports, inside });
   const { "@svc/protocol": _, ...dependencies } = { ...protocol.dependencies, ...facts.dependencies };
   await writeFile(join(stage, "package.json"), JSON.stringify({ ...facts, dependencies }, null, 2));
   return stage;
@@ -105,16 +105,19 @@ async function stageWithProtocol(name, staging) {
 
 /**
  * Makes the built files in `folder` import a package by its path inside of it. As a bundled dependency npm alone would find it: Bun and Yarn ask the
- * registry for it all the same.
+ * registry for it all the same. `inside`: the package's dist folder there. `exports`: from its package.json.
  */
-async function importByPath(folder, { name, inside }) {
+async function importByPath(folder, { name, exports, inside }) {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true });
   for (const entry of entries.filter((found) => found.isFile() && /\.js$|\.d\.ts$/.test(found.name))) {
     const file = join(entry.parentPath, entry.name);
     const text = await readFile(file, "utf8");
-    const path = relative(entry.parentPath, join(inside, "index.js"));
-    const specifier = JSON.stringify(path.startsWith(".") ? path : `./${path}`);
-    const rewritten = text.replaceAll(new RegExp(`((?:\\bfrom|\\bimport) ?\\(?)["']${name}["']`, "g"), `$1${specifier}`);
+    const rewritten = text.replaceAll(new RegExp(`((?:\\bfrom|\\bimport) ?\\(?)["']${name}(/[^"']+)?["']`, "g"), (_, before, subpath = "") => {
+      const built = exports[`.${subpath}`]?.default;
+      if (built === undefined) throw new StepFailure(`${relative(folder, file)} imports ${name}${subpath}, which is not in the exports of ${name}`);
+      const path = relative(entry.parentPath, join(inside, relative("dist", built)));
+      return before + JSON.stringify(path.startsWith(".") ? path : `./${path}`);
+    });
     if (rewritten !== text) await writeFile(file, rewritten);
   }
 }

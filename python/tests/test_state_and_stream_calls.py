@@ -11,6 +11,7 @@ import pytest
 import svc
 from async_forms import AsyncForms
 from engine import Engine
+from svc.blocking import blocking
 
 Connect = Callable[..., svc.Worker]
 Method = Callable[[svc.Worker], Any]
@@ -158,6 +159,27 @@ def test_iterating_leads_through_all_pages(
     whole = [{"key": "a"}, {"key": "b"}, {"key": "c"}]
     assert list(entries(worker)) == whole
     assert asyncio.run(of_async_form()) == whole
+
+
+class PrefixedState(svc.State):
+    def __init__(self, of: svc.State, prefix: str) -> None:
+        super().__init__(of._calls)
+        self.prefix = prefix
+
+    async def get_prefixed_async(self, scope: str, key: str) -> Any:
+        return await self.get_async(scope, self.prefix + key)
+
+    get_prefixed = blocking(get_prefixed_async)
+
+
+def test_blocking_methods_of_a_subclass_have_what_its_instance_has(connect: Connect, engine: Engine) -> None:
+    provider, worker = connect("provider"), connect("worker")
+    provider.register_function("state::get", lambda input: input["key"])
+    engine.peer().heard("registerfunction", id="state::get")
+    state = PrefixedState(worker.state, "mine/")
+    assert state.get_prefixed("s", "k") == "mine/k"
+    assert state.get("s", "k") == "k"
+    assert asyncio.run(state.get_prefixed_async("s", "k")) == "mine/k"
 
 
 def test_handlers_of_both_kinds_use_them_and_carry_the_trace_on(connect: Connect, engine: Engine) -> None:

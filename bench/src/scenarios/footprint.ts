@@ -37,9 +37,9 @@ export const footprint: Scenario = {
       measurements: [],
       notes: [`for comparison, a bare node:http server: listens after ${formatNumber(bareMs.median)} ms, RSS ${formatNumber(bareMb.median)} MB`],
       bars: [
-        { ...binding, what: `RSS per idle connection, of ${connections}`, measured: of((round) => round.kbPerConnection), unit: "KB", limit: 10 },
-        { ...binding, what: "RSS of an idle engine", measured: of((round) => round.idleMb), unit: "MB", limit: 75 },
-        { ...binding, what: "from process start to listening", measured: of((round) => round.listeningMs), unit: "ms", limit: 250 },
+        { ...binding, what: `RSS per idle connection, of ${connections}`, measured: of((round) => round.kbPerConnection), unit: "KB", limit: 12 },
+        { ...binding, what: "RSS of an idle engine", measured: of((round) => round.idleMb), unit: "MB", limit: 110 },
+        { ...binding, what: "from process start to listening", measured: of((round) => round.listeningMs), unit: "ms", limit: 350 },
       ],
     };
   },

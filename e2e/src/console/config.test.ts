@@ -2,6 +2,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { checkAccessibility } from "./support/axe.ts";
 import { startConsole } from "./support/console-process.ts";
+import { holdCalls } from "./support/held-calls.ts";
 import { consoleOfFile, standInOfFile, systemOfFile } from "./support/of-file.ts";
 import { visit } from "./support/visit.ts";
 import { live, openLive, openPage, type WatchedPage } from "./support/watched-page.ts";
@@ -44,10 +45,15 @@ it("makes an alert, silences it and deletes it", async () => {
   await dialog.getByRole("button", { name: "Create" }).click();
   const row = page.getByRole("row").filter({ hasText: "busy" });
   await row.filter({ hasText: "Quiet" }).waitFor();
+  const release = await holdCalls(page, "engine::alerts::silence");
   await row.getByLabel("Silence busy").selectOption("900");
-  await row.getByText("Silenced until").waitFor();
   await row.getByRole("button", { name: "Delete" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Delete the alert" }).click();
+  const remove = page.getByRole("dialog").getByRole("button", { name: "Delete the alert" });
+  await remove.waitFor();
+  release();
+  await page.getByText("Silenced until").waitFor();
+  // A dialog that is opened while another change still runs stays open when it ends.
+  await remove.click();
   await page.getByText("There is no alert").waitFor();
 });
 

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { beforeAll, describe, expect, it } from "vitest";
 import { axeViolations, checkAccessibility } from "./support/axe.ts";
 import { clipboard } from "./support/clipboard.ts";
+import { holdCalls } from "./support/held-calls.ts";
 import { systemOfFile } from "./support/of-file.ts";
 import { checkEach, visit } from "./support/visit.ts";
 import { openLive, openPage } from "./support/watched-page.ts";
@@ -41,16 +42,12 @@ describe("the Logs page", () => {
     ["/traces", "engine::traces::histogram", "order::place", /\/traces\/[0-9a-f]{32}/],
   ])("%s opens the entry that is clicked although the counts over time arrive during the click", async (path, counts, text, opened) => {
     const { page } = await openPage("about:blank");
-    const held: (() => void)[] = [];
-    await page.route("**/api/call", async (route) => {
-      if (route.request().postData()?.includes(counts) === true) await new Promise<void>((resolve) => held.push(resolve));
-      return route.continue();
-    });
+    const release = await holdCalls(page, counts);
     await page.goto(`${system.console.url}${path}`);
     const row = page.getByRole("row").filter({ hasText: text }).first();
     await row.getByText(text).hover();
     await page.mouse.down();
-    for (const release of held.splice(0)) release();
+    release();
     await page
       .getByRole(path === "/logs" ? "slider" : "figure")
       .first()

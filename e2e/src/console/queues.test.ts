@@ -2,6 +2,7 @@ import type { Worker } from "@svc/sdk";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, it } from "vitest";
 import { checkAccessibility } from "./support/axe.ts";
+import { holdCalls } from "./support/held-calls.ts";
 import { pasteIntoEditor } from "./support/json-editor.ts";
 import { systemOfFile } from "./support/of-file.ts";
 import { visit } from "./support/visit.ts";
@@ -105,11 +106,17 @@ it("redrives and discards the chosen, and redrives all", async () => {
   await page.getByText("Choose all 3").waitFor();
   const added = (await stats("emails")).died ?? 0;
   await ticks.nth(0).check();
+  const release = await holdCalls(page, "queue::redrive");
   await page.getByRole("button", { name: "Redrive 1 chosen" }).click();
+  // A dialog that is opened while the first action still runs stays open when it ends.
+  await page.getByRole("button", { name: "Redrive all" }).click();
+  const redriveAll = page.getByRole("dialog").getByRole("button", { name: "Redrive all" });
+  await redriveAll.waitFor();
+  release();
   // It dies again: mail::send still refuses it.
   await expect.poll(async () => (await stats("emails")).died).toBe(added + 1);
-  await page.getByRole("button", { name: "Redrive all" }).click();
-  await page.getByRole("dialog").getByRole("button", { name: "Redrive all" }).click();
+  await page.getByText("1 dead letter put back on emails").waitFor();
+  await redriveAll.click();
   await expect.poll(async () => (await stats("emails")).died).toBe(added + 4);
 });
 
@@ -229,7 +236,7 @@ it("is accessible and fits the window in both themes, wide and narrow", async ()
 describe("a masked secret", () => {
   it("is not published in the secret's place", async () => {
     const { page } = await queues("/orders%2Fcreated");
-    await pasteIntoEditor(page, '{"password": "••••••"}');
+    await pasteIntoEditor(page, '{"password": "***"}');
     await page.getByText("stands for a secret that was not revealed").waitFor();
     await page.getByRole("button", { name: "Publish" }).and(page.locator(":disabled")).waitFor();
     await pasteIntoEditor(page, '{"password": "known"}');

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { connect as connectSocket } from "node:net";
 import { resolve } from "node:path";
+import { MASK, maskConfigText } from "@svc/protocol";
 import { type AnnouncedEngine, announcedEngine } from "./announced-engine.ts";
 import { listedBridgePort } from "./config-entries.ts";
 import { requireProof } from "./engine-proof.ts";
@@ -62,12 +63,12 @@ function checked(url: string, from: EngineAddress["from"]): EngineAddress {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined || (parsed.protocol !== "ws:" && parsed.protocol !== "wss:") || parsed.hostname === "") {
     throw usageFailure(
-      `${from} is ${JSON.stringify(url)}, which is no address of an engine.`,
+      `${from} is ${JSON.stringify(maskConfigText(url))}, which is no address of an engine.`,
       `It looks like ${DEFAULT_BRIDGE_URL}: ws:// or wss://, a host, and the bridge port.`,
     );
   }
-  parsed.username &&= "***";
-  parsed.password &&= "***";
+  parsed.username &&= MASK;
+  parsed.password &&= MASK;
   return { url, shownUrl: parsed.href.replace(/\/$/, ""), from };
 }
 

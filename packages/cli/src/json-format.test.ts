@@ -1,5 +1,6 @@
+import { memberTexts } from "@svc/protocol/json-text";
 import { describe, expect, it } from "vitest";
-import { formatJson, jsonMembers } from "./json-format.ts";
+import { formatJson } from "./json-format.ts";
 
 const VALUES: readonly unknown[] = [
   null,
@@ -29,7 +30,7 @@ describe("JSON text", () => {
     const written = String.raw`{"\u009b2J":["\u202e\u007f","\u001b[31m"]}`;
     const raw = '{"\u009b2J":["\u202e\u007f","\\u001b[31m"]}';
     for (const json of [written, raw]) expect(formatJson(json, "line")).toBe(written);
-    expect([...jsonMembers(raw).keys()]).toEqual(["\u009b2J"]);
+    expect([...memberTexts(raw).keys()]).toEqual(["\u009b2J"]);
   });
 
   it("loses needless escapes only", () => {

@@ -1,8 +1,8 @@
 import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
+import { findJsonFault } from "@svc/protocol/json-text";
 import { readToEnd } from "./bounded-read.ts";
 import { CommandFailure, usageFailure } from "./exit-codes.ts";
-import { findJsonProblem } from "./json-position.ts";
 import type { Shell } from "./shell.ts";
 
 /** What one call may carry. */
@@ -67,15 +67,16 @@ function textOf(bytes: Uint8Array | undefined, from: string): string {
 
 /** The text, which is sent as it was typed. Text that is not JSON: exit 2, with the place, and a word on quoting where it was typed. */
 export function checkedJson(text: string, { noun, example, from }: JsonSource & { readonly from?: string }): string {
-  const problem = findJsonProblem(text);
-  if (problem === undefined) return text;
-  const start = Math.max(0, problem.position - SHOWN_BEFORE);
-  const excerpt = text.slice(start, problem.position + SHOWN_AFTER).replaceAll(/\s/g, " ");
-  const where = problem.position === text.length ? "it ends too early" : `at position ${problem.position}`;
+  const fault = findJsonFault(text);
+  if (fault === undefined) return text;
+  const position = fault.tokenStart;
+  const start = Math.max(0, position - SHOWN_BEFORE);
+  const excerpt = text.slice(start, position + SHOWN_AFTER).replaceAll(/\s/g, " ");
+  const where = position === text.length ? "it ends too early" : `at position ${position}`;
   throw usageFailure(
-    `The ${noun}${from === undefined ? "" : ` in ${from}`} is not JSON: ${where}, where ${problem.expected} is expected.`,
+    `The ${noun}${from === undefined ? "" : ` in ${from}`} is not JSON: ${where}, where ${fault.expected} is expected.`,
     `  ${excerpt}`,
-    `  ${" ".repeat(problem.position - start)}^`,
+    `  ${" ".repeat(position - start)}^`,
     ...(from === undefined ? quotingAdvice(example) : []),
   );
 }
@@ -95,7 +96,7 @@ export function objectOfFields(fields: readonly string[]): string {
   for (const field of fields) {
     const [name, value] = [field.slice(0, field.indexOf("=")), field.slice(field.indexOf("=") + 1)];
     if (members.has(name)) throw usageFailure(`${name} is given twice.`);
-    members.set(name, findJsonProblem(value) === undefined ? value : JSON.stringify(value));
+    members.set(name, findJsonFault(value) === undefined ? value : JSON.stringify(value));
   }
   return `{${[...members].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(",")}}`;
 }

@@ -1,4 +1,5 @@
 import type { LogRecord } from "@svc/engine";
+import { jsonEscape } from "@svc/protocol/json-text";
 import type { Shell } from "./shell.ts";
 
 export type LogForm = "text" | "json";
@@ -87,12 +88,4 @@ export function escapeUnprintable(text: string): string {
 /** The same line by line: the text keeps its line ends. */
 export function escapeUnprintableLines(text: string): string {
   return text.split("\n").map(escapeUnprintable).join("\n");
-}
-
-/** As JSON has it: a character beyond the first 65,536 takes two escapes. */
-export function jsonEscape(character: string): string {
-  return character
-    .split("")
-    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
-    .join("");
 }

@@ -1,6 +1,6 @@
-import { createHmac } from "node:crypto";
+import { createHmac, randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { type IncomingMessage, request as plainRequest } from "node:http";
 import { request as tlsRequest } from "node:https";
 import { connect as connectTcp } from "node:net";
@@ -543,6 +543,50 @@ describe("connections (gap 58)", () => {
     await expect.poll(async () => (await dial(url, bearer("kept-token-that-is-long"))) instanceof WebSocket).toBe(true);
   });
 
+  it("of a role that is removed leave no triggers behind: those without an owner are removed, with a line in the log", async () => {
+    const role = (name: string, token: string): string =>
+      `{roles: {${name}: {allowed_functions: ["engine::register_trigger", "guest::*"]}}, tokens: [${token}]}`;
+    const config = (rbac: string): string => `${empty}engine: {bridge: {rbac: ${rbac}}}\n`;
+    const site = await start(config(role("guest", "{token: a-guest-token-that-is-long, role: guest}")));
+    const ask = async (credential: string, functionId: string, data: unknown): Promise<unknown> => {
+      const socket = (await dial(site.engine.addresses.bridge, bearer(credential))) as WebSocket;
+      const id = crypto.randomUUID();
+      const answer = new Promise((resolve) => {
+        socket.on("message", (text) => {
+          const frame = JSON.parse(String(text)) as { readonly type: string; readonly invocation_id?: string };
+          if (frame.type === "invocationresult" && frame.invocation_id === id) resolve(frame);
+        });
+      });
+      socket.send(JSON.stringify({ type: "invokefunction", invocation_id: id, function_id: functionId, data }));
+      const { result } = (await answer) as { readonly result: unknown };
+      socket.close();
+      return result;
+    };
+    const trigger = { trigger_type: "bell", function_id: "guest::ring", config: {} };
+    const { id } = (await ask("a-guest-token-that-is-long", "engine::register_trigger", trigger)) as { readonly id: string };
+    const engineToken = readFileSync(join(site.dir, ".svc", "token"), "utf8").trim();
+    const ids = async (): Promise<readonly string[]> => {
+      const { registered_triggers: rows } = (await ask(engineToken, "engine::registered-triggers::list", {})) as {
+        readonly registered_triggers: readonly { readonly id: string }[];
+      };
+      return rows.map((row) => row.id);
+    };
+    // Another token of the same role.
+    site.edit(config(role("guest", "{token: another-guest-token-that-is-long, role: guest}")));
+    await expect.poll(async () => (await dial(site.engine.addresses.bridge, bearer("a-guest-token-that-is-long"))) instanceof WebSocket).toBe(false);
+    expect(await ids()).toContain(id);
+    // A change that fails removes nothing.
+    const failed = site.logged("the config file could not be applied; the running configuration stays");
+    const unreachable = 'workers: [{name: svc-state, config: {adapter: {name: redis, config: {redis_url: "redis://127.0.0.1:1"}}}}]\n';
+    site.edit(`${unreachable}${config(role("other", "{token: another-guest-token-that-is-long, role: other}")).slice(empty.length)}`);
+    await failed;
+    expect(await ids()).toContain(id);
+    const removed = site.logged("a trigger was removed");
+    site.edit(config(role("other", "{token: another-guest-token-that-is-long, role: other}")));
+    expect(await removed).toMatchObject({ fields: { id, role: "guest", functionId: "guest::ring" } });
+    expect(await ids()).not.toContain(id);
+  });
+
   it("that are restricted cannot take an id of a trusted worker before it is back after a restart (A4)", async () => {
     const config = `${empty}engine: {bridge: {rbac: {roles: {tenant: {allow_trigger_type_registration: true}}, tokens: [{token: a-tenant-token-that-is-long, role: tenant}]}}}\n`;
     const messages = [
@@ -574,6 +618,66 @@ describe("connections (gap 58)", () => {
       expect.stringContaining("the trigger type card belongs to a trusted worker that is away"),
     ]);
     expect(await register(second, tokenOf(second))).toEqual([]);
+  });
+
+  it("that are restricted cannot take the function of a stored job, nor ids below the prefix of a tenant that is away, after a restart", async () => {
+    const access = "auth_function_id: auth::check, roles: {guest: {}}, tokens: [{token: a-guest-token-that-is-long, role: guest}]";
+    const config = `workers: [{name: svc-queue}]\nengine: {bridge: {rbac: {${access}}}}\n`;
+    const first = await start(config);
+    const token = readFileSync(join(first.dir, ".svc", "token"), "utf8").trim();
+    const url = first.engine.addresses.bridge;
+    const owner = (await dial(url, bearer(token))) as WebSocket;
+    const isEnqueued = new Promise<void>((resolve) => {
+      owner.on("message", (data) => {
+        const { type, invocation_id, function_id } = JSON.parse(String(data)) as Readonly<Record<string, string>>;
+        const result = { function_registration_prefix: "acme" };
+        if (type === "invokefunction") owner.send(JSON.stringify({ type: "invocationresult", invocation_id, function_id, result }));
+        if (type === "invocationresult") resolve();
+      });
+    });
+    owner.send(JSON.stringify({ type: "registerfunction", id: "auth::check" }));
+    const job = { queue: "default", function_id: "orders::late", data: 1 };
+    owner.send(JSON.stringify({ type: "invokefunction", invocation_id: randomUUID(), function_id: "queue::enqueue", data: job }));
+    await isEnqueued;
+    expect(await dial(url)).toBeInstanceOf(WebSocket);
+    await first.engine.stop({ graceMs: 0 });
+
+    const second = await start(config, { dir: first.dir });
+    const guest = (await dial(second.engine.addresses.bridge, bearer("a-guest-token-that-is-long"))) as WebSocket;
+    const refusals = new Promise<readonly string[]>((resolve) => {
+      const found: string[] = [];
+      guest.on("message", (data) => {
+        const { type, error } = JSON.parse(String(data)) as { readonly type: string; readonly error?: { readonly message: string } };
+        if (error !== undefined) found.push(error.message);
+        if (type === "pong") resolve(found);
+      });
+    });
+    for (const id of ["orders::late", "acme::greet", "guest::own"]) guest.send(JSON.stringify({ type: "registerfunction", id }));
+    guest.send(JSON.stringify({ type: "ping" }));
+    expect(await refusals).toEqual([
+      expect.stringContaining("orders::late is called by a job or an alert of a trusted worker"),
+      expect.stringContaining("acme::greet is reserved: ids that begin with acme:: belong to another"),
+    ]);
+  });
+
+  it("whose ids cannot be saved, since the data folder was moved away, are reported as degraded health, and no folder is made in its place", async () => {
+    const { engine, dir, edit, logged } = await start("workers: [{name: svc-observability}]\n");
+    const data = join(dir, ".svc", "data");
+    const token = readFileSync(join(dir, ".svc", "token"), "utf8").trim();
+    const health = async (): Promise<string> => (await send(`${engine.addresses.http}/readyz`, bearer(token))).body;
+    renameSync(data, `${data}-away`);
+    const worker = (await dial(engine.addresses.bridge)) as WebSocket;
+    worker.send(JSON.stringify({ type: "registerfunction", id: "payments::charge" }));
+    await logged("the list of ids of trusted workers cannot be saved at present");
+    expect(await health()).toContain("the list of ids of trusted workers cannot be saved at present");
+    edit("workers: [{name: svc-observability}, {name: svc-event}]\n");
+    expect(await logged("the config file could not be applied")).toMatchObject({
+      fields: { problems: [`svc-event: the data folder ${data} is missing: move it back, or restart the engine`] },
+    });
+    expect(existsSync(data)).toBe(false);
+    renameSync(`${data}-away`, data);
+    await expect.poll(health, { timeout: 20_000 }).not.toContain("cannot be saved at present");
+    expect(readFileSync(join(data, "trusted-ids.json"), "utf8")).toContain("function payments::charge");
   });
 
   it("that are restricted get no ids and routes of trusted workers when the files of reserved ones are damaged", async () => {

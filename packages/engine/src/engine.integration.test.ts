@@ -125,6 +125,16 @@ describe("a running engine", () => {
     expect((await invoke("state::get", { scope: "s", key: "k" })).body).toBe(1);
   });
 
+  it("shows no secret of a bad edit", async () => {
+    const { edit, logged } = await start(base());
+    for (const headers of ['"authorization=Bearer 70707070707070"', '["authorization: Bearer 70707070707070"]', "{authorization: 70707070707070}"]) {
+      edit(base(`  - name: svc-observability\n    config: {headers: ${headers}}\n`));
+      const { fields } = await logged("the config file has mistakes; the running configuration stays");
+      expect(fields.problems).toContain("workers[1].config.headers");
+      expect(fields.problems).not.toContain("70707070707070");
+    }
+  });
+
   it("reports an edit that names a variable which is not set, and goes on as it was (gap 50)", async () => {
     const { edit, logged, invoke, dir } = await start(base("  - name: svc-state\n    config: {adapter: {name: in_memory}}\n"));
     expect((await invoke("state::set", { scope: "s", key: "k", value: 1 })).status).toBe(200);

@@ -19,6 +19,7 @@ import { settingsOfThisRun } from "./config/settings-of-this-run.ts";
 import { storedToken, tokenFileOf } from "./config/token-file.ts";
 import type { ListenAddress } from "./config/types.ts";
 import { withdrawFromRestricted } from "./kernel/access/principals.ts";
+import type { AccessSettings } from "./kernel/access/settings.ts";
 import { type Clock, systemClock } from "./kernel/clock.ts";
 import { createKernel } from "./kernel/create-kernel.ts";
 import type { Kernel } from "./kernel/kernel.ts";
@@ -27,7 +28,7 @@ import { type Logger, observedLogger, silentLogger } from "./kernel/logger.ts";
 import { ModuleHost, type ModuleRequest, type ModuleState } from "./kernel/module-host.ts";
 import { type EngineAddresses, Listeners } from "./listeners.ts";
 import { consoleApi } from "./modules/console-api/index.ts";
-import { type EngineInfo, engineFunctions, maskSecrets } from "./modules/engine-functions/index.ts";
+import { type EngineInfo, engineFunctions } from "./modules/engine-functions/index.ts";
 import { httpFunctions } from "./modules/http-functions/index.ts";
 import { configurableModules } from "./modules/index.ts";
 import { liveUpdates } from "./modules/live-updates/index.ts";
@@ -149,6 +150,7 @@ class Engine implements RunningEngine {
       },
     });
     this.#kernel = kernel;
+    kernel.roles.set(accessOf(this.#config));
     this.#trustedIds = new SavedSet({
       file: join(parts.config.engine.dataDir, "trusted-ids.json"),
       what: "the list of ids of trusted workers",
@@ -179,7 +181,6 @@ class Engine implements RunningEngine {
           tokenInUrl: () =>
             settings().bridgeAccess.tokenRequired || settings().bridgeAccess.rbac !== undefined || settings().bridgeAccess.middlewareFunctionId !== undefined,
           claims: kernel.triggers,
-          maskSecrets,
           moduleStates: () => this.modules(),
         }),
         ...configurableModules,
@@ -222,8 +223,8 @@ class Engine implements RunningEngine {
       await this.#trustedIds.load();
       this.#kernel.reservedIds.keepIn(this.#trustedIds);
       this.#kernel.health.report("access", "engine", () => {
-        const { problem } = this.#trustedIds;
-        return problem === undefined ? undefined : { status: "degraded", details: problem };
+        const details = this.#trustedIds.problem ?? this.#trustedIds.failure;
+        return details === undefined ? undefined : { status: "degraded", details };
       });
       await this.#listeners.bind(this.#config);
       this.#announce();
@@ -299,13 +300,15 @@ class Engine implements RunningEngine {
     const undoMoves: (() => Promise<void>)[] = [];
     try {
       await this.#listeners.move(diff, undoMoves);
-      this.#announce();
+      this.#announceAgain();
       this.#config = { ...next, engine: settingsOfThisRun(before.engine, next.engine) };
       this.#warnOfOtherBridges(before, next);
       this.#reserveIds();
       this.#dropOutdated();
       const problems = await this.#host.apply(requestsOf(next));
       if (problems.length === 0) {
+        this.#kernel.roles.set(accessOf(this.#config));
+        this.#kernel.unownedTriggers.removeThoseOfRemovedRoles();
         const moved = diff.http !== undefined || diff.realtime !== undefined;
         this.#log.info("the config file was applied", { ...describeDiff(diff), ...(moved ? this.#listeners.exposure() : {}) });
         if (moved) this.#listeners.warnOfOpenOnes();
@@ -323,7 +326,7 @@ class Engine implements RunningEngine {
     if (dropped > 0) this.#log.warn("connections were closed, because the rules for them changed", { connections: dropped });
   }
 
-  /** Says what the text that stands there now would stop. */
+  /** Warns, with what the text that stands there now would stop. */
   #warnOfShrunkFile(waitMs: number): void {
     let removed: readonly string[];
     try {
@@ -333,8 +336,8 @@ class Engine implements RunningEngine {
       // A text with mistakes is never applied.
       return;
     }
-    if (removed.length === 0) return;
-    this.#log.warn(`the config file lost most of its text; it is applied if it stays so for ${waitMs / 1000} s`, { would_stop: removed });
+    const fields = removed.length === 0 ? {} : { would_stop: removed };
+    this.#log.warn(`the config file may be cut off; it is applied if it stays so for ${waitMs / 1000} s`, fields);
   }
 
   async #goBackTo(before: LoadedConfig, undoMoves: readonly (() => Promise<void>)[]): Promise<void> {
@@ -342,7 +345,7 @@ class Engine implements RunningEngine {
     this.#reserveIds();
     this.#dropOutdated();
     for (const undoMove of undoMoves) await undoMove();
-    this.#announce();
+    this.#announceAgain();
     const problems = await this.#host.apply(requestsOf(before));
     if (problems.length > 0) this.#log.error("the former configuration could not be restored in full", { problems });
   }
@@ -360,14 +363,22 @@ class Engine implements RunningEngine {
   }
 
   #reserveIds(): void {
-    const { bridgeAccess, bridges } = this.#config.engine;
-    const deciders = this.#kernel.reservedIds.configure([bridgeAccess, ...bridges.map(({ access }) => access)]);
+    const deciders = this.#kernel.reservedIds.configure(accessOf(this.#config));
     for (const id of deciders) withdrawFromRestricted(id as FunctionId, this.#kernel, "decides over access now");
   }
 
   #announce(): void {
     const { file, engine } = this.#config;
     this.#lock.announce(this.addresses, { proofKey: this.#proofKey, ...(engine.token === undefined ? { tokenFile: tokenFileOf(file) } : {}) });
+  }
+
+  /** The running engine works without `engine.json`, e.g. while the data folder is moved away. */
+  #announceAgain(): void {
+    try {
+      this.#announce();
+    } catch (error) {
+      this.#log.error("the addresses of the engine cannot be written into the data folder; commands do not find it there", { error });
+    }
   }
 
   #info(): EngineInfo {
@@ -386,6 +397,11 @@ class Engine implements RunningEngine {
       modules: this.modules().map(({ name, state, reason }) => ({ name, state, reason: reason ?? null })),
     };
   }
+}
+
+/** The rules of each listener for workers. */
+function accessOf({ engine: { bridgeAccess, bridges } }: LoadedConfig): readonly AccessSettings[] {
+  return [bridgeAccess, ...bridges.map(({ access }) => access)];
 }
 
 /** The supervisor comes last, so that workers find every module running. */

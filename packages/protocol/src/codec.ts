@@ -1,6 +1,7 @@
 import { CallError } from "./call-error.ts";
-import { type Envelope, MAX_PAYLOAD_DEPTH, memberSpans, nestsDeeperThan, scanEnvelope } from "./envelope.ts";
+import { type Envelope, MAX_PAYLOAD_DEPTH, scanEnvelope } from "./envelope.ts";
 import { isUuid, nameProblem } from "./ids.ts";
+import { memberTexts, nestsDeeperThan } from "./json-text.ts";
 import { actionSchema, MAX_TIMEOUT_MS, type Message, type MessageOf, type MessageType, messageSchemas, wireErrorSchema } from "./messages.ts";
 import { Payload } from "./payload.ts";
 
@@ -21,7 +22,7 @@ export interface UndecodableFrame {
   readonly id: string | undefined;
 }
 
-const PAYLOAD_MEMBERS: ReadonlySet<string> = new Set(["data", "result", "metadata"]);
+const PAYLOAD_MEMBERS = ["data", "result", "metadata"] as const;
 /** Frames above this many bytes are spliced as bytes when the sender allows it; below, text is cheaper. */
 const BIG_FRAME_BYTES = 2048;
 /** The envelope of a big frame must fit into its first so many bytes to be read without the rest. */
@@ -155,8 +156,7 @@ export function decodeByParsing(frame: string): Message | UndecodableFrame {
   }
   const fields: Record<string, unknown> = { ...members };
   if (type === "invokefunction" || type === "invocationresult") {
-    const tooDeep = keepPayloadText(frame, members, fields);
-    if (tooDeep !== undefined) return undecodable(`\`${tooDeep}\` is nested deeper than ${MAX_PAYLOAD_DEPTH} levels`, members);
+    keepPayloadTexts(frame, fields);
     if (type === "invokefunction") {
       fields.data ??= Payload.null;
       if (members.metadata === null) fields.metadata = undefined;
@@ -174,16 +174,13 @@ export function decodeByParsing(frame: string): Message | UndecodableFrame {
   return undecodable(`${type}: ${where}${issue?.message ?? "malformed"}`, members);
 }
 
-/** Puts payloads into `fields` with the text they have in the frame. Returns the name of a member that is nested too deep. */
-function keepPayloadText(frame: string, members: Record<string, unknown>, fields: Record<string, unknown>): string | undefined {
-  const spans = memberSpans(frame, PAYLOAD_MEMBERS);
+/** Replaces payloads in `fields` by their text in the frame. */
+function keepPayloadTexts(frame: string, fields: Record<string, unknown>): void {
+  const texts = memberTexts(frame);
   for (const name of PAYLOAD_MEMBERS) {
-    if (!Object.hasOwn(members, name)) continue;
-    const span = spans.get(name);
-    if (span === undefined) return name;
-    fields[name] = Payload.fromText(span[1] - span[0] <= BIG_FRAME_BYTES ? copyOf(frame, span[0], span[1]) : frame.slice(span[0], span[1]));
+    const text = texts.get(name);
+    if (text !== undefined) fields[name] = Payload.fromText(text.length <= BIG_FRAME_BYTES ? copyOf(text, 0, text.length) : text);
   }
-  return undefined;
 }
 
 function undecodable(message: string, members: Record<string, unknown>): UndecodableFrame {

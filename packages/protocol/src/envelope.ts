@@ -1,3 +1,5 @@
+import { closingQuote, endOfValue, skipSpace } from "./json-text.ts";
+
 /**
  * Finds the members of a frame without parsing the payload. This is the fast path for the two messages that make up the
  * traffic; whatever looks unusual makes it give up (undefined), and the caller parses the frame as JSON instead: the slow path
@@ -27,71 +29,11 @@ const COMMA = 44;
 const COLON = 58;
 const OPEN_BRACE = 123;
 const CLOSE_BRACE = 125;
-const OPEN_BRACKET = 91;
-const CLOSE_BRACKET = 93;
 
 /** Deepest nesting of a JSON value of a user: a request's body, an item, the data of an event or job. */
 export const MAX_DEPTH = 128;
 /** Deepest nesting of a payload, which may carry such a value within a request, an event or the input of a built-in function. */
 export const MAX_PAYLOAD_DEPTH = MAX_DEPTH + 8;
-
-function isSpace(code: number): boolean {
-  return code === 32 || code === 10 || code === 13 || code === 9;
-}
-
-function skipSpace(text: string, from: number): number {
-  let at = from;
-  while (isSpace(text.charCodeAt(at))) at++;
-  return at;
-}
-
-/** Index of the quote that ends the string opened at `open`, or -1. */
-function endOfString(text: string, open: number): number {
-  let at = text.indexOf('"', open + 1);
-  while (at !== -1) {
-    let slashes = 0;
-    while (text.charCodeAt(at - 1 - slashes) === BACKSLASH) slashes++;
-    if (slashes % 2 === 0) return at;
-    at = text.indexOf('"', at + 1);
-  }
-  return -1;
-}
-
-/** Index just behind the value that starts at `from`, or -1. Checks balance, not grammar. */
-function endOfValue(text: string, from: number): number {
-  const first = text.charCodeAt(from);
-  if (first === QUOTE) {
-    const end = endOfString(text, from);
-    return end === -1 ? -1 : end + 1;
-  }
-  if (first === OPEN_BRACE || first === OPEN_BRACKET) return endOfNested(text, from);
-  return endOfLiteral(text, from);
-}
-
-function endOfNested(text: string, from: number): number {
-  let depth = 0;
-  for (let at = from; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) {
-      at = endOfString(text, at);
-      if (at === -1) return -1;
-    } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
-      if (++depth > MAX_PAYLOAD_DEPTH) return -1;
-    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
-      if (--depth === 0) return at + 1;
-    }
-  }
-  return -1;
-}
-
-function endOfLiteral(text: string, from: number): number {
-  let at = from;
-  for (; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET || isSpace(code)) break;
-  }
-  return at === from ? -1 : at;
-}
 
 /** The string between the quotes at `start` and `end - 1`, when it needs no unescaping and holds no control character. */
 function plainString(text: string, start: number, end: number): string | undefined {
@@ -119,7 +61,7 @@ export function scanEnvelope(text: string, payloadIsLast: boolean, frameLength: 
   for (;;) {
     at = skipSpace(text, at);
     if (text.charCodeAt(at) !== QUOTE) return undefined;
-    const keyEnd = endOfString(text, at);
+    const keyEnd = closingQuote(text, at);
     if (keyEnd === -1) return undefined;
     const key = text.slice(at + 1, keyEnd);
     at = skipSpace(text, keyEnd + 1);
@@ -133,7 +75,7 @@ export function scanEnvelope(text: string, payloadIsLast: boolean, frameLength: 
 
     if (payloadIsLast && bit === PAYLOAD) return closeAtPayload(found, seen, key, start, frameLength);
 
-    const end = endOfValue(text, start);
+    const end = endOfValue(text, start, MAX_PAYLOAD_DEPTH);
     if (end === -1) return undefined;
     if (!store(found, key, text, start, end)) return undefined;
 
@@ -164,7 +106,7 @@ function readUsualOpening(text: string, found: Envelope): number {
   const idEnd = idStart + UUID_LENGTH;
   if (!text.startsWith(FUNCTION_ID_OPENING, idEnd)) return 1;
   const functionStart = idEnd + FUNCTION_ID_OPENING.length;
-  const functionEnd = endOfString(text, functionStart - 1);
+  const functionEnd = closingQuote(text, functionStart - 1);
   if (functionEnd === -1 || text.charCodeAt(functionEnd + 1) !== COMMA) return 1;
   const functionId = plainString(text, functionStart - 1, functionEnd + 1);
   // Quotes and backslashes are refused where the id is checked to be a UUID.
@@ -300,55 +242,4 @@ function finish(found: Envelope, seen: number): Envelope | undefined {
   if ((seen & (TYPE | FUNCTION_ID)) !== (TYPE | FUNCTION_ID)) return undefined;
   if ((seen & PAYLOAD) !== 0 && found.payloadIsResult !== (found.type === "invocationresult")) return undefined;
   return found;
-}
-
-/** True when brackets nest deeper than `limit` anywhere in the text. Goes through it once, without recursion. */
-export function nestsDeeperThan(text: string, limit: number): boolean {
-  let depth = 0;
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) {
-      at = endOfString(text, at);
-      if (at === -1) return false;
-    } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
-      if (++depth > limit) return true;
-    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
-      depth--;
-    }
-  }
-  return false;
-}
-
-/** Where the values of the named top-level members stand in a frame that is known to be JSON; last one wins. */
-export function memberSpans(frame: string, names: ReadonlySet<string>): Map<string, readonly [number, number]> {
-  const spans = new Map<string, readonly [number, number]>();
-  let at = skipSpace(frame, 0) + 1;
-  for (;;) {
-    at = skipSpace(frame, at);
-    if (frame.charCodeAt(at) !== QUOTE) return spans;
-    const keyEnd = endOfString(frame, at);
-    const raw = frame.slice(at + 1, keyEnd);
-    const key = raw.includes("\\") ? (JSON.parse(`"${raw}"`) as string) : raw;
-    const start = skipSpace(frame, skipSpace(frame, keyEnd + 1) + 1);
-    const end = endOfValue(frame, start);
-    if (end === -1) return spans;
-    if (names.has(key)) spans.set(key, [start, end]);
-    at = skipSpace(frame, end);
-    if (frame.charCodeAt(at) !== COMMA) return spans;
-    at++;
-  }
-}
-
-/** Where the elements of an array stand in a text that is known to be a JSON array nested no deeper than `MAX_PAYLOAD_DEPTH`. */
-export function elementSpans(array: string): (readonly [number, number])[] {
-  const spans: (readonly [number, number])[] = [];
-  let at = skipSpace(array, skipSpace(array, 0) + 1);
-  while (array.charCodeAt(at) !== CLOSE_BRACKET) {
-    const end = endOfValue(array, at);
-    if (end === -1) return spans;
-    spans.push([at, end]);
-    at = skipSpace(array, end);
-    if (array.charCodeAt(at) === COMMA) at = skipSpace(array, at + 1);
-  }
-  return spans;
 }

@@ -18,8 +18,9 @@ export {
   type ResultFields,
   type UndecodableFrame,
 } from "./codec.ts";
+export { maskConfig, maskConfigText } from "./config-mask.ts";
 export { ENGINE_PROOF_PATH, engineProofKey, engineProofText, PROOF_NONCE } from "./engine-proof.ts";
-export { elementSpans, MAX_DEPTH, MAX_PAYLOAD_DEPTH, memberSpans, nestsDeeperThan } from "./envelope.ts";
+export { MAX_DEPTH, MAX_PAYLOAD_DEPTH } from "./envelope.ts";
 export { type ErrorCode, type ErrorCodeFacts, type Executed, errorCodes, factsOf } from "./error-codes.ts";
 export {
   type FunctionId,
@@ -34,6 +35,7 @@ export {
   triggerTypeIdSchema,
   type WorkerId,
 } from "./ids.ts";
+export { closingQuote, elementTexts, findJsonFault, type JsonFault, memberTexts, nestsDeeperThan } from "./json-text.ts";
 export {
   type Action,
   type Caller,
@@ -52,6 +54,15 @@ export {
   workerIntroductionSchema,
 } from "./messages.ts";
 export { Payload } from "./payload.ts";
+export {
+  isSecretName,
+  MASK,
+  maskJson,
+  maskSecrets,
+  maskText,
+  SECRET_NAMES,
+  SecretMask,
+} from "./secrets.ts";
 export { quoteWord } from "./shell-word.ts";
 export { compileGlob, compileWildcards, fitsInOrder } from "./text-pattern.ts";
 export { TOKEN_SUBPROTOCOL_PREFIX, tokenOfSubprotocols, tokenSubprotocols } from "./token-subprotocol.ts";

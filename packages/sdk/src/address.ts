@@ -1,3 +1,5 @@
+import { MASK, maskConfigText } from "@svc/protocol";
+
 export const DEFAULT_ADDRESS = "ws://localhost:49134";
 /** Where the engine serves streams. */
 export const DEFAULT_STREAMS_ADDRESS = "ws://localhost:3112";
@@ -26,7 +28,7 @@ function checkAddress(address: string, source: string, example: string): void {
   try {
     url = new URL(address);
   } catch (cause) {
-    throw new TypeError(`${source} is not a URL: ${JSON.stringify(address)}; give it as ${example}`, { cause });
+    throw new TypeError(`${source} is not a URL: ${JSON.stringify(maskConfigText(address))}; give it as ${example}`, { cause });
   }
   if (url.protocol !== "ws:" && url.protocol !== "wss:") {
     throw new TypeError(`${source} must begin with ws:// or wss://, not ${url.protocol}//; give it as ${example}`);
@@ -44,7 +46,7 @@ function pick(argument: string | undefined, fromEnvironment: string | undefined)
 /** The address as it may stand in logs: without password and query. */
 export function redactAddress(address: string): string {
   const url = new URL(address);
-  if (url.password !== "") url.password = "***";
-  if (url.search !== "") url.search = "?***";
+  if (url.password !== "") url.password = MASK;
+  if (url.search !== "") url.search = `?${MASK}`;
   return url.href;
 }

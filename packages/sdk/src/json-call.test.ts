@@ -1,23 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeEngine } from "./fake-engine.test.support.ts";
-import { memberText } from "./json-call.ts";
 import { silentLogger } from "./logger.ts";
 import { connect, type Worker } from "./node.ts";
-
-describe("the text of a member", () => {
-  it.each([
-    ['{"result":9007199254740993}', "9007199254740993"],
-    ['{"type":"x", "result" : {"a":[1e400, {}], "b":"}"} ,"z":1}', '{"a":[1e400, {}], "b":"}"}'],
-    ['{"data":{"result":1},"list":["result",{"result":2}],"result":"\\"result\\":3"}', '"\\"result\\":3"'],
-    ['{"result":1,"other":"result","result":[2]}', "[2]"],
-    [String.raw`{"res\u0075lt":"\\"}`, String.raw`"\\"`],
-    ['{"result":null}', "null"],
-    ['{"type":"result","error":{"result":1}}', undefined],
-    ["{}", undefined],
-  ])("of %s is %s", (object, text) => {
-    expect(memberText(object, "result")).toBe(text);
-  });
-});
 
 describe("a call with JSON text", () => {
   let engine: FakeEngine;

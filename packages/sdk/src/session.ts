@@ -1,7 +1,7 @@
-import { CallError, type ChannelRef, DEFAULT_TIMEOUT_MS, encodeMessage, type InvocationId, type MessageOf, type WireError } from "@svc/protocol";
+import { CallError, type ChannelRef, DEFAULT_TIMEOUT_MS, encodeMessage, type InvocationId, type MessageOf, memberTexts, type WireError } from "@svc/protocol";
 import { encodeCall, encodeFailure, encodeResult, oversize } from "./frames.ts";
 import { decodeInbound, type Inbound, type InboundCall } from "./inbound.ts";
-import { JsonPayload, memberText } from "./json-call.ts";
+import { JsonPayload } from "./json-call.ts";
 import { jsonTextOf } from "./json-text.ts";
 import { encodeOutbound, type OutboundCall, queueFull } from "./outbound-call.ts";
 import { callTimeout, PendingCall, PendingCalls } from "./pending-calls.ts";
@@ -353,7 +353,7 @@ export class Session {
   #onResult(invocationId: string, result: unknown, error: WireError | undefined, frame: string): void {
     const call = this.#pending.take(invocationId);
     if (call === undefined) return;
-    if (error === undefined) call.resolve(call.wantsText ? (memberText(frame, "result") ?? "null") : result);
+    if (error === undefined) call.resolve(call.wantsText ? (memberTexts(frame).get("result") ?? "null") : result);
     else call.reject(CallError.fromWire(error));
   }
 

@@ -36,9 +36,10 @@ class Calling:
     def wait(self, outgoing: Outgoing, method: str) -> Any:
         return self.finish(self.begin(outgoing, method))
 
-    def begin(self, outgoing: Outgoing, method: str) -> Begun:
-        """Raises RuntimeError on the worker's loop; ``method`` is the worker's that was called there, e.g. ``call``."""
-        refuse_on_loop(self._loop, f"worker.{method}", f"await worker.{method}_async(...)")
+    def begin(self, outgoing: Outgoing, method: str | None = None) -> Begun:
+        """Raises RuntimeError on the worker's loop for ``method``, the worker's that blocks until the answer."""
+        if method is not None:
+            refuse_on_loop(self._loop, f"worker.{method}", f"await worker.{method.rstrip('_')}_async(...)")
         begun = Begun(outgoing)
         self._start(outgoing, begun.answer, begun.key)
         return begun
@@ -62,17 +63,19 @@ class Calling:
         self._withdraw(begun.key)
 
     async def await_(self, outgoing: Outgoing) -> Any:
+        if not self._loop.is_current():
+            return await self.finish_async(self.begin(outgoing))
         key: list[int] = []
-        if self._loop.is_current():
-            own: asyncio.Future[Any] = self._loop.loop.create_future()
-            self._start_on_loop(outgoing, own, key)
-            future = own
-        else:
-            waiter: concurrent.futures.Future[Any] = concurrent.futures.Future()
-            self._start(outgoing, waiter, key)
-            future = asyncio.wrap_future(waiter)
+        answer: asyncio.Future[Any] = self._loop.loop.create_future()
+        self._start_on_loop(outgoing, answer, key)
+        return await self._or_withdraw(answer, key)
+
+    async def finish_async(self, begun: Begun) -> Any:
+        return await self._or_withdraw(asyncio.wrap_future(begun.answer), begun.key)
+
+    async def _or_withdraw(self, answer: asyncio.Future[Any], key: list[int]) -> Any:
         try:
-            return await future
+            return await answer
         except asyncio.CancelledError:
             self._withdraw(key)
             raise

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import cast
 
 from . import cron_requests as requests
+from .blocking import Helper, blocking
 from .cron_types import CronPage, CronRun, CronSchedule, CronStanding, CronTriggered
-from .helper_calls import HelperCalls
 
 # Within the class `list` is a method.
 _Runs = list[CronRun]
@@ -14,7 +14,7 @@ _Schedules = list[CronSchedule]
 _PAGE_SIZE = 1_000
 
 
-class Cron:
+class Cron(Helper):
     """Every method has an ``_async`` form, for async handlers and other event loops.
 
     A schedule is made by ``worker.register_trigger`` with the type ``cron``; the id of the ``Trigger`` is the
@@ -24,63 +24,45 @@ class Cron:
     ``NOT_FOUND`` where there is no such trigger.
     """
 
-    def __init__(self, calls: HelperCalls) -> None:
-        self._calls = calls
+    _name = "cron"
 
-    def list(self) -> _Schedules:
+    async def list_async(self) -> _Schedules:
         """All cron triggers with their next five runs and their last one."""
         schedules: _Schedules = []
         cursor: str | None = None
         while True:
-            page = cast(CronPage, self._calls.wait(requests.list_(cursor, _PAGE_SIZE), "cron.list"))
+            page = cast(CronPage, await self._calls.call(requests.list_(cursor, _PAGE_SIZE)))
             schedules += page["triggers"]
             cursor = page["cursor"]
             if cursor is None:
                 return schedules
 
-    async def list_async(self) -> _Schedules:
-        """As ``list``, for event loops."""
-        schedules: _Schedules = []
-        cursor: str | None = None
-        while True:
-            page = cast(CronPage, await self._calls.await_(requests.list_(cursor, _PAGE_SIZE)))
-            schedules += page["triggers"]
-            cursor = page["cursor"]
-            if cursor is None:
-                return schedules
-
-    def history(self, trigger_id: str, *, limit: int | None = None) -> _Runs:
-        """The last runs, the latest first: 1 to 100, default 20."""
-        return cast(_Runs, self._calls.wait(requests.history(trigger_id, limit), "cron.history")["runs"])
+    list = blocking(list_async)
 
     async def history_async(self, trigger_id: str, *, limit: int | None = None) -> _Runs:
-        """As ``history``, for event loops."""
-        return cast(_Runs, (await self._calls.await_(requests.history(trigger_id, limit)))["runs"])
+        """The last runs, the latest first: 1 to 100, default 20."""
+        return cast(_Runs, (await self._calls.call(requests.history(trigger_id, limit)))["runs"])
 
-    def trigger_now(self, trigger_id: str, *, timeout_ms: int | None = None) -> CronTriggered:
+    history = blocking(history_async)
+
+    async def trigger_now_async(self, trigger_id: str, *, timeout_ms: int | None = None) -> CronTriggered:
         """Runs a trigger now, paused or not, and returns when the run has ended.
 
         A function that fails is no error here: ``outcome`` is ``error`` then, and ``error`` says why.
         ``timeout_ms``: how long to wait for that; the run goes on behind it.
         """
-        return cast(CronTriggered, self._calls.wait(requests.trigger_now(trigger_id, timeout_ms), "cron.trigger_now"))
+        return cast(CronTriggered, await self._calls.call(requests.trigger_now(trigger_id, timeout_ms)))
 
-    async def trigger_now_async(self, trigger_id: str, *, timeout_ms: int | None = None) -> CronTriggered:
-        """As ``trigger_now``, for event loops."""
-        return cast(CronTriggered, await self._calls.await_(requests.trigger_now(trigger_id, timeout_ms)))
-
-    def pause(self, trigger_id: str) -> CronStanding:
-        """Starts no tick until ``resume``, over restarts too."""
-        return cast(CronStanding, self._calls.wait(requests.pause(trigger_id), "cron.pause"))
+    trigger_now = blocking(trigger_now_async)
 
     async def pause_async(self, trigger_id: str) -> CronStanding:
-        """As ``pause``, for event loops."""
-        return cast(CronStanding, await self._calls.await_(requests.pause(trigger_id)))
+        """Starts no tick until ``resume``, over restarts too."""
+        return cast(CronStanding, await self._calls.call(requests.pause(trigger_id)))
 
-    def resume(self, trigger_id: str) -> CronStanding:
-        """Goes on with the next tick; what came due meanwhile is not caught up."""
-        return cast(CronStanding, self._calls.wait(requests.resume(trigger_id), "cron.resume"))
+    pause = blocking(pause_async)
 
     async def resume_async(self, trigger_id: str) -> CronStanding:
-        """As ``resume``, for event loops."""
-        return cast(CronStanding, await self._calls.await_(requests.resume(trigger_id)))
+        """Goes on with the next tick; what came due meanwhile is not caught up."""
+        return cast(CronStanding, await self._calls.call(requests.resume(trigger_id)))
+
+    resume = blocking(resume_async)

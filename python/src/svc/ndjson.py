@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from typing import Any
 
-from .channel_reader import ChannelReader
 from .codec import encode_json, with_escaped_surrogates
 from .errors import CallError
 from .protocol import MAX_FRAME_BYTES
 
+#: A mapping, or a line of JSON.
+Record = Mapping[str, Any] | str
 #: What one piece that is written has at least, but for the last one.
 PIECE_BYTES = 65_536
 # A line is a value that fitted into a frame, with little besides.
@@ -41,23 +42,13 @@ class Lines:
         yield from _text_of(self._rest)
 
 
-def lines_of(reader: ChannelReader) -> Iterator[str]:
-    """The reader's lines; where they are not read to the end, the writer is told."""
+async def lines_of(items: AsyncIterator[str | bytes]) -> AsyncIterator[str]:
     lines = Lines()
-    with reader:
-        for item in reader:
-            yield from lines.feed(item)
-        yield from lines.end()
-
-
-async def lines_of_async(reader: ChannelReader) -> AsyncIterator[str]:
-    lines = Lines()
-    async with reader:
-        async for item in reader:
-            for line in lines.feed(item):
-                yield line
-        for line in lines.end():
+    async for item in items:
+        for line in lines.feed(item):
             yield line
+    for line in lines.end():
+        yield line
 
 
 class Pieces:
@@ -66,7 +57,7 @@ class Pieces:
     def __init__(self) -> None:
         self._waiting = bytearray()
 
-    def add(self, record: Mapping[str, Any] | str) -> bytes | None:
+    def add(self, record: Record) -> bytes | None:
         """A piece to write, as soon as there is enough for one."""
         self._waiting += _line_of(record)
         return self.rest() if len(self._waiting) >= PIECE_BYTES else None
@@ -76,7 +67,7 @@ class Pieces:
         return piece
 
 
-def pieces_of(records: Iterable[Mapping[str, Any] | str]) -> Iterator[bytes]:
+def pieces_of(records: Iterable[Record]) -> Iterator[bytes]:
     pieces = Pieces()
     for record in records:
         piece = pieces.add(record)
@@ -91,6 +82,6 @@ def _text_of(line: bytes | bytearray) -> Iterator[str]:
         yield text
 
 
-def _line_of(record: Mapping[str, Any] | str) -> bytes:
+def _line_of(record: Record) -> bytes:
     text = record.rstrip("\r\n") if isinstance(record, str) else encode_json(record, "a record", code="invalid_input")
     return (with_escaped_surrogates(text) + "\n").encode("utf-8")

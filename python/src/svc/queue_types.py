@@ -55,6 +55,7 @@ class QueueJob(TypedDict):
         function_id: None: for the queue's triggers.
         attempts: Those that ran and failed.
         run_at: When it may run, of a delayed one.
+        made_by: ``principal`` and ``role`` of the restricted caller that made it; None: a trusted one.
         failed_at: When it died, of a dead one.
         bytes: Of its data.
         failures: The last 20, the oldest first; the last one of a dead job is why it died.
@@ -73,6 +74,7 @@ class QueueJob(TypedDict):
     expires_at: str | None
     group: str | None
     dedupe_key: str | None
+    made_by: dict[str, str | None] | None
     failed_at: str | None
     trace_id: str | None
     bytes: int

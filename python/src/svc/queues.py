@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from datetime import datetime
 from typing import Any, cast
 
 from . import queue_requests as requests
-from .helper_calls import HelperCalls
+from .blocking import Helper, blocking, blocking_iterator
 from .queue_requests import UNCHANGED
 from .queue_types import EndedJob, EnqueuedJob, JobPage, JobState, JobToEnqueue, QueueJob, QueueStats
 
@@ -16,7 +16,7 @@ _Enqueued = list[EnqueuedJob]
 _Stats = list[QueueStats]
 
 
-class Queues:
+class Queues(Helper):
     """Every method has an ``_async`` form, for async handlers and other event loops.
 
     A job runs at least once: it is tried again when its handler fails, and ends as done or as a dead letter. It waits
@@ -26,12 +26,11 @@ class Queues:
     ``queue_not_found``, ``job_not_found``, ``queue_full``, ``payload_too_large``, ``storage_failed``.
     """
 
-    def __init__(self, calls: HelperCalls) -> None:
-        self._calls = calls
+    _name = "queue"
 
     # ---- putting in
 
-    def enqueue(
+    async def enqueue_async(
         self,
         queue: str,
         function_id: str | None,
@@ -71,101 +70,51 @@ class Queues:
             group=group,
             max_attempts=max_attempts,
         )
-        return cast(EnqueuedJob, self._calls.wait(request, "queue.enqueue"))
+        return cast(EnqueuedJob, await self._calls.call(request))
 
-    async def enqueue_async(
-        self,
-        queue: str,
-        function_id: str | None,
-        data: Any = None,
-        *,
-        delay_ms: int | None = None,
-        run_at: datetime | str | None = None,
-        priority: int | None = None,
-        dedupe_key: str | None = None,
-        expires_in_ms: int | None = None,
-        group: str | None = None,
-        max_attempts: int | None = None,
-    ) -> EnqueuedJob:
-        """As ``enqueue``, for event loops."""
-        request = requests.enqueue(
-            queue=queue,
-            function_id=function_id,
-            data=data,
-            delay_ms=delay_ms,
-            run_at=run_at,
-            priority=priority,
-            dedupe_key=dedupe_key,
-            expires_in_ms=expires_in_ms,
-            group=group,
-            max_attempts=max_attempts,
-        )
-        return cast(EnqueuedJob, await self._calls.await_(request))
-
-    def enqueue_many(self, jobs: Iterable[JobToEnqueue | Mapping[str, Any]]) -> _Enqueued:
-        """Stores 1 to 1,000 jobs, all or none; the answers have their order."""
-        answer = self._calls.wait(requests.enqueue_many(jobs), "queue.enqueue_many")
-        return cast(_Enqueued, answer["jobs"])
+    enqueue = blocking(enqueue_async)
 
     async def enqueue_many_async(self, jobs: Iterable[JobToEnqueue | Mapping[str, Any]]) -> _Enqueued:
-        """As ``enqueue_many``, for event loops."""
-        return cast(_Enqueued, (await self._calls.await_(requests.enqueue_many(jobs)))["jobs"])
+        """Stores 1 to 1,000 jobs, all or none; the answers have their order."""
+        return cast(_Enqueued, (await self._calls.call(requests.enqueue_many(jobs)))["jobs"])
 
-    def publish(self, topic: str, data: Any = None) -> None:
+    enqueue_many = blocking(enqueue_many_async)
+
+    async def publish_async(self, topic: str, data: Any = None) -> None:
         """Gives each ``durable:subscriber`` trigger on the topic a message, also while its worker is away.
 
         Returns when the messages are on the disk. What is only for those who listen right now: ``worker.event``.
         """
-        self._calls.wait(requests.publish(topic, data), "queue.publish")
+        await self._calls.call(requests.publish(topic, data))
 
-    async def publish_async(self, topic: str, data: Any = None) -> None:
-        """As ``publish``, for event loops."""
-        await self._calls.await_(requests.publish(topic, data))
+    publish = blocking(publish_async)
 
     # ---- looking
 
-    def list(self) -> _Stats:
-        """All queues with what they hold."""
-        return cast(_Stats, self._calls.wait(requests.list_(), "queue.list")["queues"])
-
     async def list_async(self) -> _Stats:
-        """As ``list``, for event loops."""
-        return cast(_Stats, (await self._calls.await_(requests.list_()))["queues"])
+        """All queues with what they hold."""
+        return cast(_Stats, (await self._calls.call(requests.list_()))["queues"])
 
-    def stats(self, queue: str) -> QueueStats:
-        """What a queue holds."""
-        return cast(QueueStats, self._calls.wait(requests.stats(queue), "queue.stats"))
+    list = blocking(list_async)
 
     async def stats_async(self, queue: str) -> QueueStats:
-        """As ``stats``, for event loops."""
-        return cast(QueueStats, await self._calls.await_(requests.stats(queue)))
+        """What a queue holds."""
+        return cast(QueueStats, await self._calls.call(requests.stats(queue)))
 
-    def peek(
-        self, queue: str, state: JobState = "waiting", *, cursor: str | None = None, limit: int | None = None
-    ) -> JobPage:
-        """One page of the jobs in a state; nothing is taken out. ``cursor`` is the one of the page before."""
-        return cast(JobPage, self._calls.wait(requests.peek(queue, state, cursor, limit), "queue.peek"))
+    stats = blocking(stats_async)
 
     async def peek_async(
         self, queue: str, state: JobState = "waiting", *, cursor: str | None = None, limit: int | None = None
     ) -> JobPage:
-        """As ``peek``, for event loops."""
-        return cast(JobPage, await self._calls.await_(requests.peek(queue, state, cursor, limit)))
+        """One page of the jobs in a state; nothing is taken out. ``cursor`` is the one of the page before."""
+        return cast(JobPage, await self._calls.call(requests.peek(queue, state, cursor, limit)))
 
-    def jobs(self, queue: str, state: JobState = "waiting", *, page_size: int | None = None) -> Iterator[QueueJob]:
-        """All jobs in a state, fetched page by page. Dead ones: the latest first."""
-        cursor: str | None = None
-        while True:
-            page = self.peek(queue, state, cursor=cursor, limit=page_size)
-            yield from page["jobs"]
-            cursor = page["cursor"]
-            if cursor is None:
-                return
+    peek = blocking(peek_async)
 
     async def jobs_async(
         self, queue: str, state: JobState = "waiting", *, page_size: int | None = None
     ) -> AsyncIterator[QueueJob]:
-        """As ``jobs``, for ``async for``."""
+        """All jobs in a state, fetched page by page. Dead ones: the latest first."""
         cursor: str | None = None
         while True:
             page = await self.peek_async(queue, state, cursor=cursor, limit=page_size)
@@ -175,51 +124,43 @@ class Queues:
             if cursor is None:
                 return
 
-    def get_job(self, job_id: str) -> QueueJob | EndedJob:
-        """A job by its id. Raises ``job_not_found`` for one that has ended and is no longer remembered."""
-        return cast("QueueJob | EndedJob", self._calls.wait(requests.get_job(job_id), "queue.get_job"))
+    jobs = blocking_iterator(jobs_async)
 
     async def get_job_async(self, job_id: str) -> QueueJob | EndedJob:
-        """As ``get_job``, for event loops."""
-        return cast("QueueJob | EndedJob", await self._calls.await_(requests.get_job(job_id)))
+        """A job by its id. Raises ``job_not_found`` for one that has ended and is no longer remembered."""
+        return cast("QueueJob | EndedJob", await self._calls.call(requests.get_job(job_id)))
+
+    get_job = blocking(get_job_async)
 
     # ---- steering
 
-    def pause(self, queue: str) -> None:
-        """Starts no job until ``resume``, over restarts too; jobs are still accepted."""
-        self._calls.wait(requests.pause(queue), "queue.pause")
-
     async def pause_async(self, queue: str) -> None:
-        """As ``pause``, for event loops."""
-        await self._calls.await_(requests.pause(queue))
+        """Starts no job until ``resume``, over restarts too; jobs are still accepted."""
+        await self._calls.call(requests.pause(queue))
 
-    def resume(self, queue: str) -> None:
-        """Starts jobs again."""
-        self._calls.wait(requests.resume(queue), "queue.resume")
+    pause = blocking(pause_async)
 
     async def resume_async(self, queue: str) -> None:
-        """As ``resume``, for event loops."""
-        await self._calls.await_(requests.resume(queue))
+        """Starts jobs again."""
+        await self._calls.call(requests.resume(queue))
 
-    def purge(self, queue: str) -> int:
-        """Takes out what waits or is delayed, and counts that."""
-        return cast(int, self._calls.wait(requests.purge(queue), "queue.purge")["purged"])
+    resume = blocking(resume_async)
 
     async def purge_async(self, queue: str) -> int:
-        """As ``purge``, for event loops."""
-        return cast(int, (await self._calls.await_(requests.purge(queue)))["purged"])
+        """Takes out what waits or is delayed, and counts that."""
+        return cast(int, (await self._calls.call(requests.purge(queue)))["purged"])
 
-    def cancel(self, job_id: str) -> None:
-        """Takes a job out; one that runs is withdrawn from its worker."""
-        self._calls.wait(requests.cancel(job_id), "queue.cancel")
+    purge = blocking(purge_async)
 
     async def cancel_async(self, job_id: str) -> None:
-        """As ``cancel``, for event loops."""
-        await self._calls.await_(requests.cancel(job_id))
+        """Takes a job out; one that runs is withdrawn from its worker."""
+        await self._calls.call(requests.cancel(job_id))
+
+    cancel = blocking(cancel_async)
 
     # ---- dead letters
 
-    def redrive(self, queue: str, *, job_ids: Iterable[str] | None = None, payload: Any = UNCHANGED) -> int:
+    async def redrive_async(self, queue: str, *, job_ids: Iterable[str] | None = None, payload: Any = UNCHANGED) -> int:
         """Puts dead letters back on their queue with all their attempts before them, and counts them.
 
         Args:
@@ -227,16 +168,12 @@ class Queues:
                 Default: all.
             payload: Data in place of theirs.
         """
-        return cast(int, self._calls.wait(requests.redrive(queue, job_ids, payload), "queue.redrive")["redriven"])
+        return cast(int, (await self._calls.call(requests.redrive(queue, job_ids, payload)))["redriven"])
 
-    async def redrive_async(self, queue: str, *, job_ids: Iterable[str] | None = None, payload: Any = UNCHANGED) -> int:
-        """As ``redrive``, for event loops."""
-        return cast(int, (await self._calls.await_(requests.redrive(queue, job_ids, payload)))["redriven"])
-
-    def discard(self, queue: str, job_ids: Iterable[str]) -> int:
-        """Takes dead letters out, all of these or none, and counts them."""
-        return cast(int, self._calls.wait(requests.discard(queue, job_ids), "queue.discard")["discarded"])
+    redrive = blocking(redrive_async)
 
     async def discard_async(self, queue: str, job_ids: Iterable[str]) -> int:
-        """As ``discard``, for event loops."""
-        return cast(int, (await self._calls.await_(requests.discard(queue, job_ids)))["discarded"])
+        """Takes dead letters out, all of these or none, and counts them."""
+        return cast(int, (await self._calls.call(requests.discard(queue, job_ids)))["discarded"])
+
+    discard = blocking(discard_async)

@@ -28,29 +28,31 @@ export async function connectRaw(address: string): Promise<RawWorker> {
   const socket = new WebSocket(address);
   const received: RawFrame[] = [];
   const untaken: RawFrame[] = [];
-  const watchers = new Set<() => void>();
+  // Each frame is offered to those that wait, in their order. Nobody looks through all frames again for each new one: there may be thousands.
+  const waiting = new Set<(frame: RawFrame) => boolean>();
   socket.on("message", (data) => {
     const frame = JSON.parse(String(data)) as RawFrame;
     received.push(frame);
+    for (const takes of waiting) if (takes(frame)) return;
     untaken.push(frame);
-    for (const watcher of [...watchers]) watcher();
   });
   await once(socket, "open");
   const next: RawWorker["next"] = (wanted, what) =>
     new Promise((resolve, reject) => {
+      const at = untaken.findIndex(wanted);
+      if (at !== -1) return resolve(untaken.splice(at, 1)[0] as RawFrame);
       const limit = setTimeout(() => {
-        watchers.delete(look);
+        waiting.delete(takes);
         reject(new Error(`no frame within ${DEADLINE_MS} ms: ${what}\nreceived: ${JSON.stringify(received)}`));
       }, DEADLINE_MS);
-      const look = (): void => {
-        const at = untaken.findIndex(wanted);
-        if (at === -1) return;
+      const takes = (frame: RawFrame): boolean => {
+        if (!wanted(frame)) return false;
         clearTimeout(limit);
-        watchers.delete(look);
-        resolve(untaken.splice(at, 1)[0] as RawFrame);
+        waiting.delete(takes);
+        resolve(frame);
+        return true;
       };
-      watchers.add(look);
-      look();
+      waiting.add(takes);
     });
   const greeting = await next(() => true, "the first frame");
   const say: RawWorker["say"] = (frame) => socket.send(typeof frame === "string" ? frame : JSON.stringify(frame));

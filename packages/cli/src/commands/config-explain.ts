@@ -1,5 +1,5 @@
 import type { ExplainedKey } from "@svc/engine";
-import { CallError } from "@svc/protocol";
+import { CallError, MASK, maskConfig, maskConfigText } from "@svc/protocol";
 import { Command } from "commander";
 import { announcedEngine } from "../announced-engine.ts";
 import { engineAddress, projectConfigFile } from "../engine-address.ts";
@@ -86,12 +86,13 @@ async function explainedKeys(
   shell: Shell,
   { file, named }: { readonly file: string; readonly named: string },
 ): Promise<{ readonly keys: readonly ExplainedKey[]; readonly note: string | undefined }> {
-  const { ConfigError, configurableModules, explainConfig, MASK, maskSecrets, readConfigText } = await import("@svc/engine");
+  const { ConfigError, configurableModules, explainConfig, readConfigText } = await import("@svc/engine");
   const options = { env: shell.env, modules: configurableModules, cwd: shell.cwd };
   const masked = (one: ExplainedKey): ExplainedKey => {
-    const value = one.value === undefined ? undefined : maskSecrets(one.value, one.path.at(-1));
+    const value = maskConfig(one.value, one.path);
     // The default of a variable may be a secret as well.
-    return { ...one, value, written: JSON.stringify(value)?.includes(MASK) ? undefined : one.written };
+    const isMasked = JSON.stringify(value)?.includes(MASK);
+    return { ...one, value, written: isMasked || one.written === undefined ? undefined : maskConfigText(one.written) };
   };
   try {
     return { keys: explainConfig(file, readConfigText(file), options).map(masked), note: undefined };

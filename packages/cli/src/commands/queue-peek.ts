@@ -1,6 +1,7 @@
+import { elementTexts, memberTexts } from "@svc/protocol/json-text";
 import { Command, Option } from "commander";
 import { askEngine } from "../engine-request.ts";
-import { formatResult, jsonElements, jsonMembers } from "../json-format.ts";
+import { formatJson, formatResult } from "../json-format.ts";
 import { onQueue } from "../queue-names.ts";
 import type { Shell } from "../shell.ts";
 import { table } from "../table.ts";
@@ -58,7 +59,7 @@ function print(shell: Shell, json: string, { queue, state }: { readonly queue: s
     return;
   }
   // The data as it is written, which JSON.parse would not keep to the digit.
-  const data = jsonElements(jsonMembers(json).get("jobs") ?? "[]").map((job) => jsonMembers(job).get("data") ?? "");
+  const data = elementTexts(memberTexts(json).get("jobs") ?? "[]").map((job) => formatJson(memberTexts(job).get("data") ?? "", "line"));
   const isDead = state === "dead";
   const rows = jobs.map((job, index) => [
     job.job_id,

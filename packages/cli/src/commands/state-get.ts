@@ -1,7 +1,8 @@
+import { memberTexts } from "@svc/protocol/json-text";
 import { Command } from "commander";
 import { askEngine } from "../engine-request.ts";
 import { CommandFailure } from "../exit-codes.ts";
-import { formatResult, jsonMembers } from "../json-format.ts";
+import { formatResult } from "../json-format.ts";
 import type { Shell } from "../shell.ts";
 import { nearestItem } from "../state-items.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
@@ -36,6 +37,6 @@ async function get(shell: Shell, command: Command, { scope, key, options }: Get)
     if (found !== "null") return found;
     throw new CommandFailure(`${scope}/${key} holds nothing${await nearestItem(engine, { scope, key })}`);
   });
-  const shown = options.json ? entry : (jsonMembers(entry).get("value") ?? "null");
+  const shown = options.json ? entry : (memberTexts(entry).get("value") ?? "null");
   shell.out(`${formatResult(shown, shell.outColumns)}\n`);
 }

@@ -1,6 +1,7 @@
+import { elementTexts, memberTexts } from "@svc/protocol/json-text";
 import { Command } from "commander";
 import { askEngine } from "../engine-request.ts";
-import { formatResult, jsonElements, jsonMembers } from "../json-format.ts";
+import { formatJson, formatResult } from "../json-format.ts";
 import type { Shell } from "../shell.ts";
 import { nearestItem } from "../state-items.ts";
 import { table } from "../table.ts";
@@ -67,7 +68,7 @@ function print(shell: Shell, json: string, scope: string | undefined): void {
     shell.out(table(["SCOPE", "ITEMS", "SIZE"], rows, { columns: shell.outColumns, whole: ["SCOPE"] }));
   } else {
     // The values as they are written, which JSON.parse would not keep to the digit.
-    const values = jsonElements(jsonMembers(json).get("items") ?? "[]").map((item) => jsonMembers(item).get("value") ?? "");
+    const values = elementTexts(memberTexts(json).get("items") ?? "[]").map((item) => formatJson(memberTexts(item).get("value") ?? "", "line"));
     const rows = (items as readonly Entry[]).map(({ key, version, updated_at }, index) => [
       key,
       String(version),

@@ -1,3 +1,4 @@
+import { maskConfig, maskConfigText } from "@svc/protocol";
 import type { Worker } from "@svc/sdk";
 import { Command } from "commander";
 import { askEngine } from "../engine-request.ts";
@@ -48,7 +49,6 @@ async function inspectFolder(shell: Shell, shown: string): Promise<WorkerInspect
   const folder = folderAt(shell, shown);
   requireFolder({ kind: "local", folder, shown });
   const { ManifestError, readManifest } = await import("@svc/engine/local-workers");
-  const { maskSecrets } = await import("@svc/engine");
   try {
     const { name, file, kind, packageManager, entry, install, start, env, watch, warnings } = await readManifest(folder);
     for (const warning of warnings) sayNote(shell, warning);
@@ -59,9 +59,9 @@ async function inspectFolder(shell: Shell, shown: string): Promise<WorkerInspect
       kind,
       package_manager: packageManager ?? null,
       entry: entry ?? null,
-      install: install ?? null,
-      start,
-      env: maskSecrets(env),
+      install: install === undefined ? null : maskConfigText(install),
+      start: maskConfigText(start),
+      env: maskConfig(env, ["env"]),
       watch,
     };
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { CallError, memberSpans } from "@svc/protocol";
+import { CallError, memberTexts } from "@svc/protocol";
 import { callRequestSchema, type Hello, httpTestSchema } from "../contract/api.ts";
 import { isRead } from "../contract/operations.ts";
 import { parseJson, readJsonText, requireJson } from "./body.ts";
@@ -76,8 +76,7 @@ async function call(request: IncomingMessage, response: ServerResponse, { link, 
     refuseChange(response, `${functionId} changes something`);
     return;
   }
-  const span = memberSpans(body, new Set(["payload"])).get("payload");
-  const payload = span === undefined ? undefined : body.slice(span[0], span[1]);
+  const payload = memberTexts(body).get("payload");
   const gone = goneSignal(response);
   sendData(response, await traces.record(functionId, () => link.call(functionId, payload, { timeoutMs, signal: gone })));
 }

@@ -5,7 +5,7 @@ export type ConfigEditErrorCode =
   | "path_taken"
   /** The engine would not take the file up: something else in it needs what goes, or stands in the way of what comes. */
   | "would_be_refused"
-  /** Another edit holds the lock file and does not let go. */
+  /** Another edit does not end. */
   | "locked"
   /** Somebody saved the file again and again while it was edited. */
   | "changed_meanwhile"

@@ -1,12 +1,12 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the variables of a config file are written this way
 import { writeFileSync } from "node:fs";
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
-import { hostname, tmpdir } from "node:os";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { addWorkerToConfig, editConfigText, removeWorkerFromConfig } from "./edit.ts";
-import { lockFileOf, withEditLock } from "./edit-lock.ts";
+import { lockFile } from "../store/file-lock.ts";
+import { addWorkerToConfig, editConfigText, lockFileOf, removeWorkerFromConfig, withEditLock } from "./edit.ts";
 import { entryLists, withEntry, withoutEntries } from "./list-edit.ts";
 import { ConfigError } from "./types.ts";
 
@@ -83,7 +83,7 @@ workers:
   it("creates a file that is missing, without a backup", async () => {
     await addWorkerToConfig(file, state);
     expect(await saved()).toBe("workers:\n  - name: svc-state\n");
-    expect(await readdir(folder)).toEqual(["config.yaml"]);
+    expect((await readdir(folder)).sort()).toEqual([".svc", "config.yaml"]);
   });
 
   it("changes nothing when the entry is there already, by whatever name", async () => {
@@ -93,7 +93,7 @@ workers:
     expect(await addWorkerToConfig(file, math)).toEqual({ changed: false });
     expect(await addWorkerToConfig(file, { name: "math", path: join(folder, "workers/math") })).toEqual({ changed: false });
     expect(await saved()).toBe(text);
-    expect(await readdir(folder)).toEqual(["config.yaml"]);
+    expect((await readdir(folder)).sort()).toEqual([".svc", "config.yaml"]);
   });
 
   it("writes an absolute folder relative to the file", async () => {
@@ -120,7 +120,7 @@ workers:
     await save(text);
     await expect(addWorkerToConfig(file, math)).rejects.toBeInstanceOf(ConfigError);
     expect(await saved()).toBe(text);
-    expect(await readdir(folder)).toEqual(["config.yaml"]);
+    expect((await readdir(folder)).sort()).toEqual([".svc", "config.yaml"]);
   });
 });
 
@@ -177,32 +177,22 @@ describe("writing", () => {
     await mkdir(`${file}.bak`);
     await expect(addWorkerToConfig(file, state)).rejects.toMatchObject({ code: "not_written" });
     expect(await saved()).toBe("workers: []\n");
-    expect((await readdir(folder)).sort()).toEqual(["config.yaml", "config.yaml.bak"]);
+    expect((await readdir(folder)).sort()).toEqual([".svc", "config.yaml", "config.yaml.bak"]);
   });
 
-  it("is not disturbed by what a crashed edit left behind", async () => {
+  it("removes what a killed edit left behind, and nothing else", async () => {
     await save("workers: []\n");
-    await writeFile(join(folder, ".config.yaml.0000.tmp"), "workers: [half");
-    // No process has this id: the largest that Linux gives is 4194304.
-    await writeFile(lockFileOf(file), JSON.stringify({ pid: 2_000_000_000, host: hostname(), token: "gone" }));
+    const left = [".config.yaml", ".config.yaml.bak", ".other.yaml"].map((name) => `${name}.00000000-0000-4000-8000-000000000000.tmp`);
+    for (const name of left) await writeFile(join(folder, name), "workers: [half");
     expect(await addWorkerToConfig(file, state)).toEqual({ changed: true });
-    expect((await readdir(folder)).sort()).toEqual([".config.yaml.0000.tmp", "config.yaml", "config.yaml.bak"]);
+    expect((await readdir(folder)).sort()).toEqual([left[2], ".svc", "config.yaml", "config.yaml.bak"]);
   });
 
-  it("takes over a lock that is older than any edit lasts, though a process has its id", async () => {
-    const old = new Date(Date.now() - 60_000);
-    await writeFile(lockFileOf(file), JSON.stringify({ pid: process.pid, host: hostname(), token: "old" }));
-    await utimes(lockFileOf(file), old, old);
-    expect(await addWorkerToConfig(file, state)).toEqual({ changed: true });
-  });
-
-  it("gives up in time while another process holds the lock, naming it", async () => {
-    await writeFile(lockFileOf(file), JSON.stringify({ pid: process.pid, host: hostname(), token: "other" }));
-    await expect(withEditLock(file, () => Promise.resolve("entered"), { waitMs: 60 })).rejects.toMatchObject({
-      code: "locked",
-      message: expect.stringContaining(`process ${process.pid}`),
-    });
-    expect(await readdir(folder)).toEqual([".config.yaml.lock"]);
+  it("gives up in time while somebody else holds the lock", async () => {
+    const lock = await lockFile(lockFileOf(file), { signal: AbortSignal.timeout(5_000) });
+    await expect(withEditLock(file, () => Promise.resolve("entered"), 60)).rejects.toMatchObject({ code: "locked" });
+    lock.release();
+    expect(await withEditLock(file, () => Promise.resolve("entered"))).toBe("entered");
   });
 
   it("starts over when somebody saves the file in between, and gives up when they do not stop", async () => {

@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
-import { basename, dirname, isAbsolute, posix, relative, resolve, sep } from "node:path";
-import { replaceFile } from "../files/replace-file.ts";
+import { basename, dirname, isAbsolute, join, posix, relative, resolve, sep } from "node:path";
+import { removeDrafts, replaceFile } from "../files/replace-file.ts";
+import { lockFile } from "../store/file-lock.ts";
 import { canonicalModuleName, moduleNameOfClass } from "./compatibility-names.ts";
 import { refuseNewProblems } from "./edit-check.ts";
 import { ConfigEditError } from "./edit-error.ts";
-import { withEditLock } from "./edit-lock.ts";
 import { entryLists, withEntry, withoutEntries } from "./list-edit.ts";
 import { type LoadOptions, readConfigText } from "./load.ts";
 import { kindOf } from "./schema-problems.ts";
@@ -67,6 +67,8 @@ export async function removeWorkerFromConfig(file: string, name: string, options
   return await editConfigText(file, change, options);
 }
 
+/** An edit takes milliseconds. */
+const LOCK_WAIT_MS = 5_000;
 /** How often an edit starts over because somebody saved the file in between. */
 const MAX_ATTEMPTS = 5;
 
@@ -88,6 +90,27 @@ export async function editConfigText(named: string, change: (text: string) => st
     }
     throw new ConfigEditError("changed_meanwhile", `${file} was saved ${MAX_ATTEMPTS} times while it was being edited; try again`);
   });
+}
+
+/** The lock of a config file. In the folder beside it where the engine keeps its token. */
+export function lockFileOf(file: string): string {
+  return join(dirname(file), ".svc", `${basename(file)}.lock`);
+}
+
+/** Runs `work` while nobody else edits the file. Rejects with ConfigEditError `locked` after `waitMs`, and with `not_written` if there can be no lock. */
+export async function withEditLock<T>(file: string, work: () => Promise<T>, waitMs = LOCK_WAIT_MS): Promise<T> {
+  const path = lockFileOf(file);
+  const signal = AbortSignal.timeout(waitMs);
+  const lock = await lockFile(path, { signal }).catch((error: Error) => {
+    if (signal.aborted) throw new ConfigEditError("locked", `another process has been editing ${file} for ${waitMs / 1000} s; try again`);
+    throw new ConfigEditError("not_written", `cannot lock ${path}, which each edit needs: ${error.message}; is it another user's?`, { cause: error });
+  });
+  try {
+    removeDrafts(dirname(file), (name) => name === basename(file) || name === `${basename(file)}.bak`);
+    return await work();
+  } finally {
+    lock.release();
+  }
 }
 
 /** A symbolic link stays one: the file behind it is replaced. */

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { dirname, resolve } from "node:path";
-import { MAX_TIMEOUT_MS } from "@svc/protocol";
+import { MASK, MAX_TIMEOUT_MS } from "@svc/protocol";
 import { z } from "zod";
 import type { LogLevel } from "../kernel/logger.ts";
 import { didYouMean } from "../kernel/nearest-name.ts";
@@ -289,7 +289,7 @@ class Choices {
   }) {
     const value = env ?? file;
     if (value === undefined) this.effective.push({ key, value: fallback, source: "default" });
-    else this.effective.push({ key, value: "***", source: env === undefined ? "file" : "env", secret: true });
+    else this.effective.push({ key, value: MASK, source: env === undefined ? "file" : "env", secret: true });
     return value;
   }
 

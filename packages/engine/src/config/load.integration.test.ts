@@ -309,7 +309,7 @@ engine:
       "6 workers[1].config.max_items: must be a number, got text from ${SECRET}",
       '7 workers[1].config.adapter.name: must be one of in_memory, file_based, kv, got the text "in_memry"; did you mean in_memory?',
       "8 workers[2]: must be a block of keys, got text; write `- name: svc-http`",
-      "11 workers[3].env.B: the environment variable NOPE is not set and has no default; set it or write ${NOPE:default}",
+      "11 workers[3].env.B: the environment variable NOPE is not set and has no default; set it, or give it a default: ${NAME:default}",
       '11 workers[3].env["1C"]: a variable\'s name has letters, digits and _, and does not begin with a digit',
       '12 workers[3].replica: unknown key "replica"; did you mean replicas?',
       "13 workers[4].name: is missing; it must be text",

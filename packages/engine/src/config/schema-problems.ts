@@ -1,3 +1,4 @@
+import { MASK, maskConfig, maskConfigText } from "@svc/protocol";
 import { z } from "zod";
 import { didYouMean } from "../kernel/nearest-name.ts";
 import type { ConfigProblem } from "./types.ts";
@@ -6,8 +7,6 @@ import { formatKey, type KeyPath, type Position, type YamlSource } from "./yaml-
 type Issue = z.core.$ZodIssue;
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-const SECRET_KEY = /token$|password$|secret$/i;
-
 /** Says what a schema found wrong with the value at `base`, each problem at its line. */
 export function schemaProblems(
   issues: readonly Issue[],
@@ -15,18 +14,29 @@ export function schemaProblems(
 ): ConfigProblem[] {
   const { value, base, yaml } = options;
   const vocabulary = new Vocabulary(options.schema);
+  // A value that is meant to be secret is not for messages and logs, however wrong it is.
+  const masked = maskConfig(value);
   return issues.flatMap(innermost).flatMap((issue) => {
     const inside = issue.path.map((part) => (typeof part === "number" ? part : String(part)));
     const path = [...base, ...inside];
     if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownKey(key, { path, yaml, known: vocabulary.keysAt(inside, value) }));
     if (issue.code === "invalid_key")
       return [{ ...place(yaml.positionOfKey(path)), key: formatKey(path), message: issue.issues.map((inner) => inner.message).join("; ") }];
+    const words = vocabulary.wordsAt(inside);
     const found = valueAt(value, inside);
-    const context = { words: vocabulary.wordsAt(inside), template: yaml.templateOf(path) };
-    // A value that is meant to be secret is not for messages and logs, however wrong it is.
-    const isSecret = SECRET_KEY.test(String(path.at(-1)));
-    return [problemAt(path, yaml, isSecret ? expectation(issue, context.words) : sentence(issue, found, context))];
+    const shown = valueAt(masked, inside);
+    const isSecret = found !== undefined && found !== null && (shown === undefined || shown === MASK);
+    if (isSecret) return [problemAt(path, yaml, withoutValue(expectation(issue, words), found))];
+    return [problemAt(path, yaml, sentence(issue, shown, { words, template: yaml.templateOf(path) }))];
   });
+}
+
+/** Shorter values occur in words by chance, in characters. */
+const MIN_REPLACED = 6;
+
+/** The message of a schema's author, who may have put the value in it. */
+function withoutValue(message: string, value: unknown): string {
+  return typeof value === "string" && value.length >= MIN_REPLACED ? message.replaceAll(value, MASK) : message;
 }
 
 /** A problem with the value at `path`. */
@@ -42,7 +52,7 @@ function place(position: Position | undefined): Pick<ConfigProblem, "line" | "co
 export function unknownKey(key: string, options: { readonly path: KeyPath; readonly yaml: YamlSource; readonly known: readonly string[] }): ConfigProblem {
   const { path, yaml, known } = options;
   const hint = didYouMean(key, known) || (known.length === 0 ? "" : `; known here: ${known.join(", ")}`);
-  return { ...place(yaml.positionOfKey([...path, key])), key: formatKey([...path, key]), message: `unknown key ${JSON.stringify(key)}${hint}` };
+  return { ...place(yaml.positionOfKey([...path, key])), key: formatKey([...path, key]), message: `unknown key ${JSON.stringify(maskConfigText(key))}${hint}` };
 }
 
 /** Of the alternatives of a union, the one that the value comes closest to; the union itself when it resembles none. */
@@ -152,14 +162,12 @@ function kindInWords(expected: string): string {
 }
 
 const MAX_SHOWN_CHARACTERS = 60;
-/** User and password in an address. */
-const URL_CREDENTIALS = /\/\/[^/?#\s@]+@/g;
 
 /** `, got …`: what the file has. A value that came from a variable is shown as the variable, since it may be a secret. */
 function gotText(found: unknown, template: string | undefined): string {
   if (found === undefined) return "";
-  if (template !== undefined) return `, got ${kindOf(found)} from ${shortened(template)}`;
-  if (typeof found === "string") return `, got the text ${JSON.stringify(shortened(found.replace(URL_CREDENTIALS, "//***@")))}`;
+  if (template !== undefined) return `, got ${kindOf(found)} from ${shortened(maskConfigText(template))}`;
+  if (typeof found === "string") return `, got the text ${JSON.stringify(shortened(found))}`;
   if (typeof found === "object" && found !== null) return `, got ${kindOf(found)}`;
   return `, got ${found === null ? "nothing (null)" : String(found)}`;
 }

@@ -1,3 +1,4 @@
+import { MASK } from "@svc/protocol";
 import type { z } from "zod";
 import type { EffectiveSetting, ModuleEntry } from "./types.ts";
 
@@ -80,7 +81,7 @@ export function withTelemetryVariables(
     const isSecret = key === "headers";
     effective.push({
       key: `${MODULE}.${key}`,
-      value: isSecret ? "***" : (value as string | number | boolean),
+      value: isSecret ? MASK : (value as string | number | boolean),
       source: "env",
       ...(isSecret ? { secret: true } : {}),
     });

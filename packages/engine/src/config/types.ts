@@ -1,3 +1,4 @@
+import { maskText } from "@svc/protocol";
 import type { AccessSettings } from "../kernel/access/settings.ts";
 import type { LogLevel } from "../kernel/logger.ts";
 import type { EnvFile } from "../local-workers/env-file.ts";
@@ -202,10 +203,12 @@ export class ConfigError extends Error {
   readonly folders: readonly WorkerFolder[];
 
   constructor(file: string, problems: readonly ConfigProblem[], folders: readonly WorkerFolder[] = []) {
-    super(problems.map((problem) => formatProblem(file, problem)).join("\n"));
+    // Messages may quote the file: a name, or an entry that is no block.
+    const masked = problems.map((problem) => ({ ...problem, message: maskText(problem.message) }));
+    super(masked.map((problem) => formatProblem(file, problem)).join("\n"));
     this.name = "ConfigError";
     this.file = file;
-    this.problems = problems;
+    this.problems = masked;
     this.folders = folders;
   }
 }

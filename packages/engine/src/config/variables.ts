@@ -63,7 +63,7 @@ function resolveVariable(inside: string, lookup: VariableLookup): { readonly tex
     return { refusal: `\${${inside}} is not a variable: a name has letters, digits and _, and does not begin with a digit. Write $\${ for a literal \${` };
   }
   const text = lookup(name) ?? fallback;
-  if (text === undefined) return { refusal: `the environment variable ${name} is not set and has no default; set it or write \${${name}:default}` };
+  if (text === undefined) return { refusal: `the environment variable ${name} is not set and has no default; set it, or give it a default: \${NAME:default}` };
   return { text };
 }
 

@@ -100,12 +100,14 @@ describe("watchConfig", () => {
     expect(changes.all).toHaveLength(1);
   });
 
-  describe("takes a file that lost most of its text only once it has stood for 5 s", () => {
+  describe("takes a file that may be cut off only once it has stood for 5 s", () => {
     const whole = `workers:\n${Array.from({ length: 9 }, (_, at) => `  - name: worker-${at}\n`).join("")}`;
 
     it.each([
       ["that is empty", ""],
       ["that was cut off", whole.slice(0, 60)],
+      ["that lacks its last line", whole.slice(0, whole.lastIndexOf("  - name"))],
+      ["that was changed and lacks the end of its last line", `# ${whole.slice(0, whole.length - 5)}`],
       ["without workers, written in place", "workers: []\n"],
     ])("%s", async (_what, text) => {
       await writeFile(file, whole);

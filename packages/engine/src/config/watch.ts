@@ -8,7 +8,7 @@ import { ConfigError } from "./types.ts";
 export type ConfigFileChange =
   /** New content. `revision` is the one that `loadConfig` gives to the same content. */
   | { readonly kind: "changed"; readonly revision: string }
-  /** Empty, or less than half of what it was: a program may be writing it. It is reported as `changed` if it stays so for `waitMs`. */
+  /** Empty, cut off, or less than half of what it was: a program may be writing it. It is reported as `changed` if it stays so for `waitMs`. */
   | { readonly kind: "shrunk"; readonly waitMs: number }
   /** Gone, no file any more, or unreadable; `reason` says which, naming the file. It is watched for on. */
   | { readonly kind: "unreadable"; readonly reason: string };
@@ -129,7 +129,11 @@ class Follower {
   /** A file that was put in the place of the former one is whole; one that was written in place may lack its end. */
   #mayBeCutOff({ text, identity }: Extract<Content, { readonly state: "text" }>): boolean {
     if (text.trim() === "") return true;
-    return this.#taken !== undefined && identity === this.#taken.identity && text.length * 2 < this.#taken.text.length;
+    if (identity !== this.#taken?.identity) return false;
+    const before = this.#taken.text;
+    if (text.length >= before.length) return false;
+    // Of a text that is written in parts, the last line usually lacks its end.
+    return text.length * 2 < before.length || before.startsWith(text) || (before.endsWith("\n") && !text.endsWith("\n"));
   }
 
   /** Whether the text has stood long enough; asks again when it will have. */

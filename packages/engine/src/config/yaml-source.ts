@@ -1,3 +1,4 @@
+import { maskConfigText } from "@svc/protocol";
 import {
   type Alias,
   type Document,
@@ -47,7 +48,7 @@ export function formatKey(path: KeyPath): string | undefined {
   for (const part of path) {
     if (typeof part === "number") text += `[${part}]`;
     else if (/^[A-Za-z_][\w-]*$/.test(part)) text += text === "" ? part : `.${part}`;
-    else text += `[${JSON.stringify(part)}]`;
+    else text += `[${JSON.stringify(maskConfigText(part))}]`;
   }
   return text === "" ? undefined : text;
 }

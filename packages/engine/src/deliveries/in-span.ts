@@ -6,7 +6,7 @@ export type Source = "http" | "cron" | "event" | "queue" | "state" | "stream" | 
 
 /** What every span of a firing tells: the occasion, and which trigger. */
 export function occasion(source: Source, trigger?: { readonly type: string; readonly id: string }) {
-  return { "svc.source": source, ...(trigger === undefined ? {} : { "svc.trigger.type": trigger.type, "svc.trigger.id": trigger.id }) };
+  return { "svc.source": source, "svc.trigger.type": trigger?.type, "svc.trigger.id": trigger?.id };
 }
 
 /** Runs `work` in a span of its own, which ends with its outcome. `work` passes the span's `traceparent` on to what it calls. */

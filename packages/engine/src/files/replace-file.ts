@@ -1,11 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { type FileHandle, mkdir, open, rename, rm, stat, writeFile } from "node:fs/promises";
+import { closeSync, fsyncSync, openSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { type FileHandle, open, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 /** Permissions of files that hold data of the engine: for its user only. */
 const PRIVATE_FILE = 0o600;
-const PRIVATE_FOLDER = 0o700;
 
 export interface ReplaceOptions {
   /** Permissions of the new file. Default 0o600. */
@@ -16,7 +15,7 @@ export interface ReplaceOptions {
 
 /**
  * Replaces a file in one step: after a crash at any moment it holds the old or the new content, and after the promise resolves the new one, also after a
- * power cut. Creates a missing folder. Rejects with the file system's error, and leaves nothing behind then.
+ * power cut. The folder must exist. Rejects with the file system's error, and leaves nothing behind then.
  */
 export function replaceFile(file: string, content: string | Iterable<string>, { mode = PRIVATE_FILE, like }: ReplaceOptions = {}): Promise<void> {
   return putInPlace(file, async (draft) => {
@@ -46,7 +45,6 @@ export async function createFile(file: string, write: (draft: string) => Promise
 /** As `replaceFile`, for code that must not wait. The file is for this user only. */
 export function replaceFileSync(file: string, text: string): void {
   const draft = draftOf(file);
-  mkdirSync(dirname(file), { recursive: true, mode: PRIVATE_FOLDER });
   try {
     writeFileSync(draft, text, { mode: PRIVATE_FILE, flag: "wx", flush: true });
     renameSync(draft, file);
@@ -66,7 +64,6 @@ export function replaceFileSync(file: string, text: string): void {
 async function putInPlace(file: string, write: (draft: string) => Promise<void>): Promise<void> {
   const draft = draftOf(file);
   try {
-    await mkdir(dirname(file), { recursive: true, mode: PRIVATE_FOLDER });
     await write(draft);
     // Before the rename: otherwise the name could reach the disk before the content.
     await sync(draft, "r+");
@@ -83,6 +80,17 @@ async function putInPlace(file: string, write: (draft: string) => Promise<void>)
 /** Hidden, so that no program that watches for files of a kind picks it up. */
 function draftOf(file: string): string {
   return join(dirname(file), `.${basename(file)}.${randomUUID()}.tmp`);
+}
+
+const DRAFT = /^\..+\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
+
+/**
+ * Removes what killed processes left of files that they were replacing. To be called only while nobody else replaces a file there. `isOurs` gets the name of the
+ * file that was being replaced; default: every file of the folder.
+ */
+export function removeDrafts(folder: string, isOurs: (name: string) => boolean = () => true): void {
+  const drafts = readdirSync(folder).filter((name) => DRAFT.test(name) && isOurs(name.slice(1, -".".length - 36 - ".tmp".length)));
+  for (const name of drafts) rmSync(join(folder, name), { force: true });
 }
 
 async function sync(path: string, flags: "r" | "r+"): Promise<void> {

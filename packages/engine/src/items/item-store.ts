@@ -183,7 +183,7 @@ export interface ItemStore {
   nextExpiry(): Promise<number | undefined>;
   readonly outbox: Outbox;
   /**
-   * Writes all that is there at this moment to `file` (absolute, must not exist; its folder is made), while others go on reading and writing.
+   * Writes all that is there at this moment to `file` (absolute, must not exist; its folder must), while others go on reading and writing.
    * `file_based`: a database file that can be put in the place of the store's; else NDJSON as `state::export` has it. Rejects with `storage_failed`;
    * nothing is left behind then.
    */

@@ -1,6 +1,6 @@
 import { Payload } from "@svc/protocol";
 import { expect, it } from "vitest";
-import { opsJson } from "./ops-json.ts";
+import { opsJson } from "./update-op.ts";
 import { updateOpsSchema } from "./update-schema.ts";
 
 it("operations are written as they were read, digits and all", () => {

@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 import { writeWhole } from "../store/whole-file.ts";
-import { itemLine } from "./item-line.ts";
+import { itemLine } from "./entry-json.ts";
 import type { Item } from "./item-store.ts";
 
 /** Lines are gathered to writes of this size. */

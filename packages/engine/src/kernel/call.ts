@@ -29,6 +29,8 @@ export interface CallRequest {
   readonly metadata: Payload | undefined;
   readonly caller: Caller | undefined;
   readonly job: Job | undefined;
+  /** Whom the caller makes it for, where that is another. */
+  readonly onBehalfOf?: Principal | undefined;
   /** True for work that finishes other work in hand, which goes on while the engine drains. */
   readonly whileDraining: boolean;
   /** Called exactly once, possibly before `start` returns. */

@@ -3,6 +3,7 @@ import type { FunctionId } from "@svc/protocol";
 import { withdrawFromRestricted } from "./access/principals.ts";
 import { createQuotas } from "./access/quotas.ts";
 import { ReservedIds } from "./access/reserved-ids.ts";
+import { Roles } from "./access/roles.ts";
 import { WatchedTargets } from "./access/watched-targets.ts";
 import { Changes } from "./changes.ts";
 import { ChannelSockets } from "./channels/channel-sockets.ts";
@@ -41,6 +42,7 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
   const changes = new Changes(log);
   const sessions = new Sessions();
   const watchedTargets = new WatchedTargets();
+  const roles = new Roles();
   const limits = { ...WORKER_LIMITS, ...options.limits };
   const quotas = createQuotas(limits);
   const registry = new Registry(quotas.functions, (id, op) => {
@@ -63,7 +65,11 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
       if (op !== "updated" && registry.find(binding.functionId) !== undefined) changes.emit({ kind: "function", id: binding.functionId, op: "updated" });
     },
   });
-  const reservedIds = new ReservedIds((id) => triggers.isNeededByTrusted(id as FunctionId));
+  const reservedIds = new ReservedIds({
+    isNeededByTrusted: (id) => triggers.isNeededByTrusted(id as FunctionId),
+    isCalledByTrusted: (id) => triggers.isCalledByTrusted(id as FunctionId),
+    restrictedProviderOf: (id) => registry.find(id as FunctionId)?.registrations.find(({ provider }) => !provider.principal.isTrusted)?.provider.principal.id,
+  });
   const heartbeat = new Heartbeat(clock);
   const instanceId = randomUUID();
   const streams = new StreamHub({ clock, log, epoch: instanceId, onChange: (id, op) => changes.emit({ kind: "stream", id, op }) });
@@ -71,7 +77,7 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
     registry,
     router,
     triggers,
-    unownedTriggers: new EngineTriggers({ triggers, sessions, registry, watchedTargets }),
+    unownedTriggers: new EngineTriggers({ triggers, sessions, registry, watchedTargets, roles, log }),
     sessions,
     invocations: new Invocations(),
     heartbeat,
@@ -88,6 +94,7 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
     quotas,
     reservedIds,
     watchedTargets,
+    roles,
     identity: { version: options.version, instanceId, startedAtMs: clock.now() },
     formats: options.formats ?? noFormatChecks,
     deadlines,

@@ -73,6 +73,8 @@ export interface TriggerView {
   readonly config: unknown;
   readonly metadata: unknown;
   readonly worker_name: string;
+  /** Where access is restricted: who asks for it. Null: a trusted worker, or the engine. */
+  readonly made_by: { readonly principal: string; readonly role: string | null } | null;
   readonly status: TriggerStatus;
   /** Why the status is inactive or error; of an active one, that its provider has not confirmed it. */
   readonly reason: string | null;

@@ -1,5 +1,6 @@
 import type { Quotas } from "./access/quotas.ts";
 import type { ReservedIds } from "./access/reserved-ids.ts";
+import type { Roles } from "./access/roles.ts";
 import type { WatchedTargets } from "./access/watched-targets.ts";
 import type { Changes } from "./changes.ts";
 import type { ChannelSockets } from "./channels/channel-sockets.ts";
@@ -10,7 +11,6 @@ import type { HealthBoard } from "./health-board.ts";
 import type { Heartbeat } from "./heartbeat.ts";
 import type { Invocations } from "./invocations.ts";
 import type { Logger } from "./logger.ts";
-import type { UnownedTriggers } from "./module.ts";
 import type { Registry } from "./registry.ts";
 import type { Router } from "./router.ts";
 import type { Sessions } from "./sessions.ts";
@@ -18,6 +18,7 @@ import type { StreamHub } from "./streams/hub.ts";
 import type { TelemetryHub } from "./telemetry.ts";
 import type { ThrottledLog } from "./throttled-log.ts";
 import type { TriggerRegistry } from "./trigger-registry.ts";
+import type { EngineTriggers } from "./unowned-triggers.ts";
 
 /** Caps that one worker connection may not pass. */
 export interface WorkerLimits {
@@ -43,7 +44,7 @@ export interface Kernel {
   readonly registry: Registry;
   readonly router: Router;
   readonly triggers: TriggerRegistry;
-  readonly unownedTriggers: UnownedTriggers;
+  readonly unownedTriggers: EngineTriggers;
   readonly sessions: Sessions;
   readonly invocations: Invocations;
   readonly heartbeat: Heartbeat;
@@ -63,6 +64,7 @@ export interface Kernel {
   /** What restricted connections may not register. */
   readonly reservedIds: ReservedIds;
   readonly watchedTargets: WatchedTargets;
+  readonly roles: Roles;
   readonly identity: { readonly version: string; readonly instanceId: string; readonly startedAtMs: number };
   /** Deadlines in milliseconds; read at each call, since the config may change. */
   readonly deadlines: { readonly defaultTimeoutMs: number; readonly legacyCallTimeoutMs: number };

@@ -1,4 +1,5 @@
 import type { FunctionId } from "@svc/protocol";
+import { makerOf } from "./access/principal.ts";
 import type { Changes } from "./changes.ts";
 import type { Counters, Directory, DirectoryChange, FunctionStatus, FunctionView, TriggerTypeView, TriggerView, WorkerLoad, WorkerView } from "./directory.ts";
 import type { ModuleHost } from "./module-host.ts";
@@ -194,6 +195,7 @@ export class LiveDirectory implements Directory {
       config: binding.config,
       metadata: binding.metadata ?? null,
       worker_name: nameOf(binding.workerName, binding.functionId),
+      made_by: makerOf(binding.lastPrincipal),
       status,
       reason: reason ?? null,
       internal: isInternalId(binding.functionId),

@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { CallError, type FunctionId, nameProblem, Payload, type TriggerTypeId } from "@svc/protocol";
 import { callerAccess } from "./access/caller-access.ts";
 import { TRUSTED } from "./access/principal.ts";
@@ -178,8 +178,15 @@ export class ModuleHost {
     const scope = new Scope();
     const abort = new AbortController();
     const log = kernel.log.with({ module: instanceName });
-    const provider = new ModuleProvider({ name: instanceName, router: kernel.router, log, accessOf: (workerId) => callerAccess(workerId, kernel) });
-    mkdirSync(this.#dataDir, { recursive: true, mode: 0o700 });
+    const provider = new ModuleProvider({
+      name: instanceName,
+      router: kernel.router,
+      log,
+      accessOf: (workerId) => callerAccess(workerId, kernel),
+      principalOf: (workerId) => kernel.sessions.byId(workerId)?.principal,
+    });
+    // It was moved away meanwhile. Whoever moves it back must find its place free.
+    if (!existsSync(this.#dataDir)) throw new Error(`the data folder ${this.#dataDir} is missing: move it back, or restart the engine`);
     this.#starting.add(instanceName);
     try {
       const context = this.#contextFor({ config, scope, abort, provider, log, clock: this.#clockOf(module.name) });
@@ -257,11 +264,16 @@ export class ModuleHost {
         }),
       provideFunction: (spec) => scope.add(this.#provideFunction(spec as FunctionSpec<unknown>, provider)),
       provideTrigger: (spec) => scope.add(this.#provideTrigger(spec as TriggerSpec<unknown>, provider)),
+      reserveFunction: (functionId) => scope.add(kernel.reservedIds.name(functionId)),
+      rememberFunction(functionId, caller) {
+        if (caller === undefined || kernel.sessions.byId(caller.worker_id)?.principal.isTrusted === true) kernel.reservedIds.rememberCalled(functionId);
+      },
       runInvocations: (runner) => scope.add(kernel.invocations.provide(runner)),
       createChannel: (options) => createChannel(options ?? {}, { kernel, scope }),
       takeChannelReader: (ref) => takeChannelReader(ref, { kernel, scope }),
       resolveChannels: (find) => resolveChannels(find, { kernel, scope }),
       unownedTriggers: kernel.unownedTriggers,
+      isRoleInForce: (role) => kernel.roles.isInForce(role),
       accessOf: (workerId) => callerAccess(workerId, kernel),
       mountHttp: (mount) => scope.add(this.#mounts.mountHttp(mount)),
       listen: async (options) => {

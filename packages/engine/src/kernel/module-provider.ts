@@ -1,5 +1,5 @@
 import { CallError, MAX_PAYLOAD_DEPTH, nestsDeeperThan, Payload } from "@svc/protocol";
-import { TRUSTED } from "./access/principal.ts";
+import { type Principal, TRUSTED } from "./access/principal.ts";
 import type { Call, Provider, Refusal } from "./call.ts";
 import { describeIssues } from "./describe-issues.ts";
 import { schemaOf } from "./late-schema.ts";
@@ -22,6 +22,7 @@ export class ModuleProvider implements Provider {
   readonly #router: Router;
   readonly #log: Logger;
   readonly #accessOf: (workerId: string) => CallerAccess | undefined;
+  readonly #principalOf: (workerId: string) => Principal | undefined;
   readonly #specs = new Map<string, FunctionSpec<unknown>>();
   readonly #held = new PendingCalls();
   readonly #running = new Map<Call, AbortController>();
@@ -32,12 +33,15 @@ export class ModuleProvider implements Provider {
     readonly router: Router;
     readonly log: Logger;
     readonly accessOf: (workerId: string) => CallerAccess | undefined;
+    /** Of a connection. */
+    readonly principalOf: (workerId: string) => Principal | undefined;
   }) {
     this.name = options.name;
     this.workerId = moduleWorkerId(options.name);
     this.#router = options.router;
     this.#log = options.log;
     this.#accessOf = options.accessOf;
+    this.#principalOf = options.principalOf;
   }
 
   get inFlight(): number {
@@ -71,6 +75,7 @@ export class ModuleProvider implements Provider {
     const context: HandlerContext = {
       caller: call.caller,
       access: call.caller === undefined ? undefined : this.#accessOf(call.caller.worker_id),
+      principal: call.onBehalfOf ?? (call.caller === undefined ? undefined : this.#principalOf(call.caller.worker_id)) ?? TRUSTED,
       signal: controller.signal,
       traceparent: call.traceparent,
       baggage: call.baggage,

@@ -13,7 +13,7 @@ import type { Streams } from "./stream-contract.ts";
 import type { Telemetry } from "./telemetry-contract.ts";
 
 export { isInfrastructure } from "./access/decide-call.ts";
-export { type Principal, TRUSTED } from "./access/principal.ts";
+export { makerShape, type Principal, TRUSTED } from "./access/principal.ts";
 export { overQuota, Quota, type QuotaLimits } from "./access/quota.ts";
 
 export type Awaitable<T> = T | Promise<T>;
@@ -75,6 +75,8 @@ export interface CallOptions {
   readonly baggage?: string | undefined;
   readonly metadata?: Payload | undefined;
   readonly job?: Job | undefined;
+  /** Whom the call is made for, where the caller does it for another, e.g. for who bound a trigger. */
+  readonly onBehalfOf?: Principal | undefined;
 }
 
 /** What a restricted caller may see and do. A function that lists or names other things asks here. */
@@ -97,6 +99,8 @@ export interface HandlerContext {
   readonly caller: Caller | undefined;
   /** Undefined when the caller is not restricted. */
   readonly access: CallerAccess | undefined;
+  /** Whom the call is made for. Resources that last are counted for it. */
+  readonly principal: Principal;
   /** Aborts when the caller goes, the deadline passes or the module stops. */
   readonly signal: AbortSignal;
   readonly traceparent: string | undefined;
@@ -356,6 +360,16 @@ export interface ModuleContext<Config> {
   call(functionId: string, payload: Payload, options?: CallOptions): Promise<Payload>;
   provideFunction<Input>(spec: FunctionSpec<Input>): Undo;
   provideTrigger<Settings>(spec: TriggerSpec<Settings>): Undo;
+  /**
+   * Reserves a function that the config or a trusted caller names and that this module calls later: restricted connections may register it only below their
+   * own prefix. Who provides it at present keeps it.
+   */
+  reserveFunction(functionId: string): Undo;
+  /**
+   * Reserves a function as `reserveFunction` does, over restarts of the engine and until a trusted worker registers it. For what is stored, e.g. jobs. No
+   * effect if `caller` is a module or restricted, or if a restricted connection provides the function: then it may provide it later, too.
+   */
+  rememberFunction(functionId: string, caller?: Caller): void;
   /** Takes over the functions that workers register with `invocation`. One module at a time does; without any such registrations are refused. */
   runInvocations(runner: InvocationRunner): Undo;
   /** Makes a channel. Throws CallError `overloaded` when too many are open. */
@@ -368,6 +382,8 @@ export interface ModuleContext<Config> {
   /** Asks `find` for channels that are made only when a worker comes for them; ids are UUIDs. */
   resolveChannels(find: (id: string) => ChannelOffer | undefined): Undo;
   readonly unownedTriggers: UnownedTriggers;
+  /** Whether the config has the role, and a token that gives it. What somebody left behind must not run when his role was removed. */
+  isRoleInForce(role: string): boolean;
   /** What a connected worker may see and do; undefined when it is not restricted. For what is told to workers without being asked. */
   accessOf(workerId: string): CallerAccess | undefined;
   /** Routes on the engine's HTTP listener (3111). */

@@ -1,8 +1,8 @@
-import { elementSpans, memberSpans, Payload } from "@svc/protocol";
+import { elementTexts, memberTexts, Payload } from "@svc/protocol";
 
 /**
  * Puts members of a payload into its parsed value as `Payload`s with the text that they came in: parsing rounds numbers, and writing them again
- * costs. `text` is JSON nested no deeper than `MAX_PAYLOAD_DEPTH`, `value` what it says, an object or an array; `names` are those of `FunctionSpec.rawMembers`.
+ * costs. `text` is JSON, `value` what it says, an object or an array; `names` are those of `FunctionSpec.rawMembers`.
  */
 export function keepRawMembers(text: string, value: object, names: readonly string[]): unknown {
   if (Array.isArray(value)) return value;
@@ -12,8 +12,11 @@ export function keepRawMembers(text: string, value: object, names: readonly stri
   const wanted = [...whole, ...lists.keys()].filter((name) => Object.hasOwn(members, name));
   if (wanted.length === 0) return value;
   const kept: Record<string, unknown> = { ...members };
-  for (const [name, [start, end]] of memberSpans(text, new Set(wanted))) {
-    const memberText = text.slice(start, end);
+  const texts = memberTexts(text);
+  for (const name of wanted) {
+    const memberText = texts.get(name);
+    // A value of this process may have members that are undefined; they have no text.
+    if (memberText === undefined) continue;
     kept[name] = whole.has(name) ? Payload.fromText(memberText) : keepInElements(memberText, members[name] as readonly unknown[], lists.get(name) ?? []);
   }
   return kept;
@@ -35,10 +38,9 @@ function listsOf(names: readonly string[], members: Readonly<Record<string, unkn
 }
 
 function keepInElements(text: string, elements: readonly unknown[], names: readonly string[]): unknown[] {
-  const spans = elementSpans(text);
+  const texts = elementTexts(text);
   return elements.map((element, index) => {
-    const span = spans[index];
-    if (span === undefined || typeof element !== "object" || element === null) return element;
-    return keepRawMembers(text.slice(span[0], span[1]), element, names);
+    if (typeof element !== "object" || element === null) return element;
+    return keepRawMembers(texts[index] as string, element, names);
   });
 }

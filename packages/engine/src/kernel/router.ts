@@ -85,6 +85,7 @@ export class Router {
       metadata: request.metadata,
       caller: request.caller,
       job: request.job,
+      onBehalfOf: request.onBehalfOf,
       whileDraining: request.whileDraining,
       onSettled: request.onSettled,
       provider,
@@ -162,6 +163,7 @@ export class Router {
         metadata: options.metadata,
         caller: options.caller,
         job: options.job,
+        onBehalfOf: options.onBehalfOf,
         whileDraining: options.whileDraining ?? false,
         onSettled: (outcome) => {
           if (abort !== undefined) signal?.removeEventListener("abort", abort);

@@ -17,7 +17,8 @@ export interface SpanStart {
   /** W3C `traceparent` of what caused it; without one a new trace begins. */
   readonly traceparent?: string | undefined;
   readonly baggage?: string | undefined;
-  readonly attributes?: Attributes | undefined;
+  /** Undefined values are left out. */
+  readonly attributes?: Readonly<Record<string, AttributeValue | undefined>> | undefined;
   /** Further causes, as `traceparent`s, e.g. who enqueued the job. */
   readonly links?: readonly string[] | undefined;
 }

@@ -1,8 +1,7 @@
-import { CallError, type FunctionId, type Payload, type TriggerId, type TriggerTypeId } from "@svc/protocol";
+import { CallError, type FunctionId, Payload, type TriggerId, type TriggerTypeId } from "@svc/protocol";
 import { isSamePrincipal, type Principal, TRUSTED } from "./access/principal.ts";
 import { canonicalJson } from "./canonical-json.ts";
 import type { TriggerStatus } from "./directory.ts";
-import { fireMetadata } from "./fire-metadata.ts";
 import type { CallOptions } from "./module.ts";
 import type { Undo } from "./scope.ts";
 
@@ -127,6 +126,11 @@ export class Binding {
       first ??= owner.principal;
     }
     return first ?? this.#toldPrincipal;
+  }
+
+  /** The same, as of the last change of owners: a binding may have ten thousand, and lists ask often. */
+  get lastPrincipal(): Principal {
+    return this.#toldPrincipal;
   }
 
   /** Only restricted connections ask for it: it must not keep anything from what a trusted one asks for. */
@@ -259,4 +263,14 @@ export class Binding {
     const answer = await this.#host.call(condition as FunctionId, payload, options);
     return answer.text().trim() !== "false";
   }
+}
+
+/**
+ * What the function of a trigger is told besides its payload: the trigger's own metadata and, beside its members, those that the provider of
+ * the type adds. Metadata that is no object has no place for them, and stays as it is.
+ */
+function fireMetadata(own: unknown, added: Payload | undefined): Payload | undefined {
+  if (own === undefined || own === null) return added;
+  if (added === undefined || typeof own !== "object" || Array.isArray(own)) return Payload.fromValue(own);
+  return Payload.fromValue({ ...own, ...(added.value() as object) });
 }

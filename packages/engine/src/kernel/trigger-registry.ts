@@ -230,6 +230,12 @@ export class TriggerRegistry implements WorkerClaims {
     return false;
   }
 
+  /** Returns whether a binding of a trusted worker calls the function. */
+  isCalledByTrusted(id: FunctionId): boolean {
+    for (const binding of this.#ofFunction.of(id)) if (!binding.isRestricted) return true;
+    return false;
+  }
+
   /** A function came or went, so the status of its bindings may have changed. */
   functionChanged(id: FunctionId): void {
     for (const binding of this.#ofFunction.of(id)) this.#onChange(binding, "updated");

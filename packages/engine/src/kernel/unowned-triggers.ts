@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { CallError, type Caller, type FunctionId, type TriggerId, type TriggerTypeId } from "@svc/protocol";
 import { isSamePrincipal, type Principal, TRUSTED } from "./access/principal.ts";
+import type { Roles } from "./access/roles.ts";
 import type { SessionAccess } from "./access/session-access.ts";
 import { refusalToBind, refusalToSee, targetsOf } from "./access/target-refusal.ts";
 import type { WatchedTargets } from "./access/watched-targets.ts";
 import { withoutSvc } from "./caller-metadata.ts";
+import type { Logger } from "./logger.ts";
 import type { UnownedTrigger, UnownedTriggers } from "./module.ts";
 import type { Registry } from "./registry.ts";
 import type { Undo } from "./scope.ts";
@@ -19,13 +21,23 @@ const MAX_UNOWNED = 10_000;
 const MAX_CHARACTERS = 1024 * 1024;
 const MAX_CHARACTERS_OF_ALL = 64 * 1024 * 1024;
 
+interface Held {
+  readonly request: TriggerRequest;
+  readonly hold: BindingHold;
+  readonly madeBy: Principal;
+  readonly unwatch: Undo;
+  readonly size: number;
+}
+
 /** Holds bindings in the engine's own name, so that no connection's end takes them away. */
 export class EngineTriggers implements UnownedTriggers {
   readonly #triggers: TriggerRegistry;
   readonly #sessions: Sessions;
   readonly #registry: Registry;
   readonly #watchedTargets: WatchedTargets;
-  readonly #held = new Map<string, { readonly hold: BindingHold; readonly madeBy: Principal; readonly unwatch: Undo; readonly size: number }>();
+  readonly #roles: Roles;
+  readonly #log: Logger;
+  readonly #held = new Map<string, Held>();
   #characters = 0;
 
   constructor(parts: {
@@ -33,11 +45,15 @@ export class EngineTriggers implements UnownedTriggers {
     readonly sessions: Sessions;
     readonly registry: Registry;
     readonly watchedTargets: WatchedTargets;
+    readonly roles: Roles;
+    readonly log: Logger;
   }) {
     this.#triggers = parts.triggers;
     this.#sessions = parts.sessions;
     this.#registry = parts.registry;
     this.#watchedTargets = parts.watchedTargets;
+    this.#roles = parts.roles;
+    this.#log = parts.log;
   }
 
   register({ triggerType, functionId, config, metadata }: UnownedTrigger, caller: Caller | undefined): Promise<string> {
@@ -76,7 +92,7 @@ export class EngineTriggers implements UnownedTriggers {
       };
       let verdict: "taken" | "refused" | undefined;
       const hold = this.#triggers.register(owner, request);
-      this.#held.set(id, { hold, madeBy, unwatch: this.#watch(request, session?.access), size });
+      this.#held.set(id, { request, hold, madeBy, unwatch: this.#watch(request, session?.access), size });
       this.#characters += size;
       // It may have been refused while it was being registered, before there was anything to take back.
       if (verdict === "refused") this.#take(id);
@@ -96,6 +112,17 @@ export class EngineTriggers implements UnownedTriggers {
     const binding = this.#triggers.bindingById(id);
     if (binding === undefined) return false;
     throw new CallError("FORBIDDEN", `the trigger ${id} belongs to ${binding.workerName || "another owner"}, which alone may remove it`);
+  }
+
+  /** Call when the config has changed: what was made with a role that is no longer in force is removed. */
+  removeThoseOfRemovedRoles(): void {
+    for (const [id, { request, madeBy }] of this.#held) {
+      const { role } = madeBy;
+      if (role === undefined || this.#roles.isInForce(role)) continue;
+      this.#take(id);
+      const { type, functionId } = request;
+      this.#log.warn("a trigger was removed, because the role that made it, or every token of it, was removed from the config", { id, type, functionId, role });
+    }
   }
 
   #sessionOf(caller: Caller | undefined): Session | undefined {

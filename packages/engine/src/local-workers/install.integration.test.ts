@@ -1,12 +1,11 @@
 import { execFile } from "node:child_process";
-import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { findDependencySources } from "./dependency-files.ts";
 import { InstallError, installWorker, isInstalled } from "./install.ts";
-import { takeInstallLock } from "./install-lock.ts";
 import { readManifest, type WorkerManifest } from "./manifest.ts";
 import { listProcesses, membersOf } from "./process-table.ts";
 
@@ -218,36 +217,6 @@ describe("an install of another kind", () => {
   ])("follows the paths in %s", async (file, text) => {
     await write({ [file]: text, "../../vendor/a/x": "" });
     expect((await findDependencySources(folder)).local).toEqual([join(project, "vendor/a")]);
-  });
-});
-
-describe("the install lock", () => {
-  it.each([
-    ["whose holder is dead", JSON.stringify({ pid: 2 ** 22 - 3, start_time: "1", boot_id: "b", token: "t" })],
-    ["whose pid was given to another process", JSON.stringify({ pid: process.pid, start_time: "1", boot_id: "b", token: "t" })],
-    ["that is not ours", "garbage"],
-  ])("%s is taken over by exactly one", async (_what, text) => {
-    await writeFile(join(project, "install.lock"), text);
-    let holders = 0;
-    let most = 0;
-    const signal = AbortSignal.timeout(8_000);
-    await Promise.all(
-      Array.from({ length: 6 }, async () => {
-        const letGo = await takeInstallLock({ folder: project, signal, onWait: () => {} });
-        most = Math.max(most, ++holders);
-        await readFile(join(project, "install.lock"), "utf8");
-        holders--;
-        await letGo();
-      }),
-    );
-    expect(most).toBe(1);
-    await expect(stat(join(project, "install.lock"))).rejects.toThrow("ENOENT");
-  });
-
-  it("waits no longer than the signal lets it", async () => {
-    const letGo = await takeInstallLock({ folder: project, signal: AbortSignal.timeout(5_000), onWait: () => {} });
-    await expect(takeInstallLock({ folder: project, signal: AbortSignal.timeout(50), onWait: () => {} })).rejects.toThrow();
-    await letGo();
   });
 });
 

@@ -2,9 +2,9 @@ import { mkdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { replaceFile } from "../files/replace-file.ts";
+import { lockFile } from "../store/file-lock.ts";
 import { hashDependencies } from "./dependency-hash.ts";
 import { installEnvironment } from "./environment.ts";
-import { takeInstallLock } from "./install-lock.ts";
 import type { WorkerManifest } from "./manifest.ts";
 import { describeEnd } from "./process-group.ts";
 import { FormerVirtualEnv, hasVirtualEnv, type Probe, probe, virtualEnvTool, virtualEnvWorks } from "./python-environment.ts";
@@ -116,17 +116,16 @@ class Install {
 
   async run(when: "always" | "when needed"): Promise<InstallResult["status"]> {
     await mkdir(this.#stateFolder, { recursive: true });
-    const letGo = await takeInstallLock({
-      folder: this.#stateFolder,
+    const lock = await lockFile(join(this.#stateFolder, "installing.lock"), {
       signal: this.#context.signal,
-      onWait: (pid) => this.#context.onProgress(`waiting for another install of ${this.#manifest.name} (process ${pid})`),
+      onWait: () => this.#context.onProgress(`waiting for another install of ${this.#manifest.name}`),
     });
     try {
       if (when === "when needed" && (await this.upToDate())) return "cached";
       await this.#install(when);
       return "installed";
     } finally {
-      await letGo();
+      lock.release();
     }
   }
 

@@ -1,3 +1,4 @@
+import { MASK, maskConfig, maskConfigText } from "@svc/protocol";
 import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from "yaml";
 import type { z } from "zod";
 import { MAX_YAML_DEPTH, tooDeepAt } from "../config/yaml-depth.ts";
@@ -63,7 +64,7 @@ export class PositionedYaml {
       const unknown = issue.errors.flat().find((inner) => inner.code === "unrecognized_keys");
       if (unknown !== undefined) return this.#explain({ ...unknown, path: [...issue.path, ...unknown.path] });
     }
-    const value = valueAt(this.value, issue.path);
+    const value = valueAt(maskConfig(this.value), issue.path);
     const found = describe(value);
     const expectation = expectationAt(issue.path);
     if (found === undefined) return [this.problem(issue.path, `this key is missing; expected ${expectation}`)];
@@ -79,7 +80,7 @@ export class PositionedYaml {
       near === undefined
         ? `expected ${known.length === 0 ? "no keys" : `one of ${known.map((name) => `\`${name}\``).join(", ")}`}`
         : `did you mean \`${near}\`?`;
-    return { line: this.#lineOf(path), key: undefined, message: `unknown key \`${path.join(".")}\`; ${hint}` };
+    return { line: this.#lineOf(path), key: undefined, message: `unknown key \`${maskConfigText(path.join("."))}\`; ${hint}` };
   }
 
   /** Line of the key, or of the nearest thing around it that stands in the file. */
@@ -102,6 +103,7 @@ export class PositionedYaml {
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   let current = value;
   for (const key of path) {
+    if (current === MASK) return MASK;
     if (typeof current !== "object" || current === null || !Object.hasOwn(current, key)) return undefined;
     current = (current as Record<PropertyKey, unknown>)[key];
   }

@@ -104,12 +104,6 @@ export async function identityOf(pid: number): Promise<ProcessIdentity | undefin
   return { pid, start_time: entry.startTime, boot_id: await bootId() };
 }
 
-/** True while exactly this process lives. */
-export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
-  const current = await identityOf(identity.pid);
-  return current !== undefined && current.start_time === identity.start_time && current.boot_id === identity.boot_id;
-}
-
 /** Signals one process or, with a negative id, a group. A target that is gone is fine: that is what signals are sent for. */
 export function signalIfThere(target: number, signal: NodeJS.Signals): void {
   try {

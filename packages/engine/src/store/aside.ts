@@ -1,7 +1,6 @@
-import { Worker } from "node:worker_threads";
 import type { Clock } from "../kernel/clock.ts";
 import { type DriverName, defaultDriver, type SqlRow, type SqlValue } from "./driver.ts";
-import { threadUrl } from "./thread-url.ts";
+import { startWorker } from "./thread-url.ts";
 
 /** Given to the thread. */
 export interface AsideStart {
@@ -27,7 +26,7 @@ export async function runAside(sql: string, parameters: readonly SqlValue[], opt
   const { file, driver, clock, timeoutMs, signal } = options;
   signal.throwIfAborted();
   const start: AsideStart = { file, driver: driver ?? defaultDriver(), sql, parameters };
-  const worker = new Worker(threadUrl(new URL("./aside-thread.ts", import.meta.url)), { workerData: start, name: "svc-store-aside" });
+  const worker = startWorker(new URL("./aside-thread.ts", import.meta.url), { workerData: start, name: "svc-store-aside" });
   let rows: readonly SqlRow[] | undefined;
   let failure = new Error("its thread ended without saying why");
   worker.once("message", (message: readonly SqlRow[]) => {
@@ -49,4 +48,14 @@ export async function runAside(sql: string, parameters: readonly SqlValue[], opt
   signal.removeEventListener("abort", onAbort);
   if (rows === undefined) throw failure;
   return rows;
+}
+
+/** How long the check of one database may take, in milliseconds. */
+const CHECK_TIMEOUT_MS = 60 * 60_000;
+
+/** Checks a database that is in use, in a thread of its own: pages, indexes against their tables, constraints. Resolves with what is wrong, undefined when nothing is. */
+export async function integrityProblem(options: Omit<AsideOptions, "timeoutMs">): Promise<string | undefined> {
+  const rows = await runAside("PRAGMA integrity_check(3)", [], { ...options, timeoutMs: CHECK_TIMEOUT_MS });
+  const problems = rows.map((row) => String(row.integrity_check).replaceAll("\n", " "));
+  return problems.length === 1 && problems[0] === "ok" ? undefined : problems.join("; ");
 }

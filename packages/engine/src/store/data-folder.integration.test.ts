@@ -41,7 +41,10 @@ describe("the lock of a data folder", () => {
     );
     child.kill("SIGKILL");
     await once(child, "exit");
+    const left = join(folder, ".engine.json.00000000-0000-4000-8000-000000000000.tmp");
+    writeFileSync(left, "half");
     lockDataFolder(folder).release();
+    expect(existsSync(left)).toBe(false);
   });
 
   it("tells in engine.json where its engine listens, for this user only, until its release", () => {

@@ -1,10 +1,9 @@
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { replaceFileSync } from "../files/replace-file.ts";
+import { removeDrafts, replaceFileSync } from "../files/replace-file.ts";
 import { DatabaseRefused } from "./damage.ts";
-import { closeQuietly } from "./database-file.ts";
-import { type Database, openDatabase, resultCodes, SqlError } from "./driver.ts";
+import { type FileLock, tryFileLock } from "./file-lock.ts";
 import { folderProblem } from "./folder-problem.ts";
 
 /** Addresses of a running engine as URLs, with the ports that are bound, e.g. `ws://localhost:49134`. */
@@ -33,9 +32,8 @@ export interface DataFolderLock {
 }
 
 /**
- * Takes the data folder for this process, making it when missing. The lock is the operating system's on a file inside the folder, so it goes
- * with the process whatever ends it, and a lock left behind cannot happen. `engine.json` beside it names the holder:
- * `{pid, started_at}`, and with them `{bridge, http, realtime, token_file?, proof_key?}` once `announce` told. It outlives a holder that was killed.
+ * Locks the data folder for this process, and makes it if it is missing. `engine.json` in it names the holder:
+ * `{pid, started_at}`, and `{bridge, http, realtime, token_file?, proof_key?}` after `announce`. That file outlives a holder that was killed; the lock does not.
  *
  * Throws an Error that names the folder and the engine (pid, start) that holds it, or says why the folder cannot be used.
  */
@@ -43,19 +41,18 @@ export function lockDataFolder(dataDir: string): DataFolderLock {
   const lockFile = join(dataDir, "engine.lock");
   const holderFile = join(dataDir, "engine.json");
   const holder = { pid: process.pid, started_at: new Date().toISOString() };
-  let database: Database | undefined;
+  let lock: FileLock | undefined;
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    database = openDatabase(lockFile);
-    // The wait covers the moment in which two engines look at a fresh file together. It is never read by other means than SQLite:
-    // closing any other handle on it in this process would drop the lock (POSIX).
-    database.exec("PRAGMA busy_timeout=200; PRAGMA journal_mode=MEMORY; BEGIN EXCLUSIVE");
+    // The wait covers the moment in which two engines look at a fresh file together.
+    lock = tryFileLock(lockFile, { busyMs: 200 });
+    if (lock === undefined) throw inUse(dataDir, holderFile);
+    removeDrafts(dataDir);
     writeHolder(holderFile, holder);
   } catch (thrown) {
-    closeQuietly(database);
-    throw refusal(dataDir, holderFile, thrown);
+    lock?.release();
+    throw thrown instanceof DatabaseRefused ? thrown : unusable(dataDir, thrown);
   }
-  return holding(database, { holder, holderFile });
+  return holding(lock, { holder, holderFile });
 }
 
 type Holder = z.output<typeof holderSchema>;
@@ -65,7 +62,7 @@ function writeHolder(holderFile: string, facts: Holder & Partial<AnnouncedAddres
   replaceFileSync(holderFile, JSON.stringify(facts));
 }
 
-function holding(database: Database, { holder, holderFile }: { readonly holder: Holder; readonly holderFile: string }): DataFolderLock {
+function holding(lock: FileLock, { holder, holderFile }: { readonly holder: Holder; readonly holderFile: string }): DataFolderLock {
   let held = true;
   return {
     announce({ bridge, http, realtime }, { tokenFile, proofKey } = {}) {
@@ -77,19 +74,16 @@ function holding(database: Database, { holder, holderFile }: { readonly holder: 
       if (!held) return;
       held = false;
       rmSync(holderFile, { force: true });
-      database.exec("ROLLBACK");
-      database.close();
+      lock.release();
     },
   };
 }
 
-function refusal(dataDir: string, holderFile: string, thrown: unknown): Error {
-  if (thrown instanceof SqlError && thrown.resultCode === resultCodes.busy) {
-    return new DatabaseRefused(
-      `the data folder ${dataDir} is in use by ${holderOf(holderFile)}; stop that one first, or give this one a data_dir of its own`,
-      thrown,
-    );
-  }
+function inUse(dataDir: string, holderFile: string): DatabaseRefused {
+  return new DatabaseRefused(`the data folder ${dataDir} is in use by ${holderOf(holderFile)}; stop that one first, or give this one a data_dir of its own`);
+}
+
+function unusable(dataDir: string, thrown: unknown): DatabaseRefused {
   const problem = folderProblem(dataDir) ?? (thrown instanceof Error ? thrown.message : String(thrown));
   return new DatabaseRefused(`the data folder ${dataDir} cannot be used: ${problem}; it must be a folder that the engine may write to`, thrown);
 }

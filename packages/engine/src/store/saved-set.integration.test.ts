@@ -1,9 +1,11 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { systemClock } from "../kernel/clock.ts";
 import { silentLogger } from "../kernel/logger.ts";
+import { manualClock } from "../testing/manual-clock.ts";
 import { SavedSet } from "./saved-set.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-saved-set-"));
@@ -73,4 +75,66 @@ it("a file that cannot be read is set aside and kept, and the set has a problem 
   rmSync(file);
   const repaired = open(name);
   expect([await repaired.load(), repaired.problem]).toEqual([["a"], undefined]);
+});
+
+it("a change outlives a process that is killed directly after it", async () => {
+  const file = join(root, "killed.json");
+  await open("killed.json").close();
+  writeFileSync(file, '{"version":1,"entries":["a","b"]}');
+  const script = `
+    import { SavedSet } from ${JSON.stringify(new URL("../../dist/store/saved-set.js", import.meta.url).href)};
+    const clock = { now: Date.now, after: () => () => {} };
+    const saved = new SavedSet({ file: ${JSON.stringify(file)}, what: "the list", clock, log: console });
+    await saved.load();
+    saved.add("c");
+    saved.remove("a");
+    process.kill(process.pid, "SIGKILL");
+  `;
+  expect(() => execFileSync(process.execPath, ["--input-type=module", "--eval", script], { stdio: "inherit" })).toThrow();
+  const saved = open("killed.json");
+  expect(await saved.load()).toEqual(["b", "c"]);
+  await saved.close();
+  expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ version: 1, entries: ["b", "c"] });
+  expect(existsSync(`${file}.changes`)).toBe(false);
+});
+
+it("changes that a power cut left unreadable are passed over, those before them count", async () => {
+  writeFileSync(join(root, "cut.json"), '{"version":1,"entries":["a"]}');
+  writeFileSync(join(root, "cut.json.changes"), '["add","b"]\n["remove","a"]\n');
+  appendFileSync(join(root, "cut.json.changes"), Buffer.alloc(40));
+  const saved = open("cut.json");
+  expect([await saved.load(), saved.problem]).toEqual([["b"], undefined]);
+  await saved.close();
+  expect(await open("cut.json").load()).toEqual(["b"]);
+});
+
+it("a saved set does not create its folder, reports that it cannot be saved, and saves when the folder is back", async () => {
+  const folder = join(root, "data");
+  mkdirSync(folder);
+  const clock = manualClock();
+  const saved = new SavedSet({ file: join(folder, "moved.json"), what: "the list", clock, log: silentLogger });
+  const turns = async (done: () => boolean): Promise<void> => {
+    while (!done()) await new Promise((resolve) => setImmediate(resolve));
+  };
+  saved.add("a");
+  await turns(() => existsSync(join(folder, "moved.json")) && !existsSync(join(folder, "moved.json.changes")));
+  renameSync(folder, `${folder}-away`);
+  saved.add("b");
+  expect(saved.failure).toContain("the list cannot be saved at present");
+  await turns(() => clock.pendingTimers > 0);
+  expect(existsSync(folder)).toBe(false);
+  renameSync(`${folder}-away`, folder);
+  clock.advance(5_000);
+  await turns(() => saved.failure === undefined);
+  expect(JSON.parse(readFileSync(join(folder, "moved.json"), "utf8"))).toEqual({ version: 1, entries: ["a", "b"] });
+  await saved.close();
+});
+
+it("a saved set keeps the changes after one that a full disk cut off", async () => {
+  const file = join(root, "cut.json");
+  const saved = open("cut.json");
+  saved.add("first");
+  await saved.close();
+  writeFileSync(`${file}.changes`, `\n["add","second"]\n["add","cut o\n["add","third"]`);
+  expect(await open("cut.json").load()).toEqual(["first", "second", "third"]);
 });

@@ -1,3 +1,4 @@
+import { appendFileSync, closeSync, openSync, rmSync } from "node:fs";
 import { readdir, readFile, rename, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
@@ -48,12 +49,24 @@ function membersOf(piece: readonly string[]): string {
   return JSON.stringify(piece).slice(1, -1);
 }
 
-/** A set of strings in a file, for what must be known after a crash. The whole file is replaced soon after a change. */
+/** One line of the list of changes: what happened to an entry. */
+const changeSchema = z.tuple([z.enum(["add", "remove"]), z.string()]);
+type Change = z.output<typeof changeSchema>;
+
+/**
+ * A set of strings in a file, for what must be known after a crash. Each change is appended to a second file, `<name>.changes`, before `add` or `remove`
+ * returns: it outlives a process that is killed then. Soon after, the whole file is replaced and synced, and the second file removed: from then on the
+ * change outlives a power cut, too. Never creates the folder.
+ */
 export class SavedSet {
   readonly #options: SavedSetOptions;
   readonly #entries = new Set<string>();
   #dirty = false;
-  #isFailing = false;
+  /** Why the latest write failed. */
+  #failure: string | undefined;
+  /** Descriptor of the file of changes. Open from the first change until it is saved, or until that failed. */
+  #changes: number | undefined;
+  #changesBytes = 0;
   #saving: Promise<void> | undefined;
   #closed = false;
   /** File of an earlier run that could not be read and is still there. */
@@ -78,6 +91,7 @@ export class SavedSet {
         await this.#setAside();
       }
     }
+    await this.#loadChanges();
     this.#damagedFile ??= await this.#findDamagedFile();
     if (this.#damagedFile !== undefined) {
       log.error(`${what} of an earlier run cannot be read; repair or delete the file and restart the engine`, { file: this.#damagedFile, error: cause });
@@ -85,11 +99,42 @@ export class SavedSet {
     return [...this.#entries];
   }
 
+  /** Why changes are not on the disk at present; undefined if they are, or will be in a moment. */
+  get failure(): string | undefined {
+    return this.#failure === undefined ? undefined : `${this.#options.what} cannot be saved at present: ${this.#failure}`;
+  }
+
   /** What is wrong and what to do, if entries of an earlier run are unknown because their file cannot be read. Does not change after `load`. */
   get problem(): string | undefined {
     const { file, what } = this.#options;
     if (this.#damagedFile === undefined) return undefined;
     return `${what} of an earlier run cannot be read: repair ${this.#damagedFile} and save it as ${basename(file)}, or delete it, and restart the engine`;
+  }
+
+  /** Applies the changes that a killed process had not saved. A full disk or a power cut may leave lines that cannot be read; no others are lost then. */
+  async #loadChanges(): Promise<void> {
+    const { what, log } = this.#options;
+    const file = this.#changesFile;
+    let text: string;
+    try {
+      text = await readFile(file, "utf8");
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+      throw new Error(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
+    }
+    const lines = text.split("\n").filter((line) => line !== "");
+    const changes = lines.map(changeOf).filter((change) => change !== undefined);
+    for (const [op, entry] of changes) {
+      this.#entries.delete(entry);
+      if (op === "add") this.#entries.add(entry);
+    }
+    const unread = lines.length - changes.length;
+    if (unread > 0) log.warn(`some changes of ${what} cannot be read and are lost`, { file, count: unread });
+    this.#saveSoon();
+  }
+
+  get #changesFile(): string {
+    return `${this.#options.file}.changes`;
   }
 
   async #setAside(): Promise<void> {
@@ -120,11 +165,11 @@ export class SavedSet {
   add(entry: string): void {
     const isKnown = this.#entries.delete(entry);
     this.#entries.add(entry);
-    if (!isKnown) this.#saveSoon();
+    if (!isKnown) this.#changed("add", entry);
   }
 
   remove(entry: string): void {
-    if (this.#entries.delete(entry)) this.#saveSoon();
+    if (this.#entries.delete(entry)) this.#changed("remove", entry);
   }
 
   /** Saves what is not saved yet. */
@@ -133,6 +178,38 @@ export class SavedSet {
     await this.#saving;
     this.#closed = true;
     if (this.#dirty) await this.#save();
+  }
+
+  #changed(...change: Change): void {
+    // The line break comes first: a line that a full disk cut off then spoils no later one.
+    this.#append(`\n${JSON.stringify(change)}`);
+    this.#saveSoon();
+  }
+
+  /** Waits for the operating system, not for the disk. */
+  #append(line: string): void {
+    if (this.#damagedFile === this.#options.file) return;
+    try {
+      if (this.#changesBytes > MAX_FILE_BYTES) throw new Error(`${this.#changesFile} has more than ${MAX_FILE_BYTES} bytes`);
+      this.#changes ??= openSync(this.#changesFile, "a", 0o600);
+      this.#changesBytes += Buffer.byteLength(line);
+      // Writes all of it, or throws.
+      appendFileSync(this.#changes, line);
+    } catch (error) {
+      this.#closeChanges();
+      this.#failed(error);
+    }
+  }
+
+  #closeChanges(): void {
+    if (this.#changes !== undefined) closeSync(this.#changes);
+    this.#changes = undefined;
+  }
+
+  #failed(error: unknown): void {
+    const { file, what, log } = this.#options;
+    if (this.#failure === undefined) log.warn(`${what} cannot be saved at present`, { file, error });
+    this.#failure = error instanceof Error ? error.message : String(error);
   }
 
   #saveSoon(): void {
@@ -148,7 +225,7 @@ export class SavedSet {
   }
 
   async #save(): Promise<void> {
-    const { file, what, log } = this.#options;
+    const { file } = this.#options;
     if (this.#damagedFile === file) {
       this.#dirty = false;
       return;
@@ -157,12 +234,25 @@ export class SavedSet {
       while (this.#dirty) {
         this.#dirty = false;
         await replaceWhole(file, textOf(this.#entries));
-        this.#isFailing = false;
       }
+      // The file has all changes: there was none since the last look.
+      this.#closeChanges();
+      rmSync(this.#changesFile, { force: true });
+      this.#changesBytes = 0;
+      this.#failure = undefined;
     } catch (error) {
       this.#dirty = true;
-      if (!this.#isFailing) log.warn(`${what} cannot be saved at present`, { file, error });
-      this.#isFailing = true;
+      // By the time of the next change, another folder may be in this place.
+      this.#closeChanges();
+      this.#failed(error);
     }
+  }
+}
+
+function changeOf(line: string): Change | undefined {
+  try {
+    return changeSchema.safeParse(JSON.parse(line)).data;
+  } catch {
+    return undefined;
   }
 }

@@ -1,9 +1,9 @@
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import type { Clock } from "../kernel/clock.ts";
 import type { StoreDurability } from "./database-file.ts";
 import type { DriverName } from "./driver.ts";
 import type { Answer, FromThread, ThreadStart, ToThread } from "./thread-messages.ts";
-import { threadUrl } from "./thread-url.ts";
+import { startWorker, threadUrl } from "./thread-url.ts";
 
 export interface ThreadOptions {
   readonly file: string;
@@ -48,7 +48,7 @@ export async function startThread(options: ThreadOptions, events: ThreadEvents):
 async function openThread(options: ThreadOptions, events: ThreadEvents): Promise<Thread | undefined> {
   const { file, driver, durability } = options;
   const workerData: ThreadStart = { file, procedures: threadUrl(options.procedures).href, driver, durability };
-  const worker = new Worker(threadUrl(new URL("./store-thread.ts", import.meta.url)), { workerData, name: "svc-store" });
+  const worker = startWorker(new URL("./store-thread.ts", import.meta.url), { workerData, name: "svc-store" });
   const thread = new WorkerThread(worker, options, events);
   return (await thread.opened) === "open" ? thread : undefined;
 }

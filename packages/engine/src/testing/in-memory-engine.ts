@@ -1,4 +1,4 @@
-import { mkdtempSync } from "node:fs";
+import { mkdirSync, mkdtempSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -85,6 +85,7 @@ export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promi
   const logs: LogRecord[] = [];
   const clock = options.clock ?? systemClock;
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), "svc-engine-"));
+  mkdirSync(dataDir, { recursive: true });
   const { kernel, directory } = createKernel({
     clock,
     log: createLogger({ level: "debug", now: () => clock.now(), write: (record) => logs.push(record) }),

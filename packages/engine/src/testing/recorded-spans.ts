@@ -23,7 +23,8 @@ export function recordedSpans() {
   function begin(name: string, traceparent: string | undefined, start?: SpanStart): ActiveSpan {
     const [, traceId = randomBytes(16).toString("hex"), parentSpanId] = traceparent?.split("-") ?? [];
     const spanId = randomBytes(8).toString("hex");
-    const attributes: Record<string, AttributeValue> = { ...start?.attributes };
+    const attributes: Record<string, AttributeValue> = {};
+    for (const [key, value] of Object.entries(start?.attributes ?? {})) if (value !== undefined) attributes[key] = value;
     let isOver = false;
     return {
       traceparent: `00-${traceId}-${spanId}-01`,

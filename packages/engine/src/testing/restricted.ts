@@ -1,6 +1,7 @@
-import { authResultSchema, grantsOfAuthResult } from "../kernel/access/grants.ts";
+import { authResultSchema, grantsOfAuthResult, grantsOfRole } from "../kernel/access/grants.ts";
 import { policyOf } from "../kernel/access/policy.ts";
 import { SessionAccess } from "../kernel/access/session-access.ts";
+import type { AccessSettings, RoleSettings } from "../kernel/access/settings.ts";
 
 const rules = {
   tokenRequired: false,
@@ -17,6 +18,33 @@ const rules = {
 };
 
 /** What a connection may do that may call only these functions. */
-export function accessTo(functions: readonly string[], more: { readonly middlewareFunctionId?: string } = {}): SessionAccess {
-  return new SessionAccess(grantsOfAuthResult(authResultSchema.parse({ allowed_functions: functions }), "auth"), policyOf({ ...rules, ...more }));
+export function accessTo(functions: readonly string[], more: { readonly middlewareFunctionId?: string; readonly prefix?: string } = {}): SessionAccess {
+  const { prefix, ...settings } = more;
+  const result = authResultSchema.parse({ allowed_functions: functions, function_registration_prefix: prefix });
+  return new SessionAccess(grantsOfAuthResult(result, "auth"), policyOf({ ...rules, ...settings }));
+}
+
+/** What a connection may do that has the token of this role; the role is in force by `rulesWith`. */
+export function accessOfRole(name: string, functions: readonly string[]): SessionAccess {
+  return new SessionAccess(grantsOfRole(roleNamed(name, functions)), policyOf(rules));
+}
+
+/** Settings of a listener that has these roles, each with a token. */
+export function rulesWith(...roles: readonly string[]): AccessSettings {
+  const tokens = roles.map((role) => ({ token: `token-of-${role}`, role }));
+  return { ...rules, rbac: { ...rules.rbac, roles: roles.map((name) => roleNamed(name, [])), tokens } };
+}
+
+function roleNamed(name: string, allowedFunctions: readonly string[]): RoleSettings {
+  return {
+    name,
+    allowedFunctions,
+    forbiddenFunctions: [],
+    allowedTriggerTypes: undefined,
+    allowTriggerTypeRegistration: false,
+    allowFunctionRegistration: true,
+    functionRegistrationPrefix: undefined,
+    context: {},
+    admin: false,
+  };
 }

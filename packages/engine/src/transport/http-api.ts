@@ -65,7 +65,6 @@ export class HttpApi {
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
-    response.on("error", () => {});
     if (this.#draining) response.setHeader("connection", "close");
     const path = pathOf(request.url ?? "/");
     const mount = this.#admit(request, response, path);

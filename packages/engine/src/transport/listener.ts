@@ -77,6 +77,7 @@ export class Listener {
     this.#what = options.what;
     const { onRequest, onUpgrade } = options;
     this.#onRequest = (request, response) => {
+      response.on("error", ignoreError);
       const problem = headProblem(request);
       if (problem === undefined) onRequest(request, response);
       else answerError(response, problem.status, "invalid_request", problem.message, { connection: "close" });
@@ -301,6 +302,12 @@ export function answerJson(response: ServerResponse, status: number, body: unkno
 export function answerError(response: ServerResponse, status: number, code: string, message: string, headers: Readonly<Record<string, string>> = {}): void {
   answerJson(response, status, { error: { code, message } }, headers);
 }
+
+/**
+ * For a write to a client that disconnected; `close` follows. One function for all responses, and one listener for each: Node keeps several in an array, and V8
+ * may place such arrays in the old heap, where what they refer to survives until the next full collection. So a listener for each request would keep the request.
+ */
+function ignoreError(): void {}
 
 function portOf(server: Server | undefined): number | undefined {
   return (server?.address() as AddressInfo | null | undefined)?.port;

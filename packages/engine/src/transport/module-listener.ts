@@ -48,7 +48,6 @@ export async function openModuleListener(options: ListenOptions, rules: ModuleLi
     what,
     maxConnectionsPerAddress: rules.maxConnectionsPerAddress,
     onRequest(request, response) {
-      response.on("error", () => {});
       answer(request, response).catch((error: unknown) => {
         rules.log.error("an HTTP handler failed", { listener: what, error });
         if (response.headersSent) response.destroy();

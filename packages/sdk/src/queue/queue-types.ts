@@ -67,6 +67,8 @@ export interface QueueJob<Data = unknown> {
   readonly expires_at: string | null;
   readonly group: string | null;
   readonly dedupe_key: string | null;
+  /** The restricted principal that made it, e.g. `role guest`, and its role; null: a trusted caller. Older engines do not say it. */
+  readonly made_by?: { readonly principal: string; readonly role: string | null } | null;
   /** When it died, of a dead one. */
   readonly failed_at: string | null;
   readonly trace_id: string | null;

@@ -1,7 +1,8 @@
+import { maskSecrets } from "@svc/protocol/secrets";
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { createContext, type ReactNode, useContext, useMemo, useState } from "react";
 import { formatJson, isBigNumber, type JsonValue, parseJson } from "../lib/json.ts";
-import { isSecretMember, MASK, maskedText, maskedValue } from "../lib/secrets.ts";
+import { maskedMember, maskedText } from "../lib/secrets.ts";
 import { bytes } from "../lib/time.ts";
 import { Button } from "./button.tsx";
 import { cn } from "./cn.ts";
@@ -92,7 +93,7 @@ interface AsText {
 function read(text: string): AsText & ({ readonly ok: true; readonly value: JsonValue } | { readonly ok: false }) {
   try {
     const value = parseJson(text);
-    return { ok: true, value, shown: formatJson(value), masked: formatJson(maskedValue(value)) };
+    return { ok: true, value, shown: formatJson(value), masked: formatJson(maskSecrets(value)) };
   } catch {
     return { ok: false, shown: text, masked: maskedText(text) };
   }
@@ -113,7 +114,8 @@ function Node({ value, label, openTo, path }: { readonly value: JsonValue; reado
   const isRevealed = useContext(Revealed);
   const [isAsked, setAsked] = useState(false);
   const head = label === undefined ? null : <span className="text-violet">{JSON.stringify(label)}: </span>;
-  if (label !== undefined && !isRevealed && !isAsked && isSecretMember(label, value)) {
+  const masked = isRevealed || isAsked ? value : maskedMember(label, value);
+  if (typeof masked === "string" && masked !== value) {
     return (
       <div className="break-words pl-4">
         {head}
@@ -123,7 +125,7 @@ function Node({ value, label, openTo, path }: { readonly value: JsonValue; reado
           onClick={() => setAsked(true)}
           title="Show the value"
         >
-          {MASK} reveal
+          {masked} reveal
         </button>
       </div>
     );

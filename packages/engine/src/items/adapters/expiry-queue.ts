@@ -1,112 +1,66 @@
+import { type Due, DueQueue } from "../../collections/due-queue.ts";
 import { itemName } from "../item-cache.ts";
 
-/** Entries that are out of date are dropped once there are this many and as many as others. */
-const MIN_COMPACTION = 1_000;
-
-export interface Expiry {
+export interface Expiry extends Readonly<Due> {
   readonly scope: string;
   readonly key: string;
-  readonly at: number;
 }
 
-/** Which items end when, in memory: a heap, whose entries are compared with what holds when they are met. */
-export class ExpiryQueue {
-  /** When an item ends that does; by `itemName`. */
-  readonly #ends = new Map<string, number>();
-  #heap: Expiry[] = [];
+interface Entry extends Due {
+  readonly scope: string;
+  readonly key: string;
+}
 
-  /** Those out of date included. */
-  get entries(): number {
-    return this.#heap.length;
-  }
+/** Which items end when, in memory. */
+export class ExpiryQueue {
+  /** Items that end, by `itemName`. */
+  readonly #entries = new Map<string, Entry>();
+  #queue = new DueQueue<Entry>();
 
   /** `at` undefined: the item does not end, or is gone. */
   put(scope: string, key: string, at: number | undefined): void {
     // Most stores hold nothing that ends, and pay nothing here.
-    if (at === undefined && this.#ends.size === 0) return;
+    if (at === undefined && this.#entries.size === 0) return;
     const name = itemName(scope, key);
+    let entry = this.#entries.get(name);
     if (at === undefined) {
-      this.#ends.delete(name);
+      if (entry === undefined) return;
+      this.#entries.delete(name);
+      this.#queue.delete(entry);
       return;
     }
-    if (this.#ends.get(name) === at) return;
-    this.#ends.set(name, at);
-    this.#push({ scope, key, at });
-    if (this.#heap.length > MIN_COMPACTION && this.#heap.length > 2 * this.#ends.size) this.#compact();
+    if (entry === undefined) {
+      entry = { scope, key, dueAt: at, place: -1 };
+      this.#entries.set(name, entry);
+    }
+    this.#queue.set(entry, at);
   }
 
   /** The first that ends. */
   first(): Expiry | undefined {
-    for (let first = this.#heap[0]; first !== undefined; first = this.#heap[0]) {
-      if (this.#holds(first)) return first;
-      this.#pop();
-    }
-    return undefined;
+    return this.#queue.first;
   }
 
   /** Those that ended at `now`, at most `limit`, in the order of their ends. */
   until(now: number, limit: number): Expiry[] {
-    const ended = new Map<string, Expiry>();
-    for (let first = this.first(); first !== undefined && first.at <= now && ended.size < limit; first = this.first()) {
-      ended.set(itemName(first.scope, first.key), first);
-      this.#pop();
+    const ended: Entry[] = [];
+    for (let { first } = this.#queue; first !== undefined && first.dueAt <= now && ended.length < limit; { first } = this.#queue) {
+      ended.push(first);
+      this.#queue.delete(first);
     }
-    for (const expiry of ended.values()) this.#push(expiry);
-    return [...ended.values()];
+    for (const entry of ended) this.#queue.set(entry, entry.dueAt);
+    return ended;
   }
 
-  /** Takes out everything that ends; each item once. */
+  /** Removes all items, and returns them. */
   takeAll(): readonly Expiry[] {
-    this.#compact();
-    const all = this.#heap;
+    const all = [...this.#entries.values()];
     this.clear();
     return all;
   }
 
   clear(): void {
-    this.#ends.clear();
-    this.#heap = [];
-  }
-
-  #holds(expiry: Expiry): boolean {
-    return this.#ends.get(itemName(expiry.scope, expiry.key)) === expiry.at;
-  }
-
-  /** An array in order is a heap. An item that ended at one time, then at another, then at the first again has two equal entries. */
-  #compact(): void {
-    const kept = new Map<string, Expiry>();
-    for (const expiry of this.#heap) if (this.#holds(expiry)) kept.set(itemName(expiry.scope, expiry.key), expiry);
-    this.#heap = [...kept.values()].sort((a, b) => a.at - b.at);
-  }
-
-  #push(expiry: Expiry): void {
-    const heap = this.#heap;
-    let index = heap.length;
-    heap.push(expiry);
-    while (index > 0) {
-      const parent = (index - 1) >>> 1;
-      const above = heap[parent];
-      if (above === undefined || above.at <= expiry.at) break;
-      heap[index] = above;
-      index = parent;
-    }
-    heap[index] = expiry;
-  }
-
-  #pop(): void {
-    const heap = this.#heap;
-    const last = heap.pop();
-    if (last === undefined || heap.length === 0) return;
-    let index = 0;
-    for (;;) {
-      let child = 2 * index + 1;
-      if (child >= heap.length) break;
-      if (child + 1 < heap.length && (heap[child + 1]?.at ?? 0) < (heap[child]?.at ?? 0)) child += 1;
-      const below = heap[child];
-      if (below === undefined || below.at >= last.at) break;
-      heap[index] = below;
-      index = child;
-    }
-    heap[index] = last;
+    this.#entries.clear();
+    this.#queue = new DueQueue();
   }
 }

@@ -42,7 +42,7 @@ describe("a snapshot of the file adapter", () => {
     const large = JSON.stringify("x".repeat(10_000));
     const write = (from: number) => Promise.all(Array.from({ length: 500 }, (_, index) => items.set("s", `k${from + index}`, newValue(large), newWrite())));
     await write(0);
-    const snapshot = items.snapshot(join(folder, "backup", "copy.db"));
+    const snapshot = items.snapshot(join(folder, "copy.db"));
     const written: Promise<unknown>[] = [];
     let busy = true;
     void snapshot.finally(() => {
@@ -55,7 +55,7 @@ describe("a snapshot of the file adapter", () => {
     expect((await snapshot).bytes).toBeGreaterThan(500 * 10_000);
     await items.set("s", "k0", newValue("0"), newWrite());
     await items.close();
-    const restored = await open(join(folder, "backup"), "copy.db");
+    const restored = await open(folder, "copy.db");
     expect(await restored.get("s", "k0")).toMatchObject({ json: large, version: 1 });
     expect((await restored.groups({ prefix: "", after: undefined, limit: 1 })).groups[0]?.items).toBeGreaterThanOrEqual(500);
     expect(await restored.set("s", "k0", newValue("1"), newWrite())).toMatchObject({ item: { version: 2 } });

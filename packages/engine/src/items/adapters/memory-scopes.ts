@@ -61,9 +61,9 @@ export class MemoryScopes {
 
   /** The clock was set: all ends move along. */
   moveEnds(byMs: number): void {
-    for (const { scope, key, at } of this.expiries.takeAll()) {
+    for (const { scope, key, dueAt } of this.expiries.takeAll()) {
       const item = this.item(scope, key);
-      if (item !== undefined) this.put(scope, { ...item, expiresAt: at + byMs });
+      if (item !== undefined) this.put(scope, { ...item, expiresAt: dueAt + byMs });
     }
   }
 

@@ -165,7 +165,7 @@ class MemoryItems implements ItemStore {
   async nextExpiry(): Promise<number | undefined> {
     this.#refuseClosed();
     this.#clock.now();
-    return this.#scopes.expiries.first()?.at;
+    return this.#scopes.expiries.first()?.dueAt;
   }
 
   async snapshot(file: string): Promise<{ readonly bytes: number }> {

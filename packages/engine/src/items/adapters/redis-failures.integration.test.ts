@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "@svc/protocol/testing";
@@ -251,6 +251,7 @@ describe("two engines with one redis", () => {
 
   it("share items, and each keeps the deliveries of its own writes", async () => {
     const server = await serverWith();
+    for (const folder of ["here", "there"]) mkdirSync(join(dataDir, folder));
     const here = await open(server.url, { dataDir: join(dataDir, "here") });
     const there = await open(server.url, { dataDir: join(dataDir, "there") });
     await here.set("s", "k", newValue("1"), newWrite({ notice: noticeFor(["w"]) }));

@@ -22,7 +22,7 @@ import {
   type OneOfMany,
   type PageRequest,
 } from "../item-store.ts";
-
+import { compareKeys, endOfPrefix } from "../key-order.ts";
 import { isPastEnd, manyTooLargeText } from "../plan-write.ts";
 import { writeSnapshotLines } from "../snapshot-lines.ts";
 import { allItems } from "./redis/all-items.ts";
@@ -30,7 +30,6 @@ import { KeyTurns } from "./redis/key-turns.ts";
 import { RedisLink, type Settle, type Ticket } from "./redis/link.ts";
 import { RedisOutbox } from "./redis/outbox.ts";
 import { ownerOf } from "./redis/owner.ts";
-import { rangeOf } from "./redis/range.ts";
 import { itemOf } from "./redis/record.ts";
 import { type Script, scripts } from "./redis/script.ts";
 import { updateItem } from "./redis/update.ts";
@@ -291,4 +290,12 @@ function nth<T>(list: readonly T[], index: number): T {
   const found = list[index];
   if (found === undefined) throw new Error(`Redis answered fewer than ${index + 1} entries; this is a defect of the engine`);
   return found;
+}
+
+/** Where a page begins, where it ends, and where the prefix begins, as ZRANGEBYLEX has them. Redis orders by bytes of UTF-8, which is by code point. */
+function rangeOf(prefix: string, after: string | undefined): readonly [string, string, string] {
+  const start = prefix === "" ? "-" : `[${prefix}`;
+  const end = endOfPrefix(prefix);
+  const isBehindStart = after !== undefined && compareKeys(after, prefix) >= 0;
+  return [isBehindStart ? `(${after}` : start, end === undefined ? "+" : `(${end}`, start];
 }

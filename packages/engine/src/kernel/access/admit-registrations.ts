@@ -30,7 +30,7 @@ export function admitFunction(
     const named = functionIdSchema.safeParse(answer.fields.function_id ?? message.id);
     if (!named.success) return deny("the registration hook returned an invalid function_id");
     const id = access.withPrefix(named.data);
-    const problem = nameProblem(id, "function id") ?? kernel.reservedIds.refusalOfFunction(id, access.grants.prefix);
+    const problem = nameProblem(id, "function id") ?? kernel.reservedIds.refusalOfFunction(id, access.grants.prefix, session.principal.id);
     if (problem !== undefined) return deny(problem);
     const description = typeof answer.fields.description === "string" ? answer.fields.description : message.description;
     const metadata = Object.hasOwn(answer.fields, "metadata") ? answer.fields.metadata : message.metadata;

@@ -94,6 +94,7 @@ describe("a call of a restricted connection (gap 56)", () => {
   it("that administers the engine needs its name in a list, or a role with admin (K10)", () => {
     expect(decide("worker::restart", role({ allowedFunctions: ["*"] }))).toContain("administers the engine");
     expect(decide("state::snapshot", ANONYMOUS, ['match("state::*")'])).toContain("administers the engine");
+    expect(decide("engine::register_trigger", ANONYMOUS, ['match("*")'])).toContain("administers the engine");
     expect(decide("state::import", ANONYMOUS, ['match("state::*")'])).toBeUndefined();
     expect(decide("worker::restart", ANONYMOUS, ['match("*")'])).toContain("administers the engine");
     expect(decide("worker::restart", granted({ allowed_functions: ["worker::restart"] }))).toBeUndefined();

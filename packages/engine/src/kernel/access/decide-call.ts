@@ -36,6 +36,9 @@ const ADMINISTRATION = [
   ...["create", "update", "delete", "silence"].map((what) => `engine::alerts::${what}`),
   "engine::traces::clear",
   "engine::traces::import",
+  // Such triggers belong to no connection: they stay when it ends.
+  "engine::register_trigger",
+  "engine::unregister_trigger",
 ];
 
 /**

@@ -57,7 +57,7 @@ export function grantsOfAuthResult(result: z.output<typeof authResultSchema>, au
 export function grantsOfRole(role: RoleSettings): Grants {
   return {
     subject: `role ${role.name}`,
-    principal: principalOf(`role ${role.name}`, role.functionRegistrationPrefix, role.httpPathPrefix),
+    principal: principalOf(`role ${role.name}`, role.functionRegistrationPrefix, role.httpPathPrefix, role.name),
     allowed: listOfPatterns(role.allowedFunctions),
     forbidden: listOfPatterns(role.forbiddenFunctions),
     triggerTypes: role.allowedTriggerTypes === undefined ? undefined : new Set(role.allowedTriggerTypes),
@@ -93,8 +93,8 @@ export const THROUGH_MIDDLEWARE: Grants = {
   principal: restrictedPrincipal("through the middleware"),
 };
 
-function principalOf(source: string, prefix: string | undefined, httpPathPrefix: string | undefined): Principal {
-  return restrictedPrincipal(prefix === undefined ? source : `prefix ${prefix}`, httpPathPrefix);
+function principalOf(source: string, prefix: string | undefined, httpPathPrefix: string | undefined, role?: string): Principal {
+  return restrictedPrincipal(prefix === undefined ? source : `prefix ${prefix}`, httpPathPrefix, role);
 }
 
 /** On the wire an entry is an id; `match("…")` is understood as well. */

@@ -1,20 +1,18 @@
 import type { Undo } from "../scope.ts";
 import { isEngineFunction } from "./engine-ids.ts";
+import { RememberedIds, type SavedIds } from "./remembered-ids.ts";
 import type { AccessSettings } from "./settings.ts";
-
-/** Ids that the engine remembers of trusted connections that left. Beyond it the oldest are forgotten. */
-const MAX_REMEMBERED = 100_000;
 
 type Kind = "function" | "trigger type";
 
-/** Ids that trusted connections registered, the oldest first. */
-interface TrustedIds {
-  readonly entries: ReadonlySet<string>;
-  /** Why ids of an earlier run are not known, and what to do; undefined if they are known. */
-  readonly problem?: string | undefined;
-  /** As the newest one. */
-  add(entry: string): void;
-  remove(entry: string): void;
+/** What the rest of the kernel knows of a function. */
+interface KnownFunctions {
+  /** Returns whether a trigger of a trusted worker names the function as its condition or middleware. */
+  isNeededByTrusted(functionId: string): boolean;
+  /** Returns whether a trigger of a trusted worker calls the function. */
+  isCalledByTrusted(functionId: string): boolean;
+  /** Returns the id of the restricted principal that provides the function; undefined if none does. */
+  restrictedProviderOf(functionId: string): string | undefined;
 }
 
 /** Ids that restricted connections may not register. */
@@ -23,13 +21,15 @@ export class ReservedIds {
   #configuredPrefixes: ReadonlySet<string> = new Set();
   /** Prefixes of live connections, with how many have each. */
   readonly #livePrefixes = new Map<string, number>();
-  /** Those that were not taken back, also when the connections left. */
-  #trusted = unsavedIds();
-  readonly #isNeededByTrustedTrigger: (functionId: string) => boolean;
+  /** Functions that settings and alerts name, with how many name each. */
+  readonly #named = new Map<string, number>();
+  readonly #remembered = new RememberedIds();
+  /** Functions of restricted principals that trusted callers named, with the principal of each. */
+  readonly #chosen = new Map<string, string>();
+  readonly #functions: KnownFunctions;
 
-  /** @param isNeededByTrustedTrigger whether a trigger of a trusted worker names the function as its condition or middleware */
-  constructor(isNeededByTrustedTrigger: (functionId: string) => boolean) {
-    this.#isNeededByTrustedTrigger = isNeededByTrustedTrigger;
+  constructor(functions: KnownFunctions) {
+    this.#functions = functions;
   }
 
   /** Takes what the listeners' settings reserve, in place of what was taken before. Returns the ids that decide over access now. */
@@ -47,77 +47,103 @@ export class ReservedIds {
     return [...this.#deciders];
   }
 
-  /** A connection with this prefix is there. */
+  /** Reserves the prefix of a connection. One that an auth function gave stays reserved when the connection has left. */
   hold(prefix: string): Undo {
-    this.#livePrefixes.set(prefix, (this.#livePrefixes.get(prefix) ?? 0) + 1);
-    return () => {
-      const left = (this.#livePrefixes.get(prefix) ?? 1) - 1;
-      if (left === 0) this.#livePrefixes.delete(prefix);
-      else this.#livePrefixes.set(prefix, left);
-    };
+    if (!this.#configuredPrefixes.has(prefix)) this.#remembered.add("prefix", prefix, (other) => this.#livePrefixes.has(other));
+    return count(this.#livePrefixes, prefix);
   }
 
-  /** From now on the ids of trusted connections are kept in `saved`, which has those of the run before. */
-  keepIn(saved: TrustedIds): void {
-    for (const entry of this.#trusted.entries) saved.add(entry);
-    this.#trusted = saved;
+  /** Reserves a function that a setting or an alert of a trusted party names, until the undo. Who provides it at present keeps it. */
+  name(functionId: string): Undo {
+    return count(this.#named, functionId);
+  }
+
+  /**
+   * Reserves a function that a trusted caller named and that the engine calls later, e.g. for a job, until a trusted worker registers it. If a restricted
+   * principal provides it, the caller chose that function: it is reserved for that principal.
+   */
+  rememberCalled(functionId: string): void {
+    const remembered = this.#remembered;
+    if (isEngineFunction(functionId) || remembered.has("function", functionId) || remembered.has("called function", functionId)) return;
+    if (this.#chosen.has(functionId)) return;
+    const provider = this.#functions.restrictedProviderOf(functionId);
+    if (provider === undefined) {
+      remembered.add("called function", functionId);
+      return;
+    }
+    this.#chosen.set(functionId, provider);
+    remembered.add("chosen function", JSON.stringify([functionId, provider]));
+  }
+
+  /** From now on what is remembered is kept in `saved`, which has what the run before remembered. */
+  keepIn(saved: SavedIds): void {
+    this.#remembered.keepIn(saved);
+    for (const entry of this.#remembered.all("chosen function")) {
+      const [functionId, provider] = JSON.parse(entry) as [string, string];
+      this.#chosen.set(functionId, provider);
+    }
   }
 
   /** A trusted connection registered the id: it stays reserved when that connection leaves. */
   remember(kind: Kind, id: string): void {
-    this.#trusted.add(entryOf(kind, id));
-    const { entries } = this.#trusted;
-    if (entries.size > MAX_REMEMBERED) this.#trusted.remove(entries.keys().next().value ?? "");
+    this.#remembered.add(kind, id);
+    if (kind === "trigger type") return;
+    this.#remembered.remove("called function", id);
+    const provider = this.#chosen.get(id);
+    if (provider === undefined) return;
+    this.#chosen.delete(id);
+    this.#remembered.remove("chosen function", JSON.stringify([id, provider]));
   }
 
   /** A trusted connection took the id back: others may have it. */
   release(kind: Kind, id: string): void {
-    this.#trusted.remove(entryOf(kind, id));
+    this.#remembered.remove(kind, id);
   }
 
-  /** Why a restricted connection may not provide the function; undefined when it may. `ownPrefix` is the connection's. */
-  refusalOfFunction(id: string, ownPrefix: string | undefined): string | undefined {
+  /** Why a restricted connection may not provide the function; undefined when it may. `ownPrefix` and `principal` (its id) are the connection's. */
+  refusalOfFunction(id: string, ownPrefix: string | undefined, principal?: string): string | undefined {
     // A module that is loaded later would share the calls of its functions with the connection.
     if (isEngineFunction(id)) return `${id} is reserved for the engine: restricted connections cannot provide ids of its modules; choose another id`;
     if (this.#deciders.has(id)) return `${id} decides over access: only a trusted connection can provide it, e.g. one with the engine's token`;
-    if (this.#isNeededByTrustedTrigger(id)) return `${id} decides over a trigger of a trusted worker: only a trusted connection can provide it`;
+    if (this.#functions.isNeededByTrusted(id)) return `${id} decides over a trigger of a trusted worker: only a trusted connection can provide it`;
     const prefix = this.#prefixOf(id);
-    if (prefix !== undefined && prefix !== ownPrefix) return `${id} is reserved: ids that begin with ${prefix}:: belong to another`;
+    if (prefix !== undefined) return prefix === ownPrefix ? undefined : `${id} is reserved: ids that begin with ${prefix}:: belong to another`;
+    // It would get the requests, jobs and events of that trigger, also while nobody provides the function yet.
+    if (this.#functions.isCalledByTrusted(id))
+      return `${id} is called by a trigger of a trusted worker: choose an id below a prefix of this connection, or provide it with a trusted one`;
+    if (this.#named.has(id) || this.#remembered.has("called function", id))
+      return `${id} is called by a job or an alert of a trusted worker, or by a setting: choose an id below a prefix of this connection, or provide it with a trusted one`;
+    const chosen = this.#chosen.get(id);
+    if (chosen !== undefined && chosen !== principal)
+      return `${id} is called by a trusted worker, and belongs to another that provided it then: choose another id`;
     return undefined;
   }
 
   /** Whether the id belongs to trusted workers, which may be away. */
   isOfTrusted(kind: Kind, id: string): boolean {
-    return this.#trusted.entries.has(entryOf(kind, id));
+    return this.#remembered.has(kind, id);
   }
 
   /** Why nobody knows which ids belong to trusted workers, and what to do; undefined if it is known. */
   get problem(): string | undefined {
-    return this.#trusted.problem;
+    return this.#remembered.problem;
   }
 
   /** The longest reserved prefix that the id lies below; undefined when it lies below none. */
   #prefixOf(id: string): string | undefined {
     for (let cut = id.lastIndexOf("::"); cut > 0; cut = id.lastIndexOf("::", cut - 1)) {
       const prefix = id.slice(0, cut);
-      if (this.#configuredPrefixes.has(prefix) || this.#livePrefixes.has(prefix)) return prefix;
+      if (this.#configuredPrefixes.has(prefix) || this.#livePrefixes.has(prefix) || this.#remembered.has("prefix", prefix)) return prefix;
     }
     return undefined;
   }
 }
 
-function unsavedIds(): TrustedIds {
-  const entries = new Set<string>();
-  return {
-    entries,
-    add(entry) {
-      entries.delete(entry);
-      entries.add(entry);
-    },
-    remove: (entry) => entries.delete(entry),
+function count(counts: Map<string, number>, key: string): Undo {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+  return () => {
+    const left = (counts.get(key) ?? 1) - 1;
+    if (left === 0) counts.delete(key);
+    else counts.set(key, left);
   };
-}
-
-function entryOf(kind: Kind, id: string): string {
-  return `${kind} ${id}`;
 }

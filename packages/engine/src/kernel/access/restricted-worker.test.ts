@@ -30,6 +30,25 @@ const settings = (more: Partial<AccessSettings> = {}): AccessSettings => ({ toke
 const granted = (result: Record<string, unknown>): Grants => grantsOfAuthResult(authResultSchema.parse(result), "auth::check");
 const accessTo = (rules: AccessSettings, grants: Grants = ANONYMOUS): SessionAccess => new SessionAccess(grants, policyOf(rules));
 
+/** Has triggers of the type `tick`, which may have a condition. */
+const ticks = defineModule({
+  name: "ticks",
+  summary: "",
+  config: z.unknown(),
+  start(context) {
+    context.provideTrigger({
+      type: "tick",
+      summary: "",
+      settings: z.object({ condition_function_id: z.string().optional() }),
+      bind(binding) {
+        binding.needs(binding.settings.condition_function_id === undefined ? [] : [binding.settings.condition_function_id]);
+        return () => {};
+      },
+    });
+    return { stop: () => {} };
+  },
+});
+
 /** Binds where the connection may see what the function of the config returns. */
 const showing = defineModule({
   name: "showing",
@@ -196,9 +215,9 @@ describe("a restricted worker's registrations (gap 52, gap 56)", () => {
     expect(engine.directory.functionById("acme::greet")).toBeUndefined();
   });
 
-  it("cannot be made below another's prefix", async () => {
+  it("cannot be made below another's prefix, also when nobody with that prefix is connected", async () => {
     const engine = await start();
-    await engine.connectWorker({ access: accessTo(settings(), granted({ function_registration_prefix: "acme" })) });
+    const acme = await engine.connectWorker({ access: accessTo(settings(), granted({ function_registration_prefix: "acme" })) });
     const others = [
       await engine.connectWorker({ access: accessTo(settings(), granted({})) }),
       await engine.connectWorker({ access: accessTo(settings(), granted({ function_registration_prefix: "evil" })) }),
@@ -207,10 +226,19 @@ describe("a restricted worker's registrations (gap 52, gap 56)", () => {
     expect(await others[0]?.next()).toMatchObject({ type: "error", error: { message: expect.stringContaining("belong to another") } });
     await settled(others[1] as InMemoryWorker);
     expect(engine.directory.functions().map((view) => view.function_id)).toEqual(["evil::acme::greet"]);
+    acme.close();
+    await acme.closed;
+    others[0]?.say({ type: "registerfunction", id: "acme::greet" });
+    expect(await others[0]?.next()).toMatchObject({ type: "error", error: { message: expect.stringContaining("belong to another") } });
+    const back = await engine.connectWorker({ access: accessTo(settings(), granted({ function_registration_prefix: "acme" })) });
+    back.serve("greet", () => "hello");
+    await settled(back);
+    expect(await engine.call("acme::greet")).toBe("hello");
   });
 
-  it("cannot take an id that a trusted worker had, until that one gives it up", async () => {
-    const engine = await start();
+  it("cannot take an id that a trusted worker had, until a minute after that one unregistered it", async () => {
+    const clock = manualClock();
+    const engine = await start({ clock });
     const owner = await engine.connectWorker();
     owner.serve("payments::charge", () => "charged");
     owner.say({ type: "registertriggertype", id: "tick", description: "" });
@@ -224,35 +252,59 @@ describe("a restricted worker's registrations (gap 52, gap 56)", () => {
     expect(await refused(guest)).toEqual(["registertriggertype", "tick", "registration_refused"]);
     const back = await engine.connectWorker();
     back.serve("payments::charge", () => "charged");
+    back.serve("payments::refund", () => "refunded");
     back.say({ type: "registertriggertype", id: "tick", description: "" });
     back.say({ type: "unregisterfunction", id: "payments::charge" });
     back.say({ type: "unregistertriggertype", id: "tick" });
     await settled(back);
+    clock.advance(59_999);
+    guest.say({ type: "registerfunction", id: "payments::charge" });
+    expect(await refused(guest)).toEqual(["registerfunction", "payments::charge", "registration_refused"]);
+    clock.advance(1);
     guest.say({ type: "registerfunction", id: "payments::charge" });
     guest.say({ type: "registertriggertype", id: "tick", description: "" });
     await settled(guest);
     expect(guest.received).toEqual([]);
   });
 
+  it("cannot take the ids of a trusted worker that unregistered everything and left, as SDKs do when they shut down", async () => {
+    const clock = manualClock();
+    const engine = await start({ clock });
+    const owner = await engine.connectWorker();
+    owner.serve("payments::charge", () => "charged");
+    owner.say({ type: "registertriggertype", id: "tick", description: "" });
+    await settled(owner);
+    owner.say({ type: "unregisterfunction", id: "payments::charge" });
+    owner.say({ type: "unregistertriggertype", id: "tick" });
+    await settled(owner);
+    // It still finishes its last calls.
+    clock.advance(60_000);
+    owner.close();
+    await owner.closed;
+    clock.advance(60_000);
+    const guest = await engine.connectWorker({ access: accessTo(settings()) });
+    guest.say({ type: "registerfunction", id: "payments::charge" });
+    expect(await refused(guest)).toEqual(["registerfunction", "payments::charge", "registration_refused"]);
+    guest.say({ type: "registertriggertype", id: "tick", description: "" });
+    expect(await refused(guest)).toEqual(["registertriggertype", "tick", "registration_refused"]);
+  });
+
+  it("cannot take a function that a trigger of a trusted worker calls, while nobody provides it, but can below its own prefix", async () => {
+    const engine = await start({ modules: [ticks] });
+    const owner = await engine.connectWorker();
+    for (const id of ["orders::late", "acme::greet"]) owner.say(trigger(id, {}));
+    await settled(owner);
+    const guest = await engine.connectWorker({ access: accessTo(settings()) });
+    guest.say({ type: "registerfunction", id: "orders::late" });
+    expect(await guest.next()).toMatchObject({ type: "error", error: { message: expect.stringContaining("is called by a trigger of a trusted worker") } });
+    const tenant = await engine.connectWorker({ access: accessTo(settings(), granted({ function_registration_prefix: "acme" })) });
+    tenant.say({ type: "registerfunction", id: "greet" });
+    await settled(tenant);
+    expect(engine.directory.functions().map((view) => view.function_id)).toEqual(["acme::greet"]);
+  });
+
   it("cannot take a function that a trigger of a trusted worker cannot do without, nor keep it", async () => {
-    const conditions = defineModule({
-      name: "conditions",
-      summary: "",
-      config: z.unknown(),
-      start(context) {
-        context.provideTrigger({
-          type: "tick",
-          summary: "",
-          settings: z.object({ condition_function_id: z.string().optional() }),
-          bind(binding) {
-            binding.needs(binding.settings.condition_function_id === undefined ? [] : [binding.settings.condition_function_id]);
-            return () => {};
-          },
-        });
-        return { stop: () => {} };
-      },
-    });
-    const engine = await start({ modules: [conditions] });
+    const engine = await start({ modules: [ticks] });
     const guest = await engine.connectWorker({ access: accessTo(settings()) });
     guest.serve("may::pay", () => true);
     guest.say(trigger("own", { condition_function_id: "may::refund" }));

@@ -1,11 +1,15 @@
 import type { MessageOf } from "@svc/protocol";
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
+import { releaseLater } from "./release-later.ts";
 
 /** Takes away this connection's registration and no other. Calls in hand go on. */
 export function unregisterFunction(message: MessageOf<"unregisterfunction">, session: Session, kernel: Kernel): void {
   const id = session.access?.fullFunctionId(message.id) ?? message.id;
   const hadIt = session.functions.has(id);
   session.withdrawFunction(id);
-  if (hadIt && session.principal.isTrusted && kernel.registry.find(id) === undefined) kernel.reservedIds.release("function", id);
+  if (!hadIt) return;
+  releaseLater(session, kernel, () => {
+    if (session.functions.size > 0 && kernel.registry.find(id) === undefined) kernel.reservedIds.release("function", id);
+  });
 }

@@ -1,11 +1,15 @@
 import type { MessageOf } from "@svc/protocol";
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
+import { releaseLater } from "./release-later.ts";
 
 /** The type goes; bindings of it wait until somebody provides it again. */
 export function unregisterTriggerType(message: MessageOf<"unregistertriggertype">, session: Session, kernel: Kernel): void {
   const id = session.access?.fullTriggerTypeId(message.id) ?? message.id;
   const hadIt = session.triggerTypes.has(id);
   session.withdrawTriggerType(id);
-  if (hadIt && session.principal.isTrusted && kernel.triggers.typeById(id) === undefined) kernel.reservedIds.release("trigger type", id);
+  if (!hadIt) return;
+  releaseLater(session, kernel, () => {
+    if (session.functions.size > 0 && kernel.triggers.typeById(id) === undefined) kernel.reservedIds.release("trigger type", id);
+  });
 }

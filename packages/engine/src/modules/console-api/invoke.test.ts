@@ -46,6 +46,7 @@ describe("POST /_console/invoke", () => {
     ["an unknown key", { function_id: "math::add", payloud: 1 }, 400, "invalid_input"],
     ["a deadline of nothing", { function_id: "math::add", timeout_ms: 0 }, 400, "invalid_input"],
     ["a body that is not JSON", "{oops", 400, "invalid_json"],
+    ["a payload that nests too deep", `{"function_id":"math::add","payload":${"[".repeat(137)}${"]".repeat(137)}}`, 400, "invalid_json"],
     ["a queue that is not there", { function_id: "math::add", mode: "enqueue" }, 503, "enqueue_error"],
   ])("answers %s with a fitting status", async (_what, body, status, code) => {
     const { post } = await start();

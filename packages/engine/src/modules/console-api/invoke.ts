@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { CallError, functionIdSchema, MAX_PAYLOAD_DEPTH, MAX_TIMEOUT_MS, memberSpans, Payload } from "@svc/protocol";
+import { CallError, functionIdSchema, MAX_PAYLOAD_DEPTH, MAX_TIMEOUT_MS, memberTexts, nestsDeeperThan, Payload } from "@svc/protocol";
 import { z } from "zod";
 import { occasion } from "../../deliveries/in-span.ts";
 import type { CallOptions, ModuleContext } from "../../kernel/module.ts";
@@ -117,9 +117,9 @@ function parseBody(body: Buffer): Invocation {
 function payloadOf(text: string, members: Readonly<Record<string, unknown>>): Payload {
   const name = PAYLOAD_NAMES.find((candidate) => members[candidate] !== undefined);
   if (name === undefined) return Payload.null;
-  const span = memberSpans(text, new Set(PAYLOAD_NAMES)).get(name);
-  if (span === undefined) throw new CallError("invalid_json", `\`${name}\` is nested deeper than ${MAX_PAYLOAD_DEPTH} levels`);
-  return Payload.fromText(text.slice(span[0], span[1]));
+  const payload = memberTexts(text).get(name) as string;
+  if (nestsDeeperThan(payload, MAX_PAYLOAD_DEPTH)) throw new CallError("invalid_json", `\`${name}\` is nested deeper than ${MAX_PAYLOAD_DEPTH} levels`);
+  return Payload.fromText(payload);
 }
 
 async function call(body: Invocation, response: ServerResponse, context: ModuleContext<unknown>): Promise<void> {
@@ -188,6 +188,7 @@ async function enqueue(body: Invocation, payload: Payload, context: ModuleContex
     messageReceiptId: randomUUID(),
     traceparent: options.traceparent,
   };
+  context.rememberFunction(body.function_id);
   try {
     return await context.call(ENQUEUE, Payload.fromValue(job), options);
   } catch (thrown) {

@@ -1,5 +1,5 @@
+import { type Due, DueQueue } from "../../collections/due-queue.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { type Due, DueQueue } from "./due-queue.ts";
 
 /** The wall clock is looked at so often while anything waits: it may have been set. */
 const LOOK_MS = 1_000;

@@ -6,9 +6,9 @@ import type { Undo } from "../../kernel/scope.ts";
 import { Alarm } from "./alarm.ts";
 import type { CronConfig } from "./config.ts";
 import { type Delivered, deliver, ENQUEUE } from "./delivery.ts";
+import { FairSemaphore } from "./fair-semaphore.ts";
 import { CronJob, type JobHost } from "./job.ts";
 import { RunCounts } from "./run-counts.ts";
-import { RunSlots } from "./run-slots.ts";
 import { type CronSettings, cronSettings, jobIdOf } from "./settings.ts";
 import type { CronStore } from "./store/cron-store.ts";
 import type { Run } from "./store/rows.ts";
@@ -32,7 +32,7 @@ export class CronJobs implements JobHost {
   readonly log: JobHost["log"];
   readonly store: CronStore;
   readonly alarm: Alarm<CronJob>;
-  readonly slots: RunSlots;
+  readonly slots: FairSemaphore;
   readonly #context: ModuleContext<CronConfig>;
   readonly #jobs = new Map<string, CronJob>();
   readonly #triggers = new Map<string, CronTrigger>();
@@ -51,7 +51,7 @@ export class CronJobs implements JobHost {
     this.clock = new IntervalClock(clock, (byMs) => this.#clockJumped(byMs));
     this.log = log;
     this.store = store;
-    this.slots = new RunSlots(config.max_running);
+    this.slots = new FairSemaphore(config.max_running);
     this.alarm = new Alarm({ clock: this.clock, ring: (job) => job.look() });
     this.#signal = AbortSignal.any([context.signal, this.#abort.signal]);
     // Each call under way listens.

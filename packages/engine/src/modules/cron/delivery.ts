@@ -25,7 +25,10 @@ export interface Delivery {
 }
 
 /** Asks the condition, then calls the function or puts a job for it on the queue, in a span. Never rejects. */
-export async function deliver(context: Pick<ModuleContext<unknown>, "call" | "clock" | "telemetry">, delivery: Delivery): Promise<Delivered> {
+export async function deliver(
+  context: Pick<ModuleContext<unknown>, "call" | "clock" | "telemetry" | "rememberFunction">,
+  delivery: Delivery,
+): Promise<Delivered> {
   const { binding, run } = delivery;
   const span = context.telemetry.startSpan({
     name: `cron ${binding.functionId}`,
@@ -45,7 +48,7 @@ export async function deliver(context: Pick<ModuleContext<unknown>, "call" | "cl
 
 async function deliverIn(
   traceparent: string | undefined,
-  context: Pick<ModuleContext<unknown>, "call" | "clock">,
+  context: Pick<ModuleContext<unknown>, "call" | "clock" | "rememberFunction">,
   { jobId, binding, run, signal }: Delivery,
 ): Promise<Delivered> {
   const { settings, functionId } = binding;
@@ -66,8 +69,13 @@ async function deliverIn(
     }
   }
   const options = { dedupe_key: `cron:${jobId}:${run.manual ? `manual-${run.seq}-` : ""}${data.scheduled_time}` };
+  if (binding.principal.isTrusted) context.rememberFunction(functionId);
   try {
-    await context.call(ENQUEUE, Payload.fromValue({ queue: settings.queue, function_id: functionId, data, options }), { signal, traceparent });
+    await context.call(ENQUEUE, Payload.fromValue({ queue: settings.queue, function_id: functionId, data, options }), {
+      signal,
+      traceparent,
+      onBehalfOf: binding.principal,
+    });
     return ended("enqueued", null);
   } catch (thrown) {
     // The queue refuses jobs while it shuts down.

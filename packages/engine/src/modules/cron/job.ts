@@ -1,12 +1,12 @@
+import type { Due } from "../../collections/due-queue.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { type Principal, TRUSTED, type TriggerBinding } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import type { Alarm } from "./alarm.ts";
 import type { Delivered } from "./delivery.ts";
-import type { Due } from "./due-queue.ts";
+import type { FairSemaphore } from "./fair-semaphore.ts";
 import { LATE_MS, MAX_CATCH_UP, type PassedOver, planTicks } from "./plan.ts";
-import type { RunSlots } from "./run-slots.ts";
 import type { Schedule } from "./schedule.ts";
 import { type CronSettings, jitterOf, settingsText } from "./settings.ts";
 import type { CronStore } from "./store/cron-store.ts";
@@ -37,7 +37,7 @@ export interface JobHost {
   readonly log: Logger;
   readonly store: CronStore;
   readonly alarm: Alarm<CronJob>;
-  readonly slots: RunSlots;
+  readonly slots: FairSemaphore;
   /** The module is stopping: nothing more is started. */
   readonly stopped: boolean;
   /** The same from the moment on at which the engine begins to shut down: what comes due is for the misfire policy of the next start. */

@@ -10,7 +10,7 @@ import { provideStreamListing } from "./streams.ts";
 import { provideTriggerTypeListings } from "./triggers.ts";
 import { provideWorkerListings } from "./workers.ts";
 
-export { type EffectiveConfig, maskSecrets } from "./effective-config.ts";
+export type { EffectiveConfig } from "./effective-config.ts";
 
 /** What `engine::info` answers. */
 export interface EngineInfo {

@@ -55,7 +55,7 @@ export function provideBindingListings({
       const { dialect } = sight;
       const view = sight.binding(id);
       if (view === undefined) throw new CallError("NOT_FOUND", `Registered trigger '${id}' was not found.`);
-      const { trigger_type, function_id, worker_name, config, metadata, status, reason } = view;
+      const { trigger_type, function_id, worker_name, made_by, config, metadata, status, reason } = view;
       const type = sight.type(trigger_type);
       const target = sight.function(function_id);
       return {
@@ -65,7 +65,7 @@ export function provideBindingListings({
         worker_name,
         config,
         ...withoutNulls({ metadata }),
-        ...(dialect === "svc" ? { status, reason } : {}),
+        ...(dialect === "svc" ? { made_by, status, reason } : {}),
         trigger: type === undefined ? null : typeDetail(type, dialect),
         function: target === undefined || target === "forbidden" ? null : functionDetail(target, sight),
       };

@@ -4,7 +4,7 @@ import { authResultSchema, grantsOfAuthResult } from "../../kernel/access/grants
 import { policyOf } from "../../kernel/access/policy.ts";
 import { SessionAccess } from "../../kernel/access/session-access.ts";
 import { defineModule, type TriggerBinding } from "../../kernel/module.ts";
-import { inMemoryEngine, manualClock } from "../../testing/index.ts";
+import { accessOfRole, inMemoryEngine, manualClock, rulesWith } from "../../testing/index.ts";
 import { type EngineInfo, engineFunctions } from "./index.ts";
 
 const INFO = { version: "0.0.0" } as EngineInfo;
@@ -152,6 +152,37 @@ describe("engine::register_trigger", () => {
     await provider.next((frame) => frame.type === "registertrigger");
     clock.advance(10_000);
     expect(engine.directory.triggerById(idOf(await asked))).toMatchObject({ trigger_type: "gong" });
+  });
+});
+
+describe("a trigger that a role made", () => {
+  it("says who made it, and is removed with the role, or with its last token", async () => {
+    const { engine, bindings } = await scene();
+    engine.kernel.roles.set([rulesWith("guest", "other")]);
+    const made: string[] = [];
+    for (const role of ["guest", "other"]) {
+      const worker = await engine.connectWorker({ name: role, access: accessOfRole(role, [REGISTER, "ring"]) });
+      made.push(idOf(await worker.call(REGISTER, { trigger_type: "bell", function_id: "ring", config: { name: role } })));
+      worker.close();
+    }
+    const owner = await engine.connectWorker({ name: "owner" });
+    const ofOwner = idOf(await owner.call(REGISTER, { trigger_type: "bell", function_id: "ring", config: { name: "owner" } }));
+    const makers = async () => {
+      const { result } = await owner.call("engine::registered-triggers::list", {});
+      return (result as { registered_triggers: { id: string; made_by: unknown }[] }).registered_triggers.map(({ id, made_by }) => [id, made_by]);
+    };
+    expect(await makers()).toEqual(
+      expect.arrayContaining([
+        [made[0], { principal: "role guest", role: "guest" }],
+        [ofOwner, null],
+      ]),
+    );
+    engine.kernel.unownedTriggers.removeThoseOfRemovedRoles();
+    expect(bindings.size).toBe(3);
+    engine.kernel.roles.set([rulesWith("other")]);
+    engine.kernel.unownedTriggers.removeThoseOfRemovedRoles();
+    expect([...bindings.keys()].sort()).toEqual([made[1], ofOwner].sort());
+    expect(engine.logs.find(({ message }) => message.startsWith("a trigger was removed"))).toMatchObject({ fields: { id: made[0], role: "guest" } });
   });
 });
 

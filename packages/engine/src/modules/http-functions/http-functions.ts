@@ -1,7 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { type BackoffOptions, backoffMs, CallError, type Payload } from "@svc/protocol";
 import type { Clock } from "../../kernel/clock.ts";
-import { type DelegatedCall, type InvocationRunner, overQuota, Quota, type QuotaLimits, type Registrar, type RunDelegatedCall } from "../../kernel/module.ts";
+import {
+  type DelegatedCall,
+  type InvocationRunner,
+  type OutboundRules,
+  overQuota,
+  Quota,
+  type QuotaLimits,
+  type Registrar,
+  type RunDelegatedCall,
+} from "../../kernel/module.ts";
 import { ExchangeFailure, Exchanger, type HttpAnswer } from "../../outbound-http/exchange.ts";
 import { NotResolved, notResolved, type Resolve, resolveChecked, sharing, systemResolve } from "../../outbound-http/resolve.ts";
 import { hostOf } from "../../outbound-http/url-pattern.ts";
@@ -12,7 +21,6 @@ import { type Environment, readCredential } from "./credentials.ts";
 import { HeldBytes } from "./held-bytes.ts";
 import { type HttpInvocation, readInvocation } from "./invocation.ts";
 import { requestHeaders } from "./request-headers.ts";
-import type { HttpFunctionRules } from "./rules.ts";
 
 export interface HttpFunctionsOptions {
   readonly rules: () => HttpFunctionRules;
@@ -199,4 +207,10 @@ function errorOf(failure: ExchangeFailure | NotResolved, { call, invocation }: J
 
 function noAnswer(functionId: string, problem: string, details?: Readonly<Record<string, unknown>>): CallError {
   return new CallError("http_request_failed", `${functionId}: ${problem}`, { details });
+}
+
+/** What the operator allows; see `engine.http_functions` of the config file. Read at each use, since the file may change. */
+export interface HttpFunctionRules extends OutboundRules {
+  /** Further attempts after one that could not connect. */
+  readonly retries: number;
 }

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { HttpFunctionRules } from "./rules.ts";
+import type { HttpFunctionRules } from "./http-functions.ts";
 import { type HttpFunctionEngine, httpFunctionEngine, RELAXED, STRICT } from "./testing/http-function-engine.ts";
 
 const engines: HttpFunctionEngine[] = [];

@@ -1,7 +1,7 @@
 import { functionIdSchema } from "@svc/protocol";
 import { z } from "zod";
 import { tlsBlockSchema } from "../../config/tls-block.ts";
-import { type CorsSettings, corsSchema } from "./cors.ts";
+import { type CorsSettings, corsSchema } from "./answer/cors.ts";
 import {
   bodyLimitBytes,
   concurrencyLimit,
@@ -12,7 +12,7 @@ import {
   rateLimitSchema,
   timeoutMs,
   wholeNumber,
-} from "./setting-parts.ts";
+} from "./routing/setting-parts.ts";
 import { proxyProblem } from "./trusted-proxies.ts";
 
 const DEFAULT_TIMEOUT_MS = 30_000;

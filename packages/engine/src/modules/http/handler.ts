@@ -3,30 +3,30 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { CallError, type FunctionId, type Payload } from "@svc/protocol";
 import { type CallOptions, type ModuleContext, TRUSTED } from "../../kernel/module.ts";
 import { ThrottledLog } from "../../kernel/throttled-log.ts";
-import { type Answer, answerOfFailure } from "./answer.ts";
-import { compressed } from "./compression.ts";
+import { type Answer, answerOfFailure } from "./answer/answer.ts";
+import { compressed } from "./answer/compression.ts";
+import { preflightHeaders, preflightOf, withCors } from "./answer/cors.ts";
+import { type Exchange, Exchanges } from "./answer/exchanges.ts";
+import { headerValue } from "./answer/header-list.ts";
+import { sendStream } from "./answer/response-stream.ts";
+import { sendAnswer } from "./answer/send.ts";
+import { FileOffers } from "./body/file-offers.ts";
+import { FormSpools } from "./body/form-spool.ts";
 import { type HttpConfig, REQUEST_ID_HEADER } from "./config.ts";
-import { preflightHeaders, preflightOf, withCors } from "./cors.ts";
-import { type Exchange, Exchanges } from "./exchanges.ts";
 import { type Fields, readHeaders, readUrlEncoded } from "./fields.ts";
-import { FileOffers } from "./file-offers.ts";
-import { FormSpools } from "./form-spool.ts";
-import { headerValue } from "./header-list.ts";
 import { givenRequestId, type Incoming, isEncrypted } from "./incoming.ts";
-import { Limits, limitReached, REQUEST_LIMIT } from "./limits.ts";
-import { inOrder } from "./middleware.ts";
-import { type RequestTarget, readTarget } from "./path.ts";
+import { Limits, limitReached, REQUEST_LIMIT } from "./limits/limits.ts";
+import { inOrder } from "./middleware/middleware.ts";
 import { type Failure, failureOf, forStrangers, Refusal, unavailable } from "./refusal.ts";
 import { NO_FIELDS, traceHeaders } from "./request.ts";
+import type { Destination, RequestContext } from "./request-context.ts";
 import { RequestCounts } from "./request-counts.ts";
 import { beginRequestSpan } from "./request-span.ts";
-import { sendStream } from "./response-stream.ts";
 import { RouteCall, type RouteOutcome } from "./route-call.ts";
-import { type RouteSettings, routeSettingsSchema } from "./route-settings.ts";
-import type { RouteMatch, RouteTable } from "./routes.ts";
-import { sendAnswer } from "./send.ts";
+import { type RequestTarget, readTarget } from "./routing/path.ts";
+import { type RouteSettings, routeSettingsSchema } from "./routing/route-settings.ts";
+import type { RouteMatch, RouteTable } from "./routing/routes.ts";
 import { clientOf, type TrustedProxies, trustedProxies } from "./trusted-proxies.ts";
-import type { Destination, Visit } from "./visit.ts";
 
 /** Names of dropped headers that are remembered for each function, so that each is logged once. */
 const MAX_REMEMBERED_NAMES = 64;
@@ -78,17 +78,17 @@ export class RequestHandler {
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const exchange = this.#exchanges.begin(request, response);
     if (this.#limits.isFull(this.#config) && !this.#stopping) return this.#refuseAtLimit(exchange);
-    const visit = this.#visit(exchange);
+    const requestContext = this.#requestContext(exchange);
     let outcome: RouteOutcome;
     try {
-      outcome = await this.#answer(visit);
-      visit.span.answered(outcome.answer.status);
+      outcome = await this.#answer(requestContext);
+      requestContext.span.answered(outcome.answer.status);
     } catch (thrown) {
-      const failure = failureOf(thrown, visit.ownFunctions);
-      outcome = { answer: this.#answerOfFailure(visit, failure), stream: undefined };
-      visit.span.answered(failure.status, CallError.is(failure.cause) ? failure.cause : `${failure.code}: ${failure.message}`);
+      const failure = failureOf(thrown, requestContext.ownFunctions);
+      outcome = { answer: this.#answerOfFailure(requestContext, failure), stream: undefined };
+      requestContext.span.answered(failure.status, CallError.is(failure.cause) ? failure.cause : `${failure.code}: ${failure.message}`);
     }
-    await this.#deliver(visit, outcome);
+    await this.#deliver(requestContext, outcome);
   }
 
   /** Refusing has to cost less than serving, so nothing is read of the request, and no span is kept: a flood must not evict the spans of served requests. */
@@ -102,7 +102,7 @@ export class RequestHandler {
     sendAnswer(exchange, { ...answer, headers: [...headers, "X-Request-Id", exchange.id] }, { clock, bodyLimitBytes });
   }
 
-  #visit(exchange: Exchange): Visit {
+  #requestContext(exchange: Exchange): RequestContext {
     const { request } = exchange;
     const config = this.#config;
     const headers = readHeaders(request.rawHeaders);
@@ -121,46 +121,46 @@ export class RequestHandler {
     return { exchange, config, headers, client, requestId, span, trace, target, match, destination: undefined, cors: config.cors, ownFunctions: [] };
   }
 
-  async #answer(visit: Visit): Promise<RouteOutcome> {
-    const { exchange, config } = visit;
+  async #answer(requestContext: RequestContext): Promise<RouteOutcome> {
+    const { exchange, config } = requestContext;
     if (this.#stopping) throw new Refusal(unavailable("draining", "the engine is shutting down or svc-http is being removed"));
-    const whole = this.#limits.admit(visit);
+    const whole = this.#limits.admit(requestContext);
     if (whole !== undefined) await whole;
     const { request } = exchange;
     const method = request.method ?? "";
-    const target = visit.target ?? readTarget(request.url ?? "/");
+    const target = requestContext.target ?? readTarget(request.url ?? "/");
     const preflight = preflightOf(method, request.headers);
     if (preflight !== undefined) {
-      const answer = this.#answerPreflight(visit, preflight, target);
+      const answer = this.#answerPreflight(requestContext, preflight, target);
       if (answer !== undefined) return { answer, stream: undefined };
     }
     // Who waited in line finds the routes that are there now.
-    const match = whole === undefined && visit.match !== undefined ? visit.match : this.#match(method, target.path);
+    const match = whole === undefined && requestContext.match !== undefined ? requestContext.match : this.#match(method, target.path);
     const destination = match.kind === "found" ? destinationOf(match) : this.#forUnknown(match, config);
     if (destination === undefined && match.kind === "none") this.#refuseWhileStarting(method, target);
     if (destination === undefined) return { answer: answerWithoutRoute(match, method, target.rawPath), stream: undefined };
 
     const { binding } = destination;
     const { settings } = binding;
-    visit.destination = destination;
-    if (settings.cors !== undefined) visit.cors = settings.cors === false ? undefined : settings.cors;
+    requestContext.destination = destination;
+    if (settings.cors !== undefined) requestContext.cors = settings.cors === false ? undefined : settings.cors;
     // Also while another worker provides the function: whoever bound it to the path may not want it called without it.
     if (binding.isAway) throw new Refusal(unavailable("function_not_found", `the worker that serves ${destination.path} is away`));
     const middleware = config.middleware.length === 0 && settings.middleware.length === 0 ? [] : inOrder([config.middleware, settings.middleware]);
-    visit.ownFunctions = [binding.functionId, settings.conditionFunctionId, ...middleware.map(({ functionId }) => functionId)];
-    this.#limits.admitForPrincipal(visit, binding.principal);
-    const admitted = this.#limits.admitToRoute(visit, binding, settings);
+    requestContext.ownFunctions = [binding.functionId, settings.conditionFunctionId, ...middleware.map(({ functionId }) => functionId)];
+    this.#limits.admitForPrincipal(requestContext, binding.principal);
+    const admitted = this.#limits.admitToRoute(requestContext, binding, settings);
     if (admitted !== undefined) await admitted;
     const incoming: Incoming = {
-      requestId: visit.requestId,
+      requestId: requestContext.requestId,
       method,
       target,
-      client: visit.client,
-      headers: visit.headers,
+      client: requestContext.client,
+      headers: requestContext.headers,
       pathParams: destination.pathParams,
       query: readQuery(target),
     };
-    const call = new RouteCall({ visit, destination, incoming, middleware, context: this.#context, fileOffers: this.#fileOffers });
+    const call = new RouteCall({ requestContext, destination, incoming, middleware, context: this.#context, fileOffers: this.#fileOffers });
     try {
       const outcome = await call.run();
       if (outcome.answer.dropped.length > 0) this.#warnOfDropped(destination, outcome.answer.dropped);
@@ -185,12 +185,12 @@ export class RequestHandler {
   }
 
   /** Permission or none, when the path says anything about other origins. */
-  #answerPreflight(visit: Visit, preflight: NonNullable<ReturnType<typeof preflightOf>>, target: RequestTarget): Answer | undefined {
+  #answerPreflight(requestContext: RequestContext, preflight: NonNullable<ReturnType<typeof preflightOf>>, target: RequestTarget): Answer | undefined {
     const asked = this.#match(preflight.method, target.path);
     if (asked.kind === "none") return undefined;
     const ofRoute = asked.kind === "found" ? asked.holder.binding.settings.cors : undefined;
-    const cors = ofRoute === undefined ? visit.config.cors : ofRoute;
-    visit.cors = undefined;
+    const cors = ofRoute === undefined ? requestContext.config.cors : ofRoute;
+    requestContext.cors = undefined;
     if (cors === undefined || cors === false) return undefined;
     const methods = this.#routes.methodsOf(target.path);
     return { status: 204, headers: ["Allow", methods.join(", "), ...preflightHeaders(cors, preflight, methods)], body: undefined, dropped: [] };
@@ -231,17 +231,17 @@ export class RequestHandler {
     };
   }
 
-  async #deliver(visit: Visit, { answer, stream }: RouteOutcome): Promise<void> {
-    const { exchange, config, headers } = visit;
+  async #deliver(requestContext: RequestContext, { answer, stream }: RouteOutcome): Promise<void> {
+    const { exchange, config, headers } = requestContext;
     const { clock } = this.#context;
-    const dressed = this.#dressed(visit, answer);
+    const dressed = this.#dressed(requestContext, answer);
     this.#counts.answered(dressed.status);
     if (stream !== undefined) {
       await sendStream(exchange, { status: dressed.status, headers: dressed.headers, ...stream }, clock);
-      if (stream.reader.ended === "torn") visit.span.brokeOff("the answer broke off before its end");
+      if (stream.reader.ended === "torn") requestContext.span.brokeOff("the answer broke off before its end");
       return;
     }
-    const compresses = visit.destination?.binding.settings.compression ?? config.compression;
+    const compresses = requestContext.destination?.binding.settings.compression ?? config.compression;
     const mayCompress = compresses && exchange.request.method !== "HEAD" && !exchange.isOver;
     sendAnswer(exchange, mayCompress ? await compressed(dressed, headers.single["accept-encoding"]) : dressed, {
       clock,
@@ -250,10 +250,10 @@ export class RequestHandler {
   }
 
   /** What every answer carries, whoever gave it. */
-  #dressed(visit: Visit, answer: Answer): Answer {
+  #dressed(requestContext: RequestContext, answer: Answer): Answer {
     let { headers } = answer;
-    if (visit.cors !== undefined) headers = withCors(headers, visit.cors, visit.headers.single.origin);
-    if (headerValue(headers, REQUEST_ID_HEADER) === undefined) headers = [...headers, "X-Request-Id", visit.requestId];
+    if (requestContext.cors !== undefined) headers = withCors(headers, requestContext.cors, requestContext.headers.single.origin);
+    if (headerValue(headers, REQUEST_ID_HEADER) === undefined) headers = [...headers, "X-Request-Id", requestContext.requestId];
     return { ...answer, headers };
   }
 
@@ -275,18 +275,18 @@ export class RequestHandler {
     });
   }
 
-  #answerOfFailure(visit: Visit, given: Failure): Answer {
+  #answerOfFailure(requestContext: RequestContext, given: Failure): Answer {
     const failure = this.#context.production ? forStrangers(given) : given;
     const errorId = randomBytes(6).toString("hex");
     const { status, code, message, cause } = failure;
-    const { exchange } = visit;
+    const { exchange } = requestContext;
     const facts = {
       error_id: errorId,
-      request_id: visit.requestId,
+      request_id: requestContext.requestId,
       method: exchange.request.method,
       // Without the query, which may hold secrets.
       path: exchange.request.url?.split("?", 1)[0],
-      function_id: visit.destination?.binding.functionId,
+      function_id: requestContext.destination?.binding.functionId,
       status,
       code,
     };
@@ -296,7 +296,7 @@ export class RequestHandler {
     else if (CallError.is(cause))
       log.warn("a request failed", { ...facts, reason: given.message, message_sent: message, stacktrace: cause.stacktrace, cause: cause.cause });
     else log.error("the HTTP module failed to answer a request", { ...facts, cause });
-    return answerOfFailure(failure, errorId, visit.config.errorFormat);
+    return answerOfFailure(failure, errorId, requestContext.config.errorFormat);
   }
 }
 

@@ -259,7 +259,8 @@ describe("a hostile client", () => {
     const before = memoryInUse();
     for (let n = 0; n < 3; n++) await stall();
     worker.received.length = 0;
-    expect(memoryInUse() - before).toBeLessThan(2 * 3 * answerBytes);
+    // What a call needs besides is released when its answer was written to the socket, which may be a moment later.
+    await expect.poll(() => memoryInUse() - before).toBeLessThan(1.5 * 3 * answerBytes);
   });
 
   it("that does not read its answer is cut off", async () => {

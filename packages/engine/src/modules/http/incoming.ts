@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Fields } from "./fields.ts";
-import type { RequestTarget } from "./path.ts";
+import type { RequestTarget } from "./routing/path.ts";
 import type { Client } from "./trusted-proxies.ts";
 
 /** What is known of a request before its body. Middleware may change its parts, so they are the request's own. */

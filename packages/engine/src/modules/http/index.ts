@@ -1,12 +1,13 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { defineModule } from "../../kernel/module.ts";
+import type { Undo } from "../../kernel/scope.ts";
 import { SavedSet } from "../../store/saved-set.ts";
 import { type HttpConfig, httpConfigSchema } from "./config.ts";
 import { RequestHandler } from "./handler.ts";
-import { openApiDocument } from "./openapi.ts";
-import { routeSettingsSchema } from "./route-settings.ts";
-import { RouteTable } from "./routes.ts";
+import { openApiDocument } from "./openapi/openapi.ts";
+import { routeSettingsSchema } from "./routing/route-settings.ts";
+import { RouteTable } from "./routing/routes.ts";
 
 /** In the data folder: routes that trusted workers registered and did not take back. */
 const RESERVED_FILE = "http-reserved-routes.json";
@@ -22,9 +23,18 @@ export const httpModule = defineModule<HttpConfig>({
     const reserved = await saved.load();
     const { problem } = saved;
     const routes = new RouteTable({ reserved, saved, problem });
-    if (problem !== undefined) context.reportHealth("access", () => ({ status: "degraded", details: problem }));
-    const takeMiddleware = ({ middleware }: HttpConfig): void => routes.setNeededByAll(middleware.map(({ functionId }) => functionId));
-    takeMiddleware(context.config);
+    context.reportHealth("access", () => {
+      const details = problem ?? saved.failure;
+      return details === undefined ? undefined : { status: "degraded", details };
+    });
+    let reservations: readonly Undo[] = [];
+    const takeFunctions = ({ middleware, notFoundFunction }: HttpConfig): void => {
+      const ids = middleware.map(({ functionId }) => functionId);
+      routes.setNeededByAll(ids);
+      for (const undo of reservations) undo();
+      reservations = [...ids, ...(notFoundFunction === undefined ? [] : [notFoundFunction])].map((id) => context.reserveFunction(id));
+    };
+    takeFunctions(context.config);
     const handler = new RequestHandler(routes, context);
     context.provideTrigger({
       type: "http",
@@ -42,7 +52,7 @@ export const httpModule = defineModule<HttpConfig>({
     context.mountHttp({ prefix: "/", boundsBodies: true, handle: (request, response) => handler.handle(request, response) });
     return {
       reconfigure(next) {
-        takeMiddleware(next);
+        takeFunctions(next);
         handler.reconfigure(next);
       },
       async stop() {

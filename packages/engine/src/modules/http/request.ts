@@ -1,7 +1,7 @@
 import { parseCookie } from "cookie";
 import type { Fields } from "./fields.ts";
 import type { Incoming } from "./incoming.ts";
-import { refuseRefLookalike } from "./ref-lookalike.ts";
+import { Refusal } from "./refusal.ts";
 
 /** The trigger that a request met. */
 export interface MetTrigger {
@@ -54,4 +54,15 @@ export function traceHeaders(headers: Fields): TraceHeaders {
     // Header values have one byte per character here.
     baggage: baggage !== undefined && baggage !== "" && baggage.length <= MAX_BAGGAGE_BYTES ? baggage : undefined,
   };
+}
+
+/**
+ * Refuses names by which every client would take the map for the ref of a channel and hand its function a reader or writer in its
+ * place, without the headers or parameters that it looks for. `what` says where they stand. Throws 400.
+ */
+function refuseRefLookalike(what: string, fields: Readonly<Record<string, string | undefined>>): void {
+  const { access_key, channel_id, direction } = fields;
+  if (access_key === undefined || channel_id === undefined || direction === undefined) return;
+  const message = `the ${what} hold channel_id, access_key and direction together, which only the ref of a channel may`;
+  throw new Refusal({ status: 400, code: "invalid_request", message });
 }

@@ -1,19 +1,19 @@
 import { CallError, MAX_TIMEOUT_MS, Payload } from "@svc/protocol";
 import type { CallOptions, ModuleContext, StartedCall } from "../../kernel/module.ts";
-import { type Answer, answerOf } from "./answer.ts";
-import { atDeadline } from "./body-pace.ts";
+import { type Answer, answerOf } from "./answer/answer.ts";
+import { ExchangeChannels } from "./answer/exchange-channels.ts";
+import type { StreamHead } from "./answer/response-head.ts";
+import type { StreamedAnswer } from "./answer/response-stream.ts";
+import { atDeadline } from "./body/body-pace.ts";
+import type { FileOffers } from "./body/file-offers.ts";
+import { type TakenBody, takeBody } from "./body/taken-body.ts";
 import type { HttpConfig } from "./config.ts";
-import { ExchangeChannels } from "./exchange-channels.ts";
-import type { FileOffers } from "./file-offers.ts";
 import type { Incoming } from "./incoming.ts";
-import { type MiddlewareContext, type MiddlewareRun, runAfter, runBefore } from "./middleware.ts";
+import { type MiddlewareContext, type MiddlewareRun, runAfter, runBefore } from "./middleware/middleware.ts";
 import { Refusal, unavailable } from "./refusal.ts";
 import { requestMembers } from "./request.ts";
-import type { StreamHead } from "./response-head.ts";
-import type { StreamedAnswer } from "./response-stream.ts";
-import type { MiddlewareEntry } from "./setting-parts.ts";
-import { type TakenBody, takeBody } from "./taken-body.ts";
-import type { Destination, Visit } from "./visit.ts";
+import type { Destination, RequestContext } from "./request-context.ts";
+import type { MiddlewareEntry } from "./routing/setting-parts.ts";
 
 /** What becomes of a request: a whole answer, or one whose body streams. */
 export interface RouteOutcome {
@@ -22,7 +22,7 @@ export interface RouteOutcome {
 }
 
 export interface RouteCallParts {
-  readonly visit: Visit;
+  readonly requestContext: RequestContext;
   readonly destination: Destination;
   readonly incoming: Incoming;
   readonly middleware: readonly MiddlewareEntry[];
@@ -46,13 +46,13 @@ export class RouteCall {
 
   constructor(parts: RouteCallParts) {
     this.#parts = parts;
-    const { visit, destination } = parts;
-    this.#timeoutMs = destination.binding.settings.timeoutMs ?? visit.config.defaultTimeoutMs;
-    this.#plainOptions = { timeoutMs: this.#timeoutMs, ...visit.trace };
+    const { requestContext, destination } = parts;
+    this.#timeoutMs = destination.binding.settings.timeoutMs ?? requestContext.config.defaultTimeoutMs;
+    this.#plainOptions = { timeoutMs: this.#timeoutMs, ...requestContext.trace };
   }
 
   get #options(): CallOptions {
-    return { ...this.#plainOptions, signal: this.#parts.visit.exchange.signal };
+    return { ...this.#plainOptions, signal: this.#parts.requestContext.exchange.signal };
   }
 
   async run(): Promise<RouteOutcome> {
@@ -74,7 +74,7 @@ export class RouteCall {
   }
 
   async #call(): Promise<RouteOutcome> {
-    const { incoming, destination, visit } = this.#parts;
+    const { incoming, destination, requestContext } = this.#parts;
     const { binding } = destination;
     const body = await this.#takeBody();
     const form = body.text.form === undefined ? "" : `,"form":${body.text.form}`;
@@ -84,7 +84,7 @@ export class RouteCall {
     if (conditionFunctionId !== undefined && !(await binding.passes(Payload.fromText(`{${members}}`), this.#options))) {
       throw new Refusal({ status: 422, code: "CONDITION_NOT_MET", message: `the condition of this route (${conditionFunctionId}) was not met` });
     }
-    if (visit.exchange.isOver) throw new CallError("call_cancelled", "the client left");
+    if (requestContext.exchange.isOver) throw new CallError("call_cancelled", "the client left");
     if (streaming) return this.#callWithChannels(members, body);
     return this.#whole(await binding.fire(Payload.fromText(`{${members}}`), this.#options));
   }
@@ -94,8 +94,8 @@ export class RouteCall {
    * begins a streamed one, after which the call's outcome is of no interest. Returning nothing means that the answer is to stream.
    */
   async #callWithChannels(members: string, body: TakenBody): Promise<RouteOutcome> {
-    const { visit, destination, context } = this.#parts;
-    const { exchange } = visit;
+    const { requestContext, destination, context } = this.#parts;
+    const { exchange } = requestContext;
     const { binding } = destination;
     const channels = new ExchangeChannels(exchange, (writer) =>
       body.fill(writer, { idle: () => this.#bodyWentSilent(channels), moved: () => this.#bodyMoved() }),
@@ -177,8 +177,8 @@ export class RouteCall {
   }
 
   async #readBody(): Promise<TakenBody> {
-    const { visit, destination, context, fileOffers } = this.#parts;
-    const { exchange, config, headers } = visit;
+    const { requestContext, destination, context, fileOffers } = this.#parts;
+    const { exchange, config, headers } = requestContext;
     const { settings } = destination.binding;
     const body = await takeBody({
       request: exchange.request,
@@ -204,7 +204,7 @@ export class RouteCall {
 
   /** An upload that stands still is given up: with 408 as long as there is no answer, else with its connection. */
   #bodyWentSilent(channels: ExchangeChannels): void {
-    const { exchange } = this.#parts.visit;
+    const { exchange } = this.#parts.requestContext;
     if (exchange.response.headersSent) {
       exchange.request.socket.destroy();
       return;

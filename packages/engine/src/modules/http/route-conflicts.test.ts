@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isSamePrincipal, type Principal, restrictedPrincipal, TRUSTED } from "../../kernel/access/principal.ts";
-import { parseRoutePattern, type RoutePattern } from "./route-pattern.ts";
-import type { RouteMethod } from "./route-settings.ts";
-import { RouteTable } from "./routes.ts";
+import { parseRoutePattern, type RoutePattern } from "./routing/route-pattern.ts";
+import type { RouteMethod } from "./routing/route-settings.ts";
+import { RouteTable } from "./routing/routes.ts";
 import { type Bound, binding } from "./testing/bound-route.ts";
 
 const PRINCIPALS: readonly Principal[] = [

@@ -1,4 +1,6 @@
+import { SECRET_NAMES } from "@svc/protocol";
 import { z } from "zod";
+import type { Signal } from "../../kernel/telemetry-contract.ts";
 
 const ratio = z.number().min(0).max(1);
 const httpUrl = z.url({ protocol: /^https?$/ });
@@ -120,22 +122,7 @@ export const observabilityConfigSchema = z.strictObject({
   redact_keys: z
     .array(z.string().min(1).max(128))
     .max(1_000)
-    .default([
-      "password",
-      "passwd",
-      "secret",
-      "token",
-      "authorization",
-      "cookie",
-      "set-cookie",
-      "api_key",
-      "apikey",
-      "access_key",
-      "private_key",
-      "credential",
-      "session_id",
-      "session_key",
-    ])
+    .default([...SECRET_NAMES])
     .meta({ description: "Members and attributes whose names contain one of these, case-blind, show *** instead of their value" }),
   invocations_max_count: z.number().int().min(0).max(100_000).default(1_000),
   invocations_max_bytes: z
@@ -213,3 +200,10 @@ export const observabilityConfigSchema = z.strictObject({
     .meta({ description: "Serves metrics as Prometheus text at /metrics; off without this block" }),
 });
 export type ObservabilityConfig = z.infer<typeof observabilityConfigSchema>;
+
+/** True when the signal goes to a collector. */
+export function isExported(config: ObservabilityConfig, signal: Signal): boolean {
+  const { exporter, enabled, logs_exporter = exporter, logs_enabled = enabled, metrics_exporter = exporter, metrics_enabled } = config;
+  if (signal === "traces") return enabled && exporter !== "memory";
+  return signal === "logs" ? logs_enabled && logs_exporter !== "memory" : metrics_enabled && metrics_exporter !== "memory";
+}

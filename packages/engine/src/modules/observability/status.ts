@@ -1,3 +1,4 @@
+import { maskText } from "@svc/protocol";
 import { z } from "zod";
 import type { Awaitable, ModuleContext } from "../../kernel/module.ts";
 import type { Measurement, Telemetry } from "../../kernel/telemetry-contract.ts";
@@ -41,7 +42,7 @@ export function provideTelemetryStatus({ provideFunction }: Pick<ModuleContext<u
       return {
         service_name: config.service_name,
         exporter: config.exporter,
-        endpoint: withoutUser(config.endpoint),
+        endpoint: maskText(config.endpoint),
         protocol: protocolOf(config),
         sampling: { ratio: config.sampling?.default ?? config.sampling_ratio, rules: config.sampling?.rules.length ?? 0 },
         spans: (await parts.spans?.()) ?? null,
@@ -69,13 +70,4 @@ export function measureStores({ provideMeasurements }: Pick<Telemetry, "provideM
 
 function gauge(name: string, description: string, figures: StoreFigures | undefined): readonly Measurement[] {
   return figures === undefined ? [] : [{ name, type: "gauge", description, value: figures.stored }];
-}
-
-/** An address may carry a password. */
-function withoutUser(endpoint: string): string {
-  const url = new URL(endpoint);
-  if (url.username === "" && url.password === "") return endpoint;
-  url.username = "";
-  url.password = "";
-  return url.href;
 }

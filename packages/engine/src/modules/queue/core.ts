@@ -22,7 +22,7 @@ const STEP = 2_000;
 /** No back-off is longer; what is further away after a start comes from a clock that was set meanwhile. */
 const LONGEST_BACKOFF_MS = 15 * 60_000;
 
-type CoreContext = Pick<ModuleContext<unknown>, "call" | "clock" | "log" | "directory" | "draining" | "telemetry">;
+type CoreContext = Pick<ModuleContext<unknown>, "call" | "clock" | "log" | "directory" | "draining" | "telemetry" | "isRoleInForce">;
 
 /** Takes back what an earlier run had in hand, and is ready for queues to be declared. */
 export async function startQueueCore(context: CoreContext, store: QueueStore): Promise<QueueCore> {
@@ -91,6 +91,7 @@ class Core implements QueueCore {
       directory,
       telemetry,
       call: (functionId, payload, options) => this.#context.call(functionId, payload, options),
+      isRoleInForce: (role) => this.#context.isRoleInForce(role),
       isPaused: this.#paused.has(name),
       onDoubt: () => {
         this.#doubtUntil = this.clock.monotonic() + 2 * LEASE_MS + RENEW_MS;
@@ -177,13 +178,14 @@ class Core implements QueueCore {
     if (left?.unblocked) runner?.wake();
   }
 
-  async redrive(queue: string, { ids, data, mayRun }: RedriveOptions = {}): Promise<number> {
+  async redrive(queue: string, { ids, data, maker, mayRun }: RedriveOptions = {}): Promise<number> {
     const payload = data === undefined ? undefined : this.#payloadFor(queue, data);
     const now = this.clock.now();
+    const { limits } = this.settingsOf(queue) ?? defaultQueueSettings;
     const functions: string[] = [];
     const step = async (limit: number): Promise<number> => {
       for (;;) {
-        const answer = await this.store.call("redrive", { queue, ids, payload, functions: mayRun && functions, limit, now });
+        const answer = await this.store.call("redrive", { queue, ids, payload, functions: mayRun && functions, maker, limits, limit, now });
         if (typeof answer === "number") return answer;
         mayRun?.(answer.functionId);
         functions.push(answer.functionId);

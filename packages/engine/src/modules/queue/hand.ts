@@ -52,6 +52,13 @@ export function endingAfter(
   };
 }
 
+/** Moves a job to the dead letters unrun, because the role of its maker was removed. */
+export function buryUnrun(job: TakenJob, role: string, { store, clock }: Pick<EndingParts, "store" | "clock">): Ending {
+  const message = `the role ${role}, which made this job, or every token of it, was removed from the config, so the job was not run; redriven by a trusted caller, it runs`;
+  const failure = { attempt: job.attempts, at: clock.now(), code: "role_removed", message, stack: undefined, worker: undefined, traceId: undefined };
+  return ({ seq }) => store.call("bury", { seq, failure });
+}
+
 export function release(store: QueueStore): Ending {
   return ({ seq }) => store.call("release", { seq });
 }

@@ -30,7 +30,9 @@ export function newJobOf(request: JobRequest, settings: QueueSettings, now: numb
     maxAttempts: request.maxAttempts ?? settings.maxAttempts,
     traceparent: request.traceparent,
     baggage: request.baggage,
+    maker: request.maker,
     limits: settings.limits,
+    mayBeDropped: request.mayBeDropped,
   };
 }
 

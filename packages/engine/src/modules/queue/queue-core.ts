@@ -4,7 +4,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { CallOptions } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import type { QueueSettings } from "./queue-settings.ts";
-import type { AddedJob, QueueCounts } from "./store/job.ts";
+import type { AddedJob, Maker, QueueCounts } from "./store/job.ts";
 import type { QueueStore } from "./store/queue-store.ts";
 
 /** A job as a function of the module asks for it; what is left out follows from the queue. */
@@ -25,6 +25,10 @@ export interface JobRequest {
   readonly maxAttempts?: number | undefined;
   readonly traceparent?: string | undefined;
   readonly baggage?: string | undefined;
+  /** Undefined: a trusted caller, or the engine. */
+  readonly maker?: Maker | undefined;
+  /** Where the queue has no room, it is left out, and the others are added. */
+  readonly mayBeDropped?: boolean | undefined;
 }
 
 /** Runs the jobs of a queue that name no function, e.g. the bindings of a trigger. */
@@ -40,6 +44,8 @@ export interface JobServer {
 export interface RedriveOptions {
   readonly ids?: readonly string[] | undefined;
   readonly data?: Payload | undefined;
+  /** Who redrives them; they are his from then on. */
+  readonly maker?: Maker | undefined;
   readonly mayRun?: ((functionId: string) => void) | undefined;
 }
 

@@ -5,13 +5,14 @@ import type { Directory } from "../../kernel/directory.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { CallOptions } from "../../kernel/module.ts";
 import type { Telemetry } from "../../kernel/telemetry-contract.ts";
-import { type Ending, endingAfter, type Hand, recordEnding, release } from "./hand.ts";
+import { buryUnrun, type Ending, endingAfter, type Hand, recordEnding, release } from "./hand.ts";
 import { type Attempt, type AttemptParts, attemptJob } from "./job-attempt.ts";
 import { Parking } from "./parking.ts";
 import type { JobServer } from "./queue-core.ts";
 import type { QueueSettings } from "./queue-settings.ts";
+import { RemovedRoleLog } from "./removed-role-log.ts";
 import type { TakenJob } from "./store/job.ts";
-import type { QueueStore } from "./store/queue-store.ts";
+import type { QueueStore, TakeOutput } from "./store/queue-store.ts";
 
 /** A job is held so long before it is given back, unless the lease goes on. */
 export const LEASE_MS = 30_000;
@@ -33,6 +34,8 @@ export interface RunnerParts {
   readonly directory: Pick<Directory, "functionById" | "functions" | "workerById">;
   readonly telemetry: Pick<Telemetry, "startSpan">;
   readonly call: (functionId: string, payload: Payload, options: CallOptions) => Promise<unknown>;
+  /** Jobs of other roles do not run any more. */
+  readonly isRoleInForce: (role: string) => boolean;
   readonly isPaused: boolean;
   /** A take may have happened although it was not answered. */
   readonly onDoubt: () => void;
@@ -44,12 +47,19 @@ export interface RunnerParts {
 export class QueueRunner {
   readonly #parts: RunnerParts;
   readonly #parking: Parking;
+  readonly #removedRoles: RemovedRoleLog;
   readonly #hands = new Map<number, Hand>();
   #server: JobServer | undefined;
   #paused: boolean;
   #stopped = false;
   /** There may be jobs to take. */
   #mayHave = true;
+  /** There are jobs of restricted principals to take, once one of theirs has ended. */
+  #isHeldBack = false;
+  /** The function after which the next take looks for jobs of restricted principals: one take looks at some functions only. */
+  #restrictedAfter: string | undefined;
+  /** Functions that were passed since the first may have jobs of restricted principals. */
+  #isPassedStale = false;
   #fetching = false;
   #fetchIsDue = false;
   #failures = 0;
@@ -60,6 +70,7 @@ export class QueueRunner {
   constructor(parts: RunnerParts) {
     this.#parts = parts;
     this.#paused = parts.isPaused;
+    this.#removedRoles = new RemovedRoleLog({ queue: parts.name, clock: parts.clock, log: parts.log });
     this.#parking = new Parking({ clock: parts.clock, isThere: (key) => !this.#isAway(key), onFree: () => this.wake() });
   }
 
@@ -89,6 +100,7 @@ export class QueueRunner {
   /** There may be something to take, or somebody to give it to. */
   wake(): void {
     this.#mayHave = true;
+    this.#isPassedStale = true;
     this.#fetchSoon();
   }
 
@@ -143,6 +155,7 @@ export class QueueRunner {
     this.#cancelDue?.();
     this.#cancelPause?.();
     this.#parking.clear();
+    this.#removedRoles.flush();
   }
 
   /** Takes what is in hand from its handlers; it is given back with its attempts unchanged. */
@@ -186,6 +199,14 @@ export class QueueRunner {
     return this.#parts.settings.concurrency - running;
   }
 
+  /** One place is kept for jobs of trusted callers, where there are several: jobs of others that hang must not hold all. */
+  get #restrictedRoom(): number {
+    const { concurrency } = this.#parts.settings;
+    let running = 0;
+    for (const { ending, job } of this.#hands.values()) if (!ending && job.maker !== undefined) running += 1;
+    return Math.max(1, concurrency - 1) - running;
+  }
+
   #fetch(): void {
     if (!this.#mayHave || this.#fetching || this.#stopped || this.#paused || this.#cancelPause !== undefined || this.#room <= 0) return;
     this.#mayHave = false;
@@ -203,12 +224,19 @@ export class QueueRunner {
       const now = clock.now();
       const except = this.#parking.keys();
       const only = this.#parking.isCrowded ? this.#whoIsThere() : undefined;
-      const wanted = { queue: name, limit: this.#room, maxBytes: TAKE_BYTES, except, only, now, run, leaseUntil };
-      const { jobs, more, nextDue } = await store.call("take", wanted);
+      const restrictedLimit = Math.max(0, this.#restrictedRoom);
+      const restrictedAfter = this.#restrictedAfter;
+      if (restrictedAfter === undefined) this.#isPassedStale = false;
+      const wanted = { queue: name, limit: this.#room, restrictedLimit, maxBytes: TAKE_BYTES, except, only, restrictedAfter, now, run, leaseUntil };
+      const { jobs, more, isHeldBack, nextDue, ...rest } = await store.call("take", wanted);
       this.#failures = 0;
+      this.#noteRestricted(restrictedAfter, rest);
       if (more) this.#mayHave = true;
       if (nextDue !== undefined) this.noteDue(nextDue);
       for (const job of jobs) this.#start(job);
+      this.#isHeldBack = isHeldBack;
+      // One of theirs may have ended while the store looked.
+      if (isHeldBack && this.#restrictedRoom > 0) this.#mayHave = true;
     } catch (error) {
       this.#mayHave = true;
       this.#failures += 1;
@@ -216,6 +244,13 @@ export class QueueRunner {
       if (this.#failures === 1) log.warn("jobs cannot be taken at present", { queue: name, error });
       this.#pauseFor(Math.min(5_000, backoffMs(UNAVAILABLE_BACKOFF, this.#failures)));
     }
+  }
+
+  /** When the search has come to the last function, it starts again at the first one if those that were passed may have jobs. */
+  #noteRestricted(before: string | undefined, { restrictedAfter, foundRestricted }: Pick<TakeOutput, "restrictedAfter" | "foundRestricted">): void {
+    if (foundRestricted && (before !== undefined || restrictedAfter !== undefined)) this.#isPassedStale = true;
+    this.#restrictedAfter = restrictedAfter;
+    if (restrictedAfter === undefined && this.#isPassedStale) this.#mayHave = true;
   }
 
   #pauseFor(ms: number): void {
@@ -243,9 +278,13 @@ export class QueueRunner {
       this.#hands.delete(job.seq);
       ended();
       // A place is free, where the store could not be told before.
-      if (this.#mayHave) this.#fetchSoon();
+      if (this.#mayHave || this.#freesHeldBack(hand)) this.wake();
       if (this.#stopped) this.#parts.onLeft();
     });
+  }
+
+  #freesHeldBack({ job }: Hand): boolean {
+    return this.#isHeldBack && job.maker !== undefined;
   }
 
   /** Never rejects. */
@@ -256,7 +295,7 @@ export class QueueRunner {
       await recordEnding(hand, ending, {
         ...this.#parts,
         // The next one is asked for in the same batch, for which that must be scheduled first; the store frees the place before it looks.
-        beforehand: () => (this.#mayHave || hand.job.group !== undefined ? this.wake() : undefined),
+        beforehand: () => (this.#mayHave || hand.job.group !== undefined || this.#freesHeldBack(hand) ? this.wake() : undefined),
         onUnblocked: () => this.wake(),
       });
     } catch (error) {
@@ -268,11 +307,17 @@ export class QueueRunner {
 
   /** Runs the job and says what is to become of it. */
   async #endingOf(hand: Hand): Promise<Ending> {
-    const { store, clock, directory, settings, telemetry } = this.#parts;
+    const { store, clock, directory, settings, telemetry, isRoleInForce } = this.#parts;
     const { job, abort } = hand;
+    const role = job.maker?.role;
     const key = job.functionId ?? "";
-    if (this.#stopped || this.#isAway(key)) {
-      if (!this.#stopped) this.#parking.park(key);
+    if (this.#stopped) return release(store);
+    if (role !== undefined && !isRoleInForce(role)) {
+      this.#removedRoles.note(role);
+      return buryUnrun(job, role, this.#parts);
+    }
+    if (this.#isAway(key)) {
+      this.#parking.park(key);
       return release(store);
     }
     const run = this.#runOf(job);

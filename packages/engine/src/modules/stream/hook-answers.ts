@@ -1,4 +1,4 @@
-import { CallError, memberSpans, type Payload } from "@svc/protocol";
+import { CallError, MAX_PAYLOAD_DEPTH, memberTexts, nestsDeeperThan, type Payload } from "@svc/protocol";
 
 // What functions that keep the items of a stream answer. All of these throw `JSON_ERROR` for another shape.
 
@@ -39,12 +39,12 @@ export function groupsOfHook(id: string, answer: Payload): readonly string[] {
   return groups;
 }
 
-/** As the text that came, so that numbers keep their digits. */
+/** Returns the text of the members, so that numbers keep their digits. A value that nests deeper than a payload may counts as missing. */
 function membersOf(id: string, answer: Payload, expected: string): { readonly old_value?: string; readonly new_value?: string } {
   const value = parsed(id, answer, expected);
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrongShape(id, expected);
-  const text = answer.text();
-  return Object.fromEntries([...memberSpans(text, new Set(["old_value", "new_value"]))].map(([name, [start, end]]) => [name, text.slice(start, end)]));
+  const isShallow = ([, text]: readonly [string, string]): boolean => !nestsDeeperThan(text, MAX_PAYLOAD_DEPTH);
+  return Object.fromEntries([...memberTexts(answer.text())].filter(isShallow));
 }
 
 function parsed(id: string, answer: Payload, expected: string): unknown {

@@ -1,5 +1,5 @@
 import { CallError, Payload } from "@svc/protocol";
-import { opsJson } from "../../items/ops-json.ts";
+import { opsJson } from "../../items/update-op.ts";
 import type { CallOptions } from "../../kernel/module.ts";
 import { deletedByHook, gottenByHook, groupsOfHook, listedByHook, writtenByHook } from "./hook-answers.ts";
 import type { HookedOperation, Hooks } from "./hooks.ts";

@@ -91,6 +91,7 @@ describe("functions that keep the items of a stream", () => {
     ["set", { ...item, data: 1 }, "done", "{old_value?, new_value}"],
     ["set", { ...item, data: 1 }, { value: 1 }, "{old_value?, new_value}"],
     ["set", { ...item, data: 1 }, null, "{old_value?, new_value}"],
+    ["set", { ...item, data: 1 }, { new_value: JSON.parse(`${"[".repeat(137)}${"]".repeat(137)}`) }, "{old_value?, new_value}"],
     ["update", { ...item, ops: [{ type: "remove", path: "a" }] }, [], "{old_value?, new_value}"],
     ["delete", item, 5, "{old_value?}"],
     ["list", { stream_name: "prices", group_id: "g" }, {}, "an array"],

@@ -3,7 +3,6 @@ import type { Directory } from "../../kernel/directory.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import { namePatternFits } from "./names.ts";
-import { isTrustedFunction } from "./trusted-function.ts";
 
 export type HookedOperation = "get" | "set" | "delete" | "list" | "list_groups" | "update";
 
@@ -65,4 +64,13 @@ export class Hooks {
 function notThere(id: string, stream: string): CallError {
   const why = `the items of the stream ${JSON.stringify(stream)} are kept by functions of a worker, and this one is not there`;
   return new CallError("function_not_found", `Function ${id} not found: ${why}`);
+}
+
+/**
+ * Whether a function is there and only unrestricted workers provide it. What a restricted connection registers must not decide over clients, nor be
+ * handed what others write.
+ */
+export function isTrustedFunction(id: string, directory: Directory): boolean {
+  const workers = directory.functionById(id)?.workers ?? [];
+  return workers.length > 0 && workers.every((worker) => (directory.workerById(worker.id)?.principal ?? null) === null);
 }

@@ -1,13 +1,14 @@
 import type { Payload } from "@svc/protocol";
 import { openItems } from "../../items/open-items.ts";
 import type { CallOptions, ModuleContext, RunningModule } from "../../kernel/module.ts";
+import type { Undo } from "../../kernel/scope.ts";
 import type { StreamPublisher } from "../../kernel/stream-contract.ts";
 import { storeHealth } from "../../store/store-health.ts";
 import { JoinTriggers, LeaveTriggers } from "./client-triggers.ts";
 import type { StreamConfig } from "./config.ts";
 import { provideStreamFunctions } from "./functions.ts";
 import { HookedStreams } from "./hooked-streams.ts";
-import { Hooks } from "./hooks.ts";
+import { Hooks, isTrustedFunction } from "./hooks.ts";
 import { ItemTriggers } from "./item-triggers.ts";
 import { streamSource } from "./source.ts";
 import { StoredStreams } from "./stored-streams.ts";
@@ -15,7 +16,6 @@ import { Stores } from "./stores.ts";
 import { StreamEvents } from "./stream-events.ts";
 import { StreamFigures } from "./stream-figures.ts";
 import { clientTriggerSettings, itemTriggerSettings } from "./trigger-settings.ts";
-import { isTrustedFunction } from "./trusted-function.ts";
 import { UserStreams } from "./user-streams.ts";
 import { waitingBytesQuota } from "./waiting-bytes.ts";
 
@@ -62,6 +62,8 @@ export async function startStream(context: ModuleContext<StreamConfig>): Promise
         ),
       );
     let publisher = serve();
+    const reserveAuthFunction = (): Undo => (config.authFunction === undefined ? () => {} : context.reserveFunction(config.authFunction));
+    let release = reserveAuthFunction();
     await stored.start();
     context.reportHealth(config.adapter.name === "redis" ? "adapters" : "store", storeHealth(stores));
     provideStreamFunctions(context, streams);
@@ -75,6 +77,8 @@ export async function startStream(context: ModuleContext<StreamConfig>): Promise
         // Whoever is connected was let in by other rules.
         publisher.stop();
         publisher = serve();
+        release();
+        release = reserveAuthFunction();
         return undefined;
       },
       async stop() {

@@ -1,5 +1,6 @@
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { MASK, maskConfig, maskConfigText } from "@svc/protocol";
 import { z } from "zod";
 import type { SupervisedEntry } from "../../config/types.ts";
 import { workerStateFolder } from "../../local-workers/install.ts";
@@ -36,7 +37,6 @@ export const inspectionSchema = z.object({
 });
 export type Inspection = z.output<typeof inspectionSchema>;
 
-const MASK = "***";
 const markerSchema = z.object({ hash: z.string(), installed_at: z.string() });
 
 /** How a unit is run, as its manifest and its entry are at this moment. */
@@ -46,9 +46,8 @@ export async function inspect(parts: {
   /** Absolute paths. */
   readonly envFiles: readonly string[];
   readonly projectDir: string;
-  readonly maskSecrets: (value: unknown) => unknown;
 }): Promise<Inspection> {
-  const { entry, plan, envFiles, projectDir, maskSecrets } = parts;
+  const { entry, plan, envFiles, projectDir } = parts;
   const { manifest } = plan;
   const installed = manifest === undefined ? undefined : await lastInstall(projectDir, entry.name);
   return {
@@ -58,9 +57,9 @@ export async function inspect(parts: {
     kind: manifest?.kind ?? null,
     package_manager: manifest?.packageManager ?? null,
     entry: manifest?.entry ?? null,
-    install: manifest?.install ?? null,
-    start: plan.command,
-    env: { ...hidden(plan.fromFiles), ...variablesSchema.parse(maskSecrets({ ...manifest?.env, ...entry.env })) },
+    install: manifest?.install === undefined ? null : maskConfigText(manifest.install),
+    start: maskConfigText(plan.command),
+    env: { ...hidden(plan.fromFiles), ...variablesSchema.parse(maskConfig({ ...manifest?.env, ...entry.env }, ["env"])) },
     env_files: [...envFiles],
     missing_env_files: await missing(envFiles),
     watch: plan.watch === false ? false : { include: [...plan.watch.include], ignore: [...plan.watch.ignore] },

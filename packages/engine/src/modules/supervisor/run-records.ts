@@ -1,4 +1,4 @@
-import { readdir, readFile, rm } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
@@ -39,6 +39,7 @@ export class RunRecords {
     // It has ended already.
     if (identity === undefined) return;
     const record: RunRecord = { worker, group, start_time: identity.start_time, boot_id: identity.boot_id, run_id: runId };
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     await replaceFile(this.#file(group), `${JSON.stringify(record)}\n`);
   }
 

@@ -138,7 +138,7 @@ describe("worker::inspect", () => {
     expect(found).toMatchObject({
       ...{ name: "w", folder: join(project.folder, "w"), manifest_file: join(project.folder, "w", "svc.worker.yaml") },
       ...{ kind: "javascript", install: "true", start: "exec sh worker.sh", replicas: 2 },
-      env: { MODE: "fast", API_TOKEN: "***", DATABASE_URL: "postgres://me:***@db/x" },
+      env: { MODE: "fast", API_TOKEN: "***", DATABASE_URL: "postgres://***@db/x" },
     });
     expect(found.installed_at).not.toBeNull();
   });

@@ -40,8 +40,6 @@ export interface SupervisorDeps extends AddressFacts {
   /** Absolute path of the folder in which running process groups are noted, e.g. `/project/.svc/run`. */
   readonly runDir: string;
   readonly claims: WorkerClaims;
-  /** A copy without secrets, which are known by the names that they go by. */
-  readonly maskSecrets: (value: unknown) => unknown;
   /** The modules of the config file. */
   readonly moduleStates: () => readonly ModuleStanding[];
 }
@@ -204,7 +202,6 @@ export class Supervisor {
         plan: await unit.recipe.read(),
         envFiles: unit.recipe.envFiles,
         projectDir: this.#deps.projectDir,
-        maskSecrets: this.#deps.maskSecrets,
       });
     } catch (error) {
       if (error instanceof RecipeError) throw new CallError("invalid_input", error.message);

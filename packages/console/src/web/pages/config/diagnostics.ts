@@ -1,6 +1,6 @@
+import { maskConfig } from "@svc/protocol/config-mask";
 import type { Probe } from "../../../contract/api.ts";
 import { call, hello, probes } from "../../lib/api.ts";
-import { redact } from "./redact.ts";
 
 /** What the bundle asks the engine for; lists that hold users' payloads are not among them. */
 const FUNCTIONS = [
@@ -33,7 +33,7 @@ export async function diagnostics(browser: Readonly<Record<string, unknown>>): P
     ...FUNCTIONS.map((functionId) => settled(call(functionId))),
   ]);
   const engine = Object.fromEntries(FUNCTIONS.map((functionId, at) => [functionId, answers[at]]));
-  return `${JSON.stringify(redact({ made_at: new Date().toISOString(), browser, console, probes: reached, workers, engine }), undefined, 2)}\n`;
+  return `${JSON.stringify(maskConfig({ made_at: new Date().toISOString(), browser, console, probes: reached, workers, engine }), undefined, 2)}\n`;
 }
 
 function factsOf({ name, runtime, version, kind, function_count, connected_at_ms }: WorkerFacts): WorkerFacts {

@@ -1,7 +1,7 @@
+import { maskConfig } from "@svc/protocol/config-mask";
 import type { ConsoleSetting } from "../../../contract/api.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import type { EffectiveConfig, Setting } from "./model.ts";
-import { redact } from "./redact.ts";
 
 /** The console's own settings for a shell: variables where a setting has one, the command with the other flags. `OTEL_DISABLED` says the opposite of nothing. */
 export function consoleEnv(settings: readonly ConsoleSetting[]): string {
@@ -26,7 +26,7 @@ export function effectiveYaml({ file, settings, modules }: EffectiveConfig): str
 }
 
 function line(setting: Setting): string {
-  const { key, value } = redact(setting) as Setting;
+  const { key, value } = maskConfig(setting) as Setting;
   return `${scalar(key)}: ${JSON.stringify(value)}${setting.source === "default" ? "" : ` # ${setting.source}`}`;
 }
 

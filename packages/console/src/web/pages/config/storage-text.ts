@@ -1,5 +1,5 @@
-import type { QueueStats } from "../queues/model.ts";
-import type { GroupPage } from "../states/state-api.ts";
+import type { QueueStats } from "../../model/queues.ts";
+import type { GroupPage } from "../../model/state.ts";
 
 /** The engine gives no more in one page. */
 export const MOST_GROUPS = 1_000;

@@ -1,8 +1,8 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { call } from "../../lib/api.ts";
 import { usePolledCall } from "../../lib/use-polled-call.ts";
-import type { QueueStats } from "../queues/model.ts";
-import type { GroupPage } from "../states/state-api.ts";
+import type { QueueStats } from "../../model/queues.ts";
+import type { GroupPage } from "../../model/state.ts";
 import { MOST_GROUPS } from "./storage-text.ts";
 
 const EVERY_MS = 10_000;

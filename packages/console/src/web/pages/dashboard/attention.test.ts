@@ -45,6 +45,12 @@ it("puts the worst first, and says nothing of alerts that were silenced", () => 
   ).toEqual(["Alert loud fires", "disk is degraded", "f fails", "Dead letters in mail", "Cron of g failed"]);
 });
 
+it("masks secrets in the error of a cron run", () => {
+  const last_run = { outcome: "error", error: "postgres://app:hunter2@db refused the connection" };
+  const [concern] = concernsOf({ ...QUIET, crons: [{ trigger_id: "t", function_id: "g", expression: "* * * * * *", last_run }] });
+  expect(concern?.detail).toBe("postgres://***@db refused the connection");
+});
+
 it("writes rates so that few errors are not none", () => {
   expect([0, 0.0001, 0.05, 0.5].map(percent)).toEqual(["0 %", "< 0.1 %", "5.0 %", "50 %"]);
 });

@@ -1,3 +1,4 @@
+import { maskText } from "@svc/protocol/secrets";
 import type { FunctionFigures } from "../../lib/function-figures.ts";
 import type { GoneWorker, Worker } from "../../lib/worker-history.ts";
 
@@ -107,7 +108,7 @@ function ofDeadLetters({ queue, dead }: QueueState): Concern {
 }
 
 function ofCron({ trigger_id, function_id, last_run }: CronState): Concern {
-  const detail = last_run?.error ?? "its last run";
+  const detail = maskText(last_run?.error ?? "its last run");
   return { key: `cron ${trigger_id}`, title: `Cron of ${function_id} failed`, detail, href: `/triggers/${segment(trigger_id)}`, tone: "warn" };
 }
 

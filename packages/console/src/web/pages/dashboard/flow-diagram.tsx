@@ -1,21 +1,20 @@
 import { Clock, CodeXml, Database, Globe, ListOrdered, type LucideIcon, Radio, Zap } from "lucide-react";
 import { type RefObject, useEffect, useRef, useState } from "react";
+import type { GraphEdge } from "../../model/flow-graph.ts";
 import { cn } from "../../ui/cn.ts";
 import { HrefLink } from "../../ui/href-link.tsx";
 import { layoutOf, NODE_HEIGHT, pathOf } from "./flow-layout.ts";
-import type { Flow, FlowEdge, FlowNode } from "./flow-model.ts";
+import type { Overview } from "./overview.ts";
 
 const ICONS: Readonly<Record<string, LucideIcon>> = {
   http: Globe,
   cron: Clock,
   queue: ListOrdered,
-  queues: ListOrdered,
   event: Zap,
   subscribe: Zap,
-  events: Zap,
+  topic: Zap,
   state: Database,
   stream: Radio,
-  streams: Radio,
   function: CodeXml,
 };
 export const COLUMNS = [
@@ -23,22 +22,15 @@ export const COLUMNS = [
   { title: "Functions", href: "/functions" },
   { title: "What they use", href: undefined },
 ] as const;
-const TARGET_HREFS: Readonly<Record<string, string>> = { state: "/states", streams: "/streams", queues: "/queues", events: "/triggers?type=event" };
-
-export function hrefOf({ id, kind }: FlowNode): string {
-  const name = id.slice(id.indexOf(" ") + 1);
-  if (id.startsWith("trigger ")) return `/triggers/${encodeURIComponent(name)}`;
-  return kind === "function" ? `/functions/${encodeURIComponent(name)}` : (TARGET_HREFS[kind] ?? "/");
-}
 
 /** Triggers, functions and what functions use, joined by lines; for eyes, with the table beside it for everybody. */
-export function FlowDiagram({ flow }: { readonly flow: Flow }) {
+export function FlowDiagram({ flow }: { readonly flow: Overview }) {
   const place = useRef<HTMLDivElement>(null);
   const width = useWidth(place);
   const [focus, setFocus] = useState<string>();
   const { boxes, columns, height } = layoutOf(flow, width);
   const most = Math.max(1, ...flow.edges.map(({ calls }) => calls));
-  const isOf = ({ from, to }: FlowEdge): boolean => focus === undefined || from === focus || to === focus;
+  const isOf = ({ from, to }: GraphEdge): boolean => focus === undefined || from === focus || to === focus;
   return (
     <div ref={place} className="relative min-h-40" style={{ height }}>
       {width > 0 && (
@@ -62,11 +54,11 @@ export function FlowDiagram({ flow }: { readonly flow: Flow }) {
           ))}
           {flow.nodes.map((node) => {
             const box = boxes.get(node.id);
-            const Icon = ICONS[node.kind] ?? Zap;
+            const Icon = ICONS[node.triggerType ?? node.kind] ?? Zap;
             return (
               <HrefLink
                 key={node.id}
-                href={hrefOf(node)}
+                href={node.href}
                 onMouseEnter={() => setFocus(node.id)}
                 onMouseLeave={() => setFocus(undefined)}
                 onFocus={() => setFocus(node.id)}
@@ -74,14 +66,14 @@ export function FlowDiagram({ flow }: { readonly flow: Flow }) {
                 title={node.note === undefined ? node.label : `${node.label}: ${node.note}`}
                 className={cn(
                   "absolute flex items-center gap-2 rounded-md border bg-surface px-2 hover:border-accent",
-                  node.isFailing ? "border-danger/60" : "border-line",
+                  node.errors > 0 ? "border-danger/60" : "border-line",
                 )}
                 style={{ left: box?.x, top: box?.y, width: box?.width, height: NODE_HEIGHT }}
               >
-                <Icon aria-hidden className={cn("size-3.5 shrink-0", node.isFailing ? "text-danger" : "text-ink-3")} />
+                <Icon aria-hidden className={cn("size-3.5 shrink-0", node.errors > 0 ? "text-danger" : "text-ink-3")} />
                 <span className="min-w-0 flex-1 truncate font-mono text-[12px]">{node.label}</span>
                 {node.note !== undefined && (
-                  <span className={cn("hidden shrink-0 text-[11px] lg:inline", node.isFailing ? "text-danger" : "text-ink-3")}>{node.note}</span>
+                  <span className={cn("hidden shrink-0 text-[11px] lg:inline", node.errors > 0 ? "text-danger" : "text-ink-3")}>{node.note}</span>
                 )}
               </HrefLink>
             );

@@ -1,4 +1,5 @@
-import type { Flow, FlowEdge, FlowNode } from "./flow-model.ts";
+import type { Graph, GraphEdge, GraphNode } from "../../model/flow-graph.ts";
+import { columnOf } from "./overview.ts";
 
 export const NODE_HEIGHT = 34;
 const GAP = 8;
@@ -18,16 +19,16 @@ export interface Layout {
 }
 
 /** Three columns beside each other, each centred in the height of the longest. */
-export function layoutOf({ nodes }: Pick<Flow, "nodes">, width: number): Layout {
+export function layoutOf({ nodes }: Pick<Graph, "nodes">, width: number): Layout {
   const between = Math.min(120, Math.max(48, width * 0.09));
   const inner = width - 2 * between;
   const widths = [inner * 0.34, inner * 0.42, inner * 0.24];
   const columns = widths.map((each, at) => ({ x: widths.slice(0, at).reduce((sum, before) => sum + before, 0) + at * between, width: each }));
-  const columnOf = (at: number): readonly FlowNode[] => nodes.filter(({ column }) => column === at);
-  const longest = Math.max(1, ...[0, 1, 2].map((at) => columnOf(at).length));
+  const nodesOf = (at: number): readonly GraphNode[] => nodes.filter((node) => columnOf(node) === at);
+  const longest = Math.max(1, ...[0, 1, 2].map((at) => nodesOf(at).length));
   const boxes = new Map<string, Box>();
   for (const [at, { x, width: columnWidth }] of columns.entries()) {
-    const here = columnOf(at);
+    const here = nodesOf(at);
     const free = ((longest - here.length) * (NODE_HEIGHT + GAP)) / 2;
     for (const [row, { id }] of here.entries()) boxes.set(id, { x, y: HEADER + free + row * (NODE_HEIGHT + GAP), width: columnWidth });
   }
@@ -35,7 +36,7 @@ export function layoutOf({ nodes }: Pick<Flow, "nodes">, width: number): Layout 
 }
 
 /** The line of an edge: from the right side of one box to the left side of the other; within a column around their right side. */
-export function pathOf(edge: FlowEdge, boxes: ReadonlyMap<string, Box>): string | undefined {
+export function pathOf(edge: GraphEdge, boxes: ReadonlyMap<string, Box>): string | undefined {
   const { from, to } = edge;
   const [a, b] = [boxes.get(from), boxes.get(to)];
   if (a === undefined || b === undefined) return undefined;

@@ -2,13 +2,14 @@ import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { useFunctionFigures } from "../../lib/function-figures.ts";
 import { useLiveCollection } from "../../lib/use-live.ts";
+import type { TriggerFacts } from "../../model/flow-graph.ts";
 import { DataRegion } from "../../ui/data-region.tsx";
 import { FilterTabs } from "../../ui/filter-tabs.tsx";
 import { useIsNarrow } from "../../ui/split.tsx";
 import { FlowDiagram } from "./flow-diagram.tsx";
-import { type FlowTrigger, flowOf } from "./flow-model.ts";
 import { flowNote } from "./flow-note.ts";
 import { FlowTable } from "./flow-table.tsx";
+import { overviewOf } from "./overview.ts";
 import { Section } from "./section.tsx";
 import { useSeenCalls } from "./use-seen-calls.ts";
 
@@ -20,11 +21,11 @@ export function FlowSection({ rangeMs, own, isLoaded }: { readonly rangeMs: numb
   const navigate = route.useNavigate();
   // Three columns have no room there.
   const isNarrow = useIsNarrow(760);
-  const triggers = useLiveCollection<FlowTrigger>("svc.triggers", ({ id }) => id);
+  const triggers = useLiveCollection<TriggerFacts>("svc.triggers", ({ id }) => id);
   const figures = useFunctionFigures(Math.round(rangeMs / 1_000));
   const seen = useSeenCalls(rangeMs);
   const flow = useMemo(
-    () => flowOf({ own, triggers: triggers.items, figures: figures.data?.functions ?? [], seen: seen.data?.calls ?? [] }),
+    () => overviewOf({ own, triggers: triggers.items, figures: figures.data?.functions ?? [], seen: seen.data?.calls ?? [] }),
     [own, triggers.items, figures.data, seen.data],
   );
   const isTable = view === "table" || isNarrow;

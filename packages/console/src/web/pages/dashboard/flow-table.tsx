@@ -1,11 +1,10 @@
+import type { Graph } from "../../model/flow-graph.ts";
 import { cn } from "../../ui/cn.ts";
 import { HrefLink } from "../../ui/href-link.tsx";
-import { hrefOf } from "./flow-diagram.tsx";
-import type { Flow } from "./flow-model.ts";
 import { atLeast } from "./flow-note.ts";
 
 /** The diagram as a table: a row for each line of it, then what nothing is joined to. `isPart`: calls were looked for in some traces only. */
-export function FlowTable({ flow, isPart }: { readonly flow: Flow; readonly isPart: boolean }) {
+export function FlowTable({ flow, isPart }: { readonly flow: Graph; readonly isPart: boolean }) {
   const nodes = new Map(flow.nodes.map((node) => [node.id, node]));
   const joined = new Set(flow.edges.flatMap(({ from, to }) => [from, to]));
   const alone = flow.nodes.filter(({ id }) => !joined.has(id));
@@ -13,7 +12,7 @@ export function FlowTable({ flow, isPart }: { readonly flow: Flow; readonly isPa
     const node = nodes.get(id);
     if (node === undefined) return null;
     return (
-      <HrefLink href={hrefOf(node)} className="wrap-anywhere text-accent hover:underline">
+      <HrefLink href={node.href} className="wrap-anywhere text-accent hover:underline">
         {node.label}
       </HrefLink>
     );
@@ -40,7 +39,9 @@ export function FlowTable({ flow, isPart }: { readonly flow: Flow; readonly isPa
             <tr key={`${from}>${to}`} className="border-line/60 border-b">
               <td className="py-1 pr-3">{cell(from)}</td>
               <td className="py-1 pr-3">{cell(to)}</td>
-              <td className="hidden py-1 pr-3 text-ink-2 sm:table-cell">{kind === "declared" ? `${nodes.get(from)?.kind} trigger` : "seen in traces"}</td>
+              <td className="hidden py-1 pr-3 text-ink-2 sm:table-cell">
+                {kind === "declared" ? `${nodes.get(from)?.triggerType} trigger` : "seen in traces"}
+              </td>
               <td className="text-right font-mono text-[12px]">{kind === "declared" ? "–" : atLeast(calls, isPart)}</td>
               <td className={errors > 0 ? "text-right font-mono text-[12px] text-danger" : "text-right font-mono text-[12px]"}>
                 {kind === "declared" ? "–" : atLeast(errors, isPart)}

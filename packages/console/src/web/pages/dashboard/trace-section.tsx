@@ -1,9 +1,10 @@
+import { maskText } from "@svc/protocol/secrets";
 import { Link } from "@tanstack/react-router";
 import { BY_CONSOLES } from "../../lib/by-consoles.ts";
 import { isMissingFunction, usePolledCall } from "../../lib/use-polled-call.ts";
+import type { TraceSummary } from "../../model/trace-types.ts";
 import { DataRegion, SkeletonRows } from "../../ui/data-region.tsx";
 import { Ago, Duration } from "../../ui/time.tsx";
-import type { TraceSummary } from "../traces/model/trace-types.ts";
 import { Section } from "./section.tsx";
 
 interface TraceRoot {
@@ -19,6 +20,11 @@ const SHOWN = 5;
 
 function partsText({ services, span_count }: TraceSummary): string {
   return `${services.join(", ")} · ${span_count} ${span_count === 1 ? "span" : "spans"}`;
+}
+
+/** Returns why the root failed, with secrets masked, or how many spans failed. */
+function reasonOf({ status_description, trace }: TraceRoot): string {
+  return status_description ? maskText(status_description) : failedText(trace);
 }
 
 /** Of a trace whose root did not fail itself, or did not say why. */
@@ -74,8 +80,8 @@ export function TraceSection({ title, which, rangeMs }: { readonly title: string
                   >
                     {root.name}
                   </Link>
-                  <p className="truncate text-[12px] text-ink-2" title={root.status_description ?? undefined}>
-                    {which === "errors" ? (root.status_description ?? failedText(root.trace)) : partsText(root.trace)}
+                  <p className="truncate text-[12px] text-ink-2" title={which === "errors" ? reasonOf(root) : undefined}>
+                    {which === "errors" ? reasonOf(root) : partsText(root.trace)}
                   </p>
                 </div>
                 {root.trace.duration_ms !== null && <Duration ms={root.trace.duration_ms} className="font-mono text-[12px]" />}

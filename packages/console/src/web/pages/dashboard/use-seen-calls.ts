@@ -2,7 +2,7 @@ import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react
 import { call } from "../../lib/api.ts";
 import { BY_CONSOLES } from "../../lib/by-consoles.ts";
 import { useLiveState } from "../../lib/use-live.ts";
-import { type FlowSpan, type SeenCall, seenCalls } from "./flow-model.ts";
+import { type FlowSpan, type SeenCall, seenCalls, type TraceRoot, varied } from "../../model/seen-calls.ts";
 
 export interface SeenCalls {
   readonly calls: readonly SeenCall[];
@@ -13,28 +13,10 @@ export interface SeenCalls {
   readonly isPart: boolean;
 }
 
-interface Root {
-  readonly trace_id: string;
-  readonly name: string;
-}
-
 const EVERY_MS = 15_000;
 const LISTED = 300;
 const READ = 16;
 const SPANS = 300;
-
-/** Of each kind of trace some, the latest first: what is called all the time must not hide what is called seldom. */
-export function varied(roots: readonly Root[], most: number): readonly string[] {
-  const byName = new Map<string, string[]>();
-  for (const { name, trace_id } of roots) byName.set(name, [...(byName.get(name) ?? []), trace_id]);
-  const chosen: string[] = [];
-  for (let round = 0; chosen.length < most; round++) {
-    const next = [...byName.values()].flatMap((ids) => ids[round] ?? []);
-    if (next.length === 0) break;
-    chosen.push(...next.slice(0, most - chosen.length));
-  }
-  return chosen;
-}
 
 /** What functions call, as the latest traces of the range show it. */
 export function useSeenCalls(rangeMs: number): UseQueryResult<SeenCalls> {
@@ -44,7 +26,7 @@ export function useSeenCalls(rangeMs: number): UseQueryResult<SeenCalls> {
     refetchInterval: phase === "live" ? EVERY_MS : false,
     placeholderData: keepPreviousData,
     queryFn: async ({ signal }): Promise<SeenCalls> => {
-      const listed = await call<{ readonly spans: readonly Root[]; readonly total: number }>(
+      const listed = await call<{ readonly spans: readonly TraceRoot[]; readonly total: number }>(
         "engine::traces::list",
         { limit: LISTED, start_time: Date.now() - rangeMs, exclude_attributes: BY_CONSOLES },
         { signal },

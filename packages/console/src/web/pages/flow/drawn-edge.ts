@@ -1,5 +1,5 @@
 import { type Edge, MarkerType } from "@xyflow/react";
-import type { GraphEdge } from "./model/flow-graph.ts";
+import type { GraphEdge } from "../../model/flow-graph.ts";
 
 /** Declared ones are solid, those seen in traces dashed and wider the more calls there were. `found`: what a search found; the rest stands back. */
 export function drawnEdge(edge: GraphEdge, found: ReadonlySet<string> | undefined): Edge {

@@ -1,8 +1,8 @@
 import { useMutation } from "@tanstack/react-query";
+import type { Graph } from "../../model/flow-graph.ts";
 import { downloadBlob } from "./download-blob.ts";
 import { graphJson, pngOf, svgOf } from "./flow-export.ts";
 import type { Places } from "./layout/place.ts";
-import type { Graph } from "./model/flow-graph.ts";
 
 type Format = "svg" | "png" | "json";
 

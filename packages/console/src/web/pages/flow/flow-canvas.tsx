@@ -2,11 +2,11 @@ import "@xyflow/react/dist/style.css";
 import "./flow-canvas.css";
 import { applyNodeChanges, Background, Controls, MiniMap, type NodeChange, Panel, ReactFlow, type ReactFlowInstance } from "@xyflow/react";
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import type { Graph } from "../../model/flow-graph.ts";
 import { useIsNarrow } from "../../ui/split.tsx";
 import { drawnEdge } from "./drawn-edge.ts";
 import { describe, FlowNodeBox, type FlowNodeType } from "./flow-node.tsx";
 import { NODE, type Places } from "./layout/place.ts";
-import type { Graph } from "./model/flow-graph.ts";
 
 const NODE_TYPES = { flow: FlowNodeBox };
 

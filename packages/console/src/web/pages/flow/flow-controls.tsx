@@ -1,4 +1,5 @@
 import type { SearchOf } from "../../app/search.ts";
+import type { Graph } from "../../model/flow-graph.ts";
 import { Button } from "../../ui/button.tsx";
 import { FilterTabs } from "../../ui/filter-tabs.tsx";
 import { MoreTools } from "../../ui/more-tools.tsx";
@@ -7,7 +8,6 @@ import { TimeRange } from "../../ui/time-range.tsx";
 import { ExportMenu } from "./export-menu.tsx";
 import { GroupsMenu, LayersMenu } from "./flow-menus.tsx";
 import type { Places } from "./layout/place.ts";
-import type { Graph } from "./model/flow-graph.ts";
 import type { FlowGroup } from "./model/groups.ts";
 
 type Search = SearchOf<"flow">;

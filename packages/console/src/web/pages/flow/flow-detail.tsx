@@ -1,9 +1,9 @@
 import type { ReactNode } from "react";
+import { type Graph, type GraphNode, NOW_SECONDS } from "../../model/flow-graph.ts";
+import { isCalled, isThing, KIND_NAMES } from "../../model/kinds.ts";
 import { Button } from "../../ui/button.tsx";
 import { HrefLink } from "../../ui/href-link.tsx";
-import { type Graph, type GraphNode, NOW_SECONDS } from "./model/flow-graph.ts";
 import { type FlowGroup, groupOf } from "./model/groups.ts";
-import { isCalled, isThing, KIND_NAMES } from "./model/kinds.ts";
 
 /** What the graph knows of a node, with ways to its page and to its neighbours. */
 export function FlowDetail({

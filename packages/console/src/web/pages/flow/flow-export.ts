@@ -1,6 +1,6 @@
+import type { Graph } from "../../model/flow-graph.ts";
+import { KIND_NAMES } from "../../model/kinds.ts";
 import { NODE, type Places } from "./layout/place.ts";
-import type { Graph } from "./model/flow-graph.ts";
-import { KIND_NAMES } from "./model/kinds.ts";
 import { toneOf } from "./node-looks.tsx";
 
 /** The colour of a token, e.g. `ink`, in the present theme. */

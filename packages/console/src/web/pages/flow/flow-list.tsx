@@ -1,7 +1,7 @@
 import { useMemo } from "react";
+import type { Graph, GraphNode } from "../../model/flow-graph.ts";
+import { isCalled, KIND_NAMES } from "../../model/kinds.ts";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
-import type { Graph, GraphNode } from "./model/flow-graph.ts";
-import { isCalled, KIND_NAMES } from "./model/kinds.ts";
 import { ICONS } from "./node-looks.tsx";
 
 /** The graph as a table: each node with what it comes from and what it leads to. */

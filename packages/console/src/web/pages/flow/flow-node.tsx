@@ -1,7 +1,7 @@
 import { Handle, type Node, type NodeProps, Position } from "@xyflow/react";
+import { type GraphNode, NOW_SECONDS } from "../../model/flow-graph.ts";
+import { isCalled, isThing, KIND_NAMES } from "../../model/kinds.ts";
 import { cn } from "../../ui/cn.ts";
-import { type GraphNode, NOW_SECONDS } from "./model/flow-graph.ts";
-import { isCalled, isThing, KIND_NAMES } from "./model/kinds.ts";
 import { ICONS, TONE_CLASSES, toneOf } from "./node-looks.tsx";
 
 export type FlowNodeType = Node<{ readonly node: GraphNode; readonly isDim: boolean; readonly isFocus: boolean; readonly isVertical: boolean }, "flow">;

@@ -1,5 +1,5 @@
 import { Boxes, Clock, CodeXml, Database, Globe, ListOrdered, type LucideIcon, Radio, Zap } from "lucide-react";
-import type { GraphNode, NodeKind } from "./model/flow-graph.ts";
+import type { GraphNode, NodeKind } from "../../model/flow-graph.ts";
 
 /** The specification's table of node visuals; streams are ours. */
 export const ICONS: Readonly<Record<NodeKind, LucideIcon>> = {

@@ -6,11 +6,10 @@ import { useFunctionFigures } from "../../lib/function-figures.ts";
 import { useLiveCollection, useLiveState } from "../../lib/use-live.ts";
 import { useModules } from "../../lib/use-modules.ts";
 import { usePolledCall } from "../../lib/use-polled-call.ts";
+import { type FunctionFacts, type Graph, graphOf, NOW_SECONDS, type TriggerFacts, type Use } from "../../model/flow-graph.ts";
+import { type FlowSpan, type SeenCall, seenCalls, varied } from "../../model/seen-calls.ts";
+import { callsOfThings, type JobRun, nameInInput, runsOfJobs, usesOf, withoutUses, worthReading } from "../../model/uses.ts";
 import { isModuleMissing } from "../../ui/module-missing.tsx";
-import { type FlowSpan, type SeenCall, seenCalls } from "../dashboard/flow-model.ts";
-import { varied } from "../dashboard/use-seen-calls.ts";
-import { type FunctionFacts, type Graph, graphOf, NOW_SECONDS, type TriggerFacts, type Use } from "./model/flow-graph.ts";
-import { callsOfThings, type JobRun, nameInInput, runsOfJobs, usesOf, withoutUses, worthReading } from "./model/uses.ts";
 
 const EVERY_MS = 15_000;
 const LISTED = 500;

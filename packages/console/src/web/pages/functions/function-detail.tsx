@@ -1,12 +1,12 @@
 import { Link } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense } from "react";
 import type { SearchOf } from "../../app/search.ts";
+import type { FunctionItem } from "../../model/functions.ts";
 import { EmptyState, SkeletonRows } from "../../ui/data-region.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
-import type { FunctionItem } from "./model.ts";
 import { OverviewTab } from "./overview-tab.tsx";
 import { SchemaTab } from "./schema-tab.tsx";
-import type { StatsByFunction } from "./use-functions.ts";
+import type { StatsByFunction } from "./use-function-stats.ts";
 
 // Invoking and its history are the page's weight; a list is there without them.
 const InvokeTab = lazy(() => import("./invoke/invoke-tab.tsx"));

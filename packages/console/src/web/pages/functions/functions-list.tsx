@@ -1,11 +1,12 @@
 import { ChevronDown, ChevronRight, CircleAlert, CircleCheck } from "lucide-react";
 import { useMemo, useState } from "react";
+import type { FunctionItem } from "../../model/functions.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { cn } from "../../ui/cn.ts";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
 import { Ago } from "../../ui/time.tsx";
-import { type FunctionItem, type FunctionRow, type Grouping, groupRows, STATUS_MEANINGS, STATUS_TONES, triggerSummary } from "./model.ts";
-import type { StatsByFunction } from "./use-functions.ts";
+import { type FunctionRow, type Grouping, groupRows, STATUS_MEANINGS, STATUS_TONES, triggerSummary } from "./model.ts";
+import type { StatsByFunction } from "./use-function-stats.ts";
 
 /** The functions in groups that fold. */
 export function FunctionsList({

@@ -4,7 +4,9 @@ import { useMemo } from "react";
 import type { SearchOf } from "../../app/search.ts";
 import { changesBetween } from "../../lib/changes.ts";
 import { isOwn } from "../../lib/own-functions.ts";
+import { useFunctions } from "../../lib/use-functions.ts";
 import { useAreModulesKnown, useModules } from "../../lib/use-modules.ts";
+import type { FunctionItem } from "../../model/functions.ts";
 import { Button } from "../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { FilterTabs } from "../../ui/filter-tabs.tsx";
@@ -15,8 +17,8 @@ import { ListDetail, useIsNarrow } from "../../ui/split.tsx";
 import { usePause } from "../../ui/use-pause.ts";
 import { FunctionDetail } from "./function-detail.tsx";
 import { FunctionsList } from "./functions-list.tsx";
-import { type FunctionItem, filterFunctions } from "./model.ts";
-import { useFunctionStats, useFunctions } from "./use-functions.ts";
+import { filterFunctions } from "./model.ts";
+import { useFunctionStats } from "./use-function-stats.ts";
 
 const route = getRouteApi("/functions/{-$functionId}");
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { parseJson } from "../../lib/json.ts";
+import { type FunctionItem, prefixOf } from "../../model/functions.ts";
 import { jsonDiff } from "./history/json-diff.ts";
-import { type FunctionItem, filterFunctions, groupRows, prefixOf, triggerSummary } from "./model.ts";
+import { filterFunctions, groupRows, triggerSummary } from "./model.ts";
 import { schemaFields } from "./schema-fields.ts";
 
 function item(function_id: string, change: Partial<FunctionItem> = {}): FunctionItem {

@@ -1,10 +1,11 @@
 import { Link } from "@tanstack/react-router";
 import { useId } from "react";
+import type { FunctionItem } from "../../model/functions.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import { Ago, Duration } from "../../ui/time.tsx";
-import { type FunctionItem, type FunctionStats, STATUS_MEANINGS, STATUS_TONES } from "./model.ts";
-import type { StatsByFunction } from "./use-functions.ts";
+import { type FunctionStats, STATUS_MEANINGS, STATUS_TONES } from "./model.ts";
+import type { StatsByFunction } from "./use-function-stats.ts";
 
 /** What the function is, who provides it, what calls it, and how it went of late. */
 export function OverviewTab({ item, stats }: { readonly item: FunctionItem; readonly stats: StatsByFunction }) {

@@ -1,4 +1,4 @@
-import { asSchema, constraintsOf, propertiesOf, requiredOf, resolve, type Schema, typeName } from "./invoke/schema.ts";
+import { asSchema, constraintsOf, propertiesOf, requiredOf, resolve, type Schema, typeName } from "../../model/schema.ts";
 
 /** A line of the table of a schema's members. */
 export interface SchemaField {

@@ -1,8 +1,8 @@
 import { useMemo } from "react";
+import type { FunctionItem } from "../../model/functions.ts";
+import { asSchema, typeName } from "../../model/schema.ts";
 import { JsonView } from "../../ui/json-view.tsx";
 import { ScrollArea } from "../../ui/scroll-area.tsx";
-import { asSchema, typeName } from "./invoke/schema.ts";
-import type { FunctionItem } from "./model.ts";
 import { schemaFields } from "./schema-fields.ts";
 
 /** What the function takes and gives, as its worker describes it. */

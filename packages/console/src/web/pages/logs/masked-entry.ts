@@ -1,5 +1,5 @@
 import type { JsonValue } from "../../lib/json.ts";
-import { maskedNamed, maskedText, maskedValue } from "../../lib/secrets.ts";
+import { maskedMember, maskedNamed, maskedText } from "../../lib/secrets.ts";
 
 type Values = Readonly<Record<string, JsonValue>>;
 
@@ -25,8 +25,7 @@ export function maskedValues(values: Values): Values {
 }
 
 function maskedOne(name: string, value: JsonValue): JsonValue {
-  if (typeof value === "string") return maskedNamed(name, value);
-  return (maskedValue({ [name]: value }) as Values)[name] ?? null;
+  return typeof value === "string" ? maskedNamed(name, value) : maskedMember(name, value);
 }
 
 /** Whether masking changes anything of it. */

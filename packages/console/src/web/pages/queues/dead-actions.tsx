@@ -26,7 +26,8 @@ export function DeadActions({
   const letters = chosen.length === 1 ? "1 dead letter" : `${chosen.length} dead letters`;
   const run = async (what: () => Promise<unknown>, said: string): Promise<void> => {
     if (!(await action.run(what))) return;
-    setAsking(undefined);
+    // Closes only the dialog that this action came from: another may have been opened while it ran.
+    setAsking((now) => (now === asking ? undefined : now));
     toast(said);
   };
   const back = `put back on ${queue}`;

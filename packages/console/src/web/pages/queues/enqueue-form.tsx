@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/hello.tsx";
 import { jsonProblem } from "../../lib/json-text.ts";
-import { maskProblem } from "../../lib/secrets.ts";
+import { maskProblem } from "../../lib/mask-problem.ts";
 import { useLiveCollection, useLiveState } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
 import { JsonEditor } from "../../ui/json-editor.tsx";

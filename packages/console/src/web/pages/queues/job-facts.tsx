@@ -39,6 +39,7 @@ export function JobFacts({ job }: { readonly job: Job }) {
       <Fact name="Priority">{job.priority === 0 ? null : job.priority}</Fact>
       <Fact name="Group">{job.group}</Fact>
       <Fact name="Dedupe key">{job.dedupe_key}</Fact>
+      <Fact name="Made by">{job.made_by?.principal ?? null}</Fact>
       <Fact name="Trace">{job.trace_id === null ? null : <TraceLink id={job.trace_id} />}</Fact>
       <Fact name="Size">{bytes(job.bytes)}</Fact>
     </dl>

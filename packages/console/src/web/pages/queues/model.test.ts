@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { chosenBy, type QueueStats, readJob, readJobPage, rowsOf, titleOf } from "./model.ts";
+import type { QueueStats } from "../../model/queues.ts";
+import { chosenBy, readJob, readJobPage, rowsOf, titleOf } from "./model.ts";
 
 const NONE = { waiting: 0, delayed: 0, active: 0, dead: 0, bytes: 0, paused: false, added: 0, done: 0, died: 0, expired: 0, cancelled: 0 } as const;
 const queue = (name: string, more: Partial<QueueStats> = {}): QueueStats => ({ ...NONE, queue: name, type: "standard", concurrency: 1, topic: null, ...more });

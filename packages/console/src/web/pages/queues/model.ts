@@ -1,25 +1,5 @@
-import { elementsOf, membersOf } from "../../lib/raw-json.ts";
-
-/** A queue as `queue::list` tells of it. */
-export interface QueueStats {
-  readonly queue: string;
-  readonly waiting: number;
-  readonly delayed: number;
-  readonly active: number;
-  readonly dead: number;
-  readonly bytes: number;
-  readonly paused: boolean;
-  readonly added: number;
-  readonly done: number;
-  readonly died: number;
-  readonly expired: number;
-  readonly cancelled: number;
-  /** Null: the queue holds something, but is not declared. */
-  readonly type: "standard" | "fifo" | null;
-  readonly concurrency: number | null;
-  /** Of a subscription: its topic. */
-  readonly topic: string | null;
-}
+import { elementTexts, memberTexts } from "@svc/protocol/json-text";
+import type { QueueStats } from "../../model/queues.ts";
 
 export interface TopicRow {
   readonly name: string;
@@ -53,6 +33,8 @@ export interface Job {
   readonly expires_at: string | null;
   readonly group: string | null;
   readonly dedupe_key: string | null;
+  /** Null: a trusted caller. Older engines do not say it. */
+  readonly made_by?: { readonly principal: string; readonly role: string | null } | null;
   readonly failed_at: string | null;
   readonly trace_id: string | null;
   readonly bytes: number;
@@ -75,7 +57,7 @@ export interface JobPage {
 
 /** The answer of `queue::get_job`. */
 export function readJob(text: string): Job | EndedJob {
-  const members = membersOf(text);
+  const members = memberTexts(text);
   const job: Record<string, unknown> = {};
   for (const [name, json] of members) if (name !== "data") job[name] = JSON.parse(json);
   const data = members.get("data");
@@ -84,9 +66,9 @@ export function readJob(text: string): Job | EndedJob {
 
 /** The answer of `queue::peek`. */
 export function readJobPage(text: string): JobPage {
-  const members = membersOf(text);
+  const members = memberTexts(text);
   return {
-    jobs: elementsOf(members.get("jobs") ?? "[]").map((job) => readJob(job) as Job),
+    jobs: elementTexts(members.get("jobs") ?? "[]").map((job) => readJob(job) as Job),
     cursor: JSON.parse(members.get("cursor") ?? "null") as string | null,
     size: text.length,
   };

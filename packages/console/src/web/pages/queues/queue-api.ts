@@ -1,5 +1,6 @@
 import { call, callText } from "../../lib/api.ts";
-import { type EndedJob, type Job, type JobPage, type JobState, type QueueStats, readJob, readJobPage, type TopicRow } from "./model.ts";
+import type { QueueStats } from "../../model/queues.ts";
+import { type EndedJob, type Job, type JobPage, type JobState, readJob, readJobPage, type TopicRow } from "./model.ts";
 
 // What the page asks of the engine. Data of jobs passes as text, to the digit.
 

@@ -5,11 +5,12 @@ import { useWriteRefusal } from "../../app/hello.tsx";
 import { toSegment } from "../../lib/segment.ts";
 import { bytes } from "../../lib/time.ts";
 import { useLiveState } from "../../lib/use-live.ts";
+import type { QueueStats } from "../../model/queues.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { toast } from "../../ui/toasts.tsx";
-import { functionOfSubscription, idOfTopic, type QueueStats } from "./model.ts";
+import { functionOfSubscription, idOfTopic } from "./model.ts";
 import { purge, setPaused } from "./queue-api.ts";
 import { useAction } from "./use-queues.ts";
 

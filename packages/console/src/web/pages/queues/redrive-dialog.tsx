@@ -1,7 +1,8 @@
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/hello.tsx";
 import { jsonProblem, pretty } from "../../lib/json-text.ts";
-import { maskedText, maskProblem } from "../../lib/secrets.ts";
+import { maskProblem } from "../../lib/mask-problem.ts";
+import { maskedText } from "../../lib/secrets.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";

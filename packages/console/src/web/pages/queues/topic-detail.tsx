@@ -1,11 +1,12 @@
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/hello.tsx";
 import { jsonProblem } from "../../lib/json-text.ts";
-import { maskProblem } from "../../lib/secrets.ts";
+import { maskProblem } from "../../lib/mask-problem.ts";
 import { useLiveState } from "../../lib/use-live.ts";
+import type { QueueStats } from "../../model/queues.ts";
 import { Button } from "../../ui/button.tsx";
 import { JsonEditor } from "../../ui/json-editor.tsx";
-import { functionOfSubscription, type QueueStats } from "./model.ts";
+import { functionOfSubscription } from "./model.ts";
 import { publish } from "./queue-api.ts";
 import { useAction, useTopicDepth } from "./use-queues.ts";
 

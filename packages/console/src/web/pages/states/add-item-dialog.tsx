@@ -41,7 +41,7 @@ export function AddItemDialog({
     enabled: isNamed,
   });
   const isTaken = isNamed && there.data != null;
-  const wrong = valueProblem(value);
+  const wrong = valueProblem(value, key);
 
   const add = async (): Promise<void> => {
     setPending(true);

@@ -1,10 +1,11 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { bytes } from "../../lib/time.ts";
+import type { StateGroup } from "../../model/state.ts";
 import { Button } from "../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
 import { SearchBox } from "../../ui/search-box.tsx";
-import { isSystemGroup, type StateGroup } from "./model.ts";
+import { isSystemGroup } from "./model.ts";
 import type { useGroups } from "./use-states.ts";
 
 const route = getRouteApi("/states/{-$group}/{-$key}");

@@ -1,4 +1,5 @@
-import { isSecretName, maskedPreview } from "../../lib/secrets.ts";
+import { isSecretName, MASK } from "@svc/protocol/secrets";
+import { maskedPreview } from "../../lib/secrets.ts";
 import { bytes } from "../../lib/time.ts";
 import type { Column } from "../../ui/data-table.tsx";
 import { Ago } from "../../ui/time.tsx";
@@ -8,7 +9,7 @@ const PREVIEW = 120;
 
 /** The value for a line; secrets by their key or their members' names are masked. */
 export function previewOf({ key, json }: Pick<Entry, "key" | "json">): string {
-  return isSecretName(key) ? "••••••" : maskedPreview(json, PREVIEW);
+  return isSecretName(key) ? MASK : maskedPreview(json, PREVIEW);
 }
 
 /** `isCompact`: beside an open item there is room for the first columns only. */

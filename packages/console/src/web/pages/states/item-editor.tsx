@@ -2,7 +2,7 @@ import { useState } from "react";
 import { useWriteRefusal } from "../../app/hello.tsx";
 import { ApiFailure } from "../../lib/api.ts";
 import { jsonProblem, pretty } from "../../lib/json-text.ts";
-import { maskProblem } from "../../lib/secrets.ts";
+import { maskProblem } from "../../lib/mask-problem.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -40,7 +40,7 @@ export function ItemEditor(props: {
   const [isPending, setPending] = useState(false);
   const [failure, setFailure] = useState<string | undefined>();
   const syntax = isDirty ? jsonProblem(text) : undefined;
-  const mask = isDirty ? maskProblem(text, base?.json) : undefined;
+  const mask = isDirty ? maskProblem(text, base?.json, itemKey) : undefined;
   const unstorable = syntax === undefined ? mask : "Only JSON can be stored";
 
   const review = (): void => {

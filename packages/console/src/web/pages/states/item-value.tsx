@@ -1,5 +1,5 @@
+import { isSecretName } from "@svc/protocol/secrets";
 import { useState } from "react";
-import { isSecretName } from "../../lib/secrets.ts";
 import { Button } from "../../ui/button.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import type { Entry } from "./model.ts";

@@ -39,7 +39,7 @@ it.each<[NewValue, string]>([
   [{ type: "null", text: "x" }, "null"],
   [{ type: "JSON", text: '{"a":1}' }, '{"a":1}'],
 ])("stores %j as it is meant", (value, json) => {
-  expect(valueProblem(value)).toBeUndefined();
+  expect(valueProblem(value, "k")).toBeUndefined();
   expect(valueToJson(value)).toBe(json);
 });
 
@@ -49,7 +49,7 @@ it.each<NewValue>([
   { type: "number", text: "0x1" },
   { type: "JSON", text: "{" },
 ])("refuses %j", (value) => {
-  expect(valueProblem(value)).toBeDefined();
+  expect(valueProblem(value, "k")).toBeDefined();
 });
 
 it("counts the triggers that a change would fire", () => {

@@ -1,4 +1,4 @@
-import { elementsOf, membersOf } from "../../lib/raw-json.ts";
+import { elementTexts, memberTexts } from "@svc/protocol/json-text";
 
 /** An item of the state. Its value is JSON text, as the engine has it. */
 export interface Entry {
@@ -18,19 +18,13 @@ export interface ItemPage {
   readonly size: number;
 }
 
-export interface StateGroup {
-  readonly scope: string;
-  readonly items: number;
-  readonly bytes: number;
-}
-
 /** Groups that the console and other parts of the system keep for themselves. */
 export function isSystemGroup(scope: string): boolean {
   return scope.startsWith("__");
 }
 
 function readEntry(text: string): Entry {
-  const members = membersOf(text);
+  const members = memberTexts(text);
   const meta = (name: string): unknown => JSON.parse(members.get(name) ?? "null");
   const expiresAt = meta("expires_at");
   return {
@@ -50,9 +44,9 @@ export function readEntryOrNull(text: string): Entry | null {
 
 /** The answer of `state::entries`. */
 export function readItemPage(text: string): ItemPage {
-  const members = membersOf(text);
+  const members = memberTexts(text);
   return {
-    items: elementsOf(members.get("items") ?? "[]").map(readEntry),
+    items: elementTexts(members.get("items") ?? "[]").map(readEntry),
     cursor: JSON.parse(members.get("cursor") ?? "null") as string | null,
     total: JSON.parse(members.get("total") ?? "0") as number,
     size: text.length,
@@ -61,7 +55,7 @@ export function readItemPage(text: string): ItemPage {
 
 /** The answer of `state::get_many`: an entry or null for each key. */
 export function readEntries(text: string): readonly (Entry | null)[] {
-  return elementsOf(membersOf(text).get("items") ?? "[]").map(readEntryOrNull);
+  return elementTexts(memberTexts(text).get("items") ?? "[]").map(readEntryOrNull);
 }
 
 /** How many items a page may have. */

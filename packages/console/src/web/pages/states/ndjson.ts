@@ -1,7 +1,8 @@
+import { memberTexts } from "@svc/protocol/json-text";
 import { formatJson, parseJson } from "../../lib/json.ts";
 import { isSameJson, jsonProblem } from "../../lib/json-text.ts";
-import { membersOf } from "../../lib/raw-json.ts";
-import { maskedJson, maskProblem } from "../../lib/secrets.ts";
+import { maskProblem } from "../../lib/mask-problem.ts";
+import { maskedJson } from "../../lib/secrets.ts";
 import { type Entry, nameProblem } from "./model.ts";
 
 /** One item of a file, as `state::export` and this page write it. */
@@ -49,7 +50,7 @@ export function readLines(text: string): { readonly lines: readonly Line[]; read
 function readLine(content: string, number: number): Line {
   const problem = jsonProblem(content);
   if (problem !== undefined) throw new SyntaxError(problem);
-  const members = membersOf(content);
+  const members = memberTexts(content);
   const name = (member: "scope" | "key"): string => {
     const value: unknown = JSON.parse(members.get(member) ?? "null");
     if (typeof value !== "string") throw new SyntaxError(`\`${member}\` is missing, or is no text`);
@@ -59,12 +60,13 @@ function readLine(content: string, number: number): Line {
   };
   const json = members.get("value");
   if (json === undefined) throw new SyntaxError("`value` is missing");
-  const mask = maskProblem(json);
+  const key = name("key");
+  const mask = maskProblem(json, undefined, key);
   if (mask !== undefined) throw new SyntaxError(mask);
   const end: unknown = JSON.parse(members.get("expires_at") ?? "null");
   const expiresAtMs = typeof end === "string" ? Date.parse(end) : undefined;
   if (Number.isNaN(expiresAtMs)) throw new SyntaxError("`expires_at` is no time");
-  return { number, scope: name("scope"), key: name("key"), json, expiresAtMs };
+  return { number, scope: name("scope"), key, json, expiresAtMs };
 }
 
 /** What storing a line would come to. `expired`: its end has passed, it is left out. */

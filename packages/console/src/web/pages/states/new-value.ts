@@ -1,5 +1,5 @@
 import { jsonProblem } from "../../lib/json-text.ts";
-import { maskProblem } from "../../lib/secrets.ts";
+import { maskProblem } from "../../lib/mask-problem.ts";
 
 export const NEW_TYPES = ["string", "number", "boolean", "null", "JSON"] as const;
 export type NewType = (typeof NEW_TYPES)[number];
@@ -13,12 +13,13 @@ export interface NewValue {
 export const emptyValue: NewValue = { type: "string", text: "" };
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** Why it cannot be stored; undefined when it can. */
-export function valueProblem({ type, text }: NewValue): string | undefined {
+/** Why it cannot be stored by this key; undefined when it can. */
+export function valueProblem(value: NewValue, key: string): string | undefined {
+  const { type, text } = value;
   if (type === "number") return NUMBER.test(text.trim()) ? undefined : "This is not a number as JSON writes it, e.g. 12, -0.5, 1e9.";
   const problem = type === "JSON" ? jsonProblem(text) : undefined;
   if (problem !== undefined) return `This is not JSON: ${problem}`;
-  const mask = maskProblem(text);
+  const mask = maskProblem(valueToJson(value), undefined, key);
   return mask === undefined ? undefined : `${mask}.`;
 }
 

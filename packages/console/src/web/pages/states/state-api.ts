@@ -1,5 +1,6 @@
 import { call, callText } from "../../lib/api.ts";
-import { type Entry, type ItemPage, readEntries, readEntryOrNull, readItemPage, type StateGroup } from "./model.ts";
+import type { GroupPage } from "../../model/state.ts";
+import { type Entry, type ItemPage, readEntries, readEntryOrNull, readItemPage } from "./model.ts";
 import { batches, type Line, type PlannedLine, planLine } from "./ndjson.ts";
 
 // What the page asks of the engine. Values pass as text, to the digit.
@@ -7,12 +8,6 @@ import { batches, type Line, type PlannedLine, planLine } from "./ndjson.ts";
 const MANY = 1_000;
 /** Characters of values in one request; the console's server takes 16 MiB. */
 const MANY_SIZE = 3 * 1024 * 1024;
-
-export interface GroupPage {
-  readonly items: readonly StateGroup[];
-  readonly cursor: string | null;
-  readonly total: number;
-}
 
 export function fetchGroups(prefix: string, cursor: string | null, signal: AbortSignal): Promise<GroupPage> {
   return call<GroupPage>("state::groups", { prefix, cursor, limit: 500 }, { signal });

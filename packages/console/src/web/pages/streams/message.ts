@@ -1,3 +1,5 @@
+import { endOfValue } from "@svc/protocol/json-text";
+
 /** A message as `svc.stream.messages` tells of it. */
 export interface TappedMessage {
   readonly direction: "inbound" | "outbound";
@@ -71,26 +73,7 @@ export function previewOf({ payload, type, truncated }: TappedMessage): string {
   const at = payload.indexOf(marker);
   if (at < 0) return payload;
   const rest = payload.slice(at + marker.length);
-  return truncated ? rest : rest.slice(0, dataEnd(rest));
-}
-
-/** Where the value ends that the text begins with; JSON, so only texts and brackets count. */
-function dataEnd(text: string): number {
-  let depth = 0;
-  let isText = false;
-  for (let at = 0; at < text.length; at++) {
-    const character = text[at];
-    if (isText) {
-      if (character === "\\") at++;
-      else if (character === '"') isText = false;
-    } else if (character === '"') isText = true;
-    else if (character === "{" || character === "[") depth++;
-    else if (character === "}" || character === "]") {
-      depth--;
-      if (depth < 0) return at;
-    } else if (character === "," && depth === 0) return at;
-  }
-  return text.length;
+  return truncated ? rest : rest.slice(0, endOfValue(rest, 0));
 }
 
 /** The item that a message is about; null where it is about none, or its text was cut before it. */

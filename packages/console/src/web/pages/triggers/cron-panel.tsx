@@ -5,12 +5,13 @@ import { useWriteRefusal } from "../../app/hello.tsx";
 import { call } from "../../lib/api.ts";
 import { dateTime, useZone } from "../../lib/time.ts";
 import { useLiveState } from "../../lib/use-live.ts";
+import type { TriggerItem } from "../../model/triggers.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { DataRegion } from "../../ui/data-region.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 import { Ago, Duration, Timestamp } from "../../ui/time.tsx";
-import { configText, type TriggerItem } from "./model.ts";
+import { configText } from "./model.ts";
 import { useCronText } from "./use-cron-text.ts";
 import { type CronRun, type CronTrigger, useCronHistory } from "./use-triggers.ts";
 

@@ -2,9 +2,9 @@ import { Link } from "@tanstack/react-router";
 import { CircleAlert, CircleCheck, CircleSlash, LoaderCircle } from "lucide-react";
 import type { ReactNode } from "react";
 import { toSegment } from "../../lib/segment.ts";
+import { kindOf, type TriggerItem } from "../../model/triggers.ts";
 import { cn } from "../../ui/cn.ts";
 import { Ago } from "../../ui/time.tsx";
-import { kindOf, type TriggerItem } from "./model.ts";
 import { publishingOf } from "./publish.ts";
 import type { CronTrigger, LastFirings } from "./use-triggers.ts";
 

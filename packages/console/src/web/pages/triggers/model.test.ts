@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
+import type { TriggerItem } from "../../model/triggers.ts";
 import { cronText } from "./cron-text.ts";
 import { bodyOf, hexDump } from "./http/body.ts";
 import { firstDraft, type HttpDraft, pathParameters, requestOf } from "./http/http-request.ts";
-import { countKinds, filterTriggers, sectionRows, summaryOf, type TriggerItem } from "./model.ts";
+import { countKinds, filterTriggers, sectionRows, summaryOf } from "./model.ts";
 import { publishedText, publishingOf, publishPayload } from "./publish.ts";
 
 function trigger(trigger_type: string, config: unknown, change: Partial<TriggerItem> = {}): TriggerItem {

@@ -1,19 +1,5 @@
+import { type Kind, kindOf, type TriggerItem } from "../../model/triggers.ts";
 import type { Tone } from "../../ui/badge.tsx";
-
-/** A trigger as `svc.triggers` tells of it. */
-export interface TriggerItem {
-  readonly id: string;
-  readonly trigger_type: string;
-  readonly function_id: string;
-  readonly config: unknown;
-  readonly metadata: unknown;
-  readonly worker_name: string;
-  readonly status: "active" | "inactive" | "error";
-  readonly reason: string | null;
-  readonly internal: boolean;
-}
-
-export type Kind = "http" | "cron" | "queue" | "event" | "state" | "other";
 
 export const KINDS: readonly { readonly value: Kind; readonly label: string }[] = [
   { value: "http", label: "HTTP" },
@@ -23,24 +9,6 @@ export const KINDS: readonly { readonly value: Kind; readonly label: string }[] 
   { value: "state", label: "State" },
   { value: "other", label: "Other" },
 ];
-
-const KIND_OF_TYPE: Readonly<Record<string, Kind>> = {
-  http: "http",
-  cron: "cron",
-  queue: "queue",
-  "durable:subscriber": "queue",
-  event: "event",
-  subscribe: "event",
-  state: "state",
-  "state:created": "state",
-  "state:updated": "state",
-  "state:deleted": "state",
-};
-
-/** The group of a trigger type; types of workers, streams and telemetry are the others. */
-export function kindOf(type: string): Kind {
-  return Object.hasOwn(KIND_OF_TYPE, type) ? (KIND_OF_TYPE[type] as Kind) : "other";
-}
 
 export const STATUS: Readonly<Record<TriggerItem["status"], { readonly label: string; readonly tone: Tone }>> = {
   active: { label: "Active", tone: "ok" },

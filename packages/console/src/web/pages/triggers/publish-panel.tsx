@@ -4,14 +4,14 @@ import { useState } from "react";
 import { useWriteRefusal } from "../../app/hello.tsx";
 import { call, callText } from "../../lib/api.ts";
 import { useHotkey } from "../../lib/hotkeys.ts";
-import { maskProblem } from "../../lib/secrets.ts";
+import { maskProblem } from "../../lib/mask-problem.ts";
+import { useFunctions } from "../../lib/use-functions.ts";
 import { useLiveState } from "../../lib/use-live.ts";
+import { prefill } from "../../model/prefill.ts";
+import type { TriggerItem } from "../../model/triggers.ts";
 import { Button } from "../../ui/button.tsx";
-import { INPUT } from "../functions/invoke/call-options.tsx";
-import { PayloadEditor } from "../functions/invoke/payload-editor.tsx";
-import { prefill } from "../functions/invoke/prefill.ts";
-import { useFunctions } from "../functions/use-functions.ts";
-import type { TriggerItem } from "./model.ts";
+import { INPUT } from "../../ui/input.ts";
+import { PayloadEditor } from "../../ui/payload/payload-editor.tsx";
 import { type Publishing, publishedText, publishingOf, publishPayload } from "./publish.ts";
 
 /** Emits an event, publishes to a topic or puts a job on a queue: what the trigger waits for. */

@@ -1,4 +1,5 @@
-import { configText, kindOf, type TriggerItem, topicOf } from "./model.ts";
+import { kindOf, type TriggerItem } from "../../model/triggers.ts";
+import { configText, topicOf } from "./model.ts";
 
 /** How what a trigger waits for is brought about: the engine's function, and under which name it takes the target. */
 export interface Publishing {

@@ -1,9 +1,10 @@
 import { Link } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
+import { kindOf, type TriggerItem } from "../../model/triggers.ts";
 import { CopyButton } from "../../ui/copy-button.tsx";
 import { EmptyState, SkeletonRows } from "../../ui/data-region.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
-import { configText, kindOf, type TriggerItem } from "./model.ts";
+import { configText } from "./model.ts";
 import { TriggerStatus } from "./triggers-list.tsx";
 import type { CronTrigger } from "./use-triggers.ts";
 

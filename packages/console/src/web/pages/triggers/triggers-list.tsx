@@ -1,11 +1,12 @@
 import { Link } from "@tanstack/react-router";
 import { ChevronDown, ChevronRight, CircleAlert, CircleCheck, CirclePause, CircleSlash, Clock, Database, Globe, ListOrdered, Puzzle, Zap } from "lucide-react";
 import { useMemo, useState } from "react";
+import { type Kind, kindOf, type TriggerItem } from "../../model/triggers.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
 import { Ago, useNow } from "../../ui/time.tsx";
 import { LastRun } from "./last-run.tsx";
-import { configText, httpMethod, httpPath, type Kind, kindOf, STATUS, sectionRows, summaryOf, type TriggerItem, type TriggerRow } from "./model.ts";
+import { configText, httpMethod, httpPath, STATUS, sectionRows, summaryOf, type TriggerRow } from "./model.ts";
 import { useCronText } from "./use-cron-text.ts";
 import type { CronTrigger, LastFirings } from "./use-triggers.ts";
 

@@ -3,7 +3,7 @@ import { useMemo } from "react";
 import { call } from "../../lib/api.ts";
 import { type LiveCollection, useLiveCollection, useLiveState } from "../../lib/use-live.ts";
 import { usePolledCall } from "../../lib/use-polled-call.ts";
-import type { TriggerItem } from "./model.ts";
+import type { TriggerItem } from "../../model/triggers.ts";
 
 /** Every trigger, as they come, go and change. */
 export function useTriggers(): LiveCollection<TriggerItem> {

@@ -3,7 +3,6 @@ import { Redis } from "ioredis";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Logger } from "../../../kernel/logger.ts";
 import type { Durability } from "../../item-store.ts";
-import { printAddress } from "./address.ts";
 import { explainConnectFailure } from "./connect-failure.ts";
 import { readDurability, warningsOf } from "./durability.ts";
 import { type RequestLimits, Requests } from "./requests.ts";
@@ -273,4 +272,14 @@ function guarded(onReply: OnReply, settle: Settle<never>): OnReply {
 
 function storageFailed(reason: string, outcome: "not_written" | "unknown", cause?: Error): CallError {
   return new CallError("storage_failed", reason, { details: { reason, outcome }, cause });
+}
+
+/** Protocol, host, port and database of a Redis URL: what may be logged. The user and the password are left out. */
+function printAddress(url: string): string {
+  try {
+    const { protocol, host, pathname } = new URL(url);
+    return `${protocol}//${host}${pathname === "/" ? "" : pathname}`;
+  } catch {
+    return "the address in redis_url, which is no URL";
+  }
 }

@@ -7,13 +7,13 @@ import { newValue, newWrite, type Suite } from "./harness.ts";
 export function closingTests(suite: Suite): void {
   it("writes a snapshot whole or not at all, and over nothing that is there", async () => {
     const folder = mkdtempSync(join(tmpdir(), "svc-items-snapshot-"));
-    const file = join(folder, "made", "a.snapshot");
+    const file = join(folder, "a.snapshot");
     await suite.put("s", "k", '"é"');
     expect(await suite.store.snapshot(file)).toEqual({ bytes: statSync(file).size });
     expect(statSync(file).mode & 0o777).toBe(0o600);
     await expect(suite.store.snapshot(file)).rejects.toMatchObject({ code: "storage_failed", message: expect.stringMatching(/a\.snapshot.*exists already/) });
     await expect(suite.store.snapshot(join(file, "below-a-file"))).rejects.toMatchObject({ code: "storage_failed" });
-    expect(readdirSync(join(folder, "made"))).toEqual(["a.snapshot"]);
+    expect(readdirSync(folder)).toEqual(["a.snapshot"]);
     rmSync(folder, { recursive: true });
   });
 

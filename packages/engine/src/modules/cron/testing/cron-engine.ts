@@ -4,7 +4,7 @@ import { cron } from "../index.ts";
 
 /** An engine with svc-cron, its store in `dataDir`. */
 export function cronEngine(options: { readonly clock: ManualClock; readonly dataDir?: string; readonly modules?: readonly Module[] }): Promise<InMemoryEngine> {
-  return inMemoryEngine({ modules: [cron, ...(options.modules ?? [])], ...options });
+  return inMemoryEngine({ ...options, modules: [cron, ...(options.modules ?? [])] });
 }
 
 /** What a function was told. */

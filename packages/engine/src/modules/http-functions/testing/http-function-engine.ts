@@ -1,7 +1,6 @@
 import { type InMemoryEngine, type InMemoryEngineOptions, type InMemoryWorker, inMemoryEngine } from "../../../testing/index.ts";
-import type { HttpFunctionsOptions } from "../http-functions.ts";
+import type { HttpFunctionRules, HttpFunctionsOptions } from "../http-functions.ts";
 import { httpFunctions } from "../index.ts";
-import type { HttpFunctionRules } from "../rules.ts";
 
 export const STRICT: HttpFunctionRules = { urlAllowlist: [], blockPrivateIps: true, requireHttps: true, retries: 2 };
 /** What a developer sets to reach a server on the own machine. */

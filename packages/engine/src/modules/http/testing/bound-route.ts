@@ -1,7 +1,7 @@
 import type { FunctionId } from "@svc/protocol";
 import { type Principal, TRUSTED } from "../../../kernel/access/principal.ts";
-import { type RouteSettings, routeSettingsSchema } from "../route-settings.ts";
-import type { RouteBinding } from "../routes.ts";
+import { type RouteSettings, routeSettingsSchema } from "../routing/route-settings.ts";
+import type { RouteBinding } from "../routing/routes.ts";
 
 /** A binding of an http trigger for tests of the route table. */
 export interface Bound extends RouteBinding {

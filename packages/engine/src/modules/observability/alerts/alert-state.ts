@@ -1,5 +1,5 @@
+import { maskConfig } from "@svc/protocol";
 import { z } from "zod";
-import type { AlertRule } from "../config.ts";
 import type { Alert } from "./alert.ts";
 import { operatorOf } from "./operator.ts";
 
@@ -55,16 +55,9 @@ export function alertState(alert: Alert, now: number, problem: string | undefine
     source: alert.source,
     silenced_until: alert.isSilenced(now) ? (alert.silencedUntil ?? null) : null,
     last_resolved: alert.lastResolved ?? null,
-    action: shownAction(rule.action),
+    action: maskConfig(rule.action) as Readonly<Record<string, string>>,
     action_failures: alert.failures,
     last_action_error: alert.lastFailure ?? null,
     problem: problem ?? null,
   };
-}
-
-/** Webhooks of common services hold their secret in the path. */
-function shownAction(action: AlertRule["action"]): Readonly<Record<string, string>> {
-  if (action.type !== "webhook") return { ...action };
-  const { origin, pathname, search } = new URL(action.url);
-  return { type: action.type, url: pathname === "/" && search === "" ? `${origin}/` : `${origin}/***` };
 }

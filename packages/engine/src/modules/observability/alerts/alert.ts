@@ -1,8 +1,8 @@
-import type { AlertRule } from "../config.ts";
 import { type AlertEvent, alertEvent } from "./alert-event.ts";
 import { metricOf } from "./metric-alias.ts";
 import type { MetricReader } from "./metric-reader.ts";
 import { operatorOf } from "./operator.ts";
+import type { SavedRule } from "./saved-rules.ts";
 
 /** What came of one evaluation. */
 export interface Evaluation {
@@ -16,7 +16,7 @@ const NOTHING: Evaluation = { event: undefined, notice: undefined };
 
 /** One rule and how it stands. Times are milliseconds since 1970; durations are measured on the monotonic clock. */
 export class Alert {
-  rule: AlertRule;
+  rule: SavedRule;
   readonly source: "config" | "runtime";
   /** No notices until then. */
   silencedUntil: number | undefined;
@@ -35,7 +35,7 @@ export class Alert {
   /** Monotonic: when that was the last time. */
   #toldAt = Number.NEGATIVE_INFINITY;
 
-  constructor(rule: AlertRule, source: "config" | "runtime") {
+  constructor(rule: SavedRule, source: "config" | "runtime") {
     this.rule = rule;
     this.source = source;
   }
@@ -45,7 +45,7 @@ export class Alert {
   }
 
   /** Takes a changed rule. What it measures anew begins anew. */
-  change(rule: AlertRule): void {
+  change(rule: SavedRule): void {
     const { metric, threshold, operator, window_seconds, rate, for_seconds } = this.rule;
     const isSame =
       rule.enabled === this.rule.enabled &&

@@ -1,13 +1,14 @@
 import { CallError } from "@svc/protocol";
 import { every } from "../../../kernel/clock.ts";
 import type { ModuleContext } from "../../../kernel/module.ts";
+import type { Undo } from "../../../kernel/scope.ts";
 import type { AlertChanges, AlertRule } from "../config.ts";
 import { Alert } from "./alert.ts";
 import type { AlertEvent } from "./alert-event.ts";
 import { AlertHistory } from "./alert-history.ts";
 import type { MetricReader } from "./metric-reader.ts";
 import { Notices } from "./notices.ts";
-import { type AlertOverride, RulesFile, type SavedRules } from "./saved-rules.ts";
+import { type AlertOverride, RulesFile, type SavedRule, type SavedRules } from "./saved-rules.ts";
 
 const EVALUATE_MS = 5_000;
 const MAX_RULES = 1_000;
@@ -15,7 +16,7 @@ const MAX_RULES = 1_000;
 const MAX_CHANGES = 100;
 
 export interface AlertsParts {
-  readonly context: Pick<ModuleContext<unknown>, "clock" | "log" | "identity" | "outboundRules" | "call">;
+  readonly context: Pick<ModuleContext<unknown>, "clock" | "log" | "identity" | "outboundRules" | "call" | "reserveFunction">;
   /** Of the config file. */
   readonly rules: readonly AlertRule[];
   /** Keeps what is made at run time. */
@@ -33,9 +34,11 @@ export class Alerts {
   readonly #notices: Notices;
   #alerts = new Map<string, Alert>();
   /** Made at run time under names that the config has taken since. */
-  #shadowed: readonly AlertRule[] = [];
+  #shadowed: readonly SavedRule[] = [];
   /** By the alert's name: what was decided at run time about it. */
   #overrides: ReadonlyMap<string, AlertOverride> = new Map();
+  /** Of the functions that alerts of trusted callers call. */
+  #reservations: readonly Undo[] = [];
   #changes: Promise<unknown> = Promise.resolve();
   #waitingChanges = 0;
   #stopEvaluating: () => void = () => {};
@@ -78,28 +81,32 @@ export class Alerts {
     return begun;
   }
 
-  create(rule: AlertRule): Promise<Alert> {
+  create(given: AlertRule, { isRestricted }: { readonly isRestricted: boolean }): Promise<Alert> {
+    const rule: SavedRule = isRestricted ? { ...given, of_restricted: true } : given;
     return this.#change(async () => {
       if (this.#alerts.has(rule.name)) throw new CallError("registration_refused", `there is an alert named ${rule.name} already`);
       if (this.#alerts.size >= MAX_RULES) throw new CallError("registration_refused", `there are ${MAX_RULES} alerts, which is the most there can be`);
       const alert = new Alert(rule, "runtime");
       await this.#save({ rules: [...this.#madeHere(), rule] });
       this.#alerts.set(rule.name, alert);
+      this.#reserveFunctions();
       this.#parts.onChange("create", alert);
       return alert;
     });
   }
 
   /** Members that are left out stay. Of a rule of the config only `enabled` changes here. */
-  update(name: string, changes: AlertChanges): Promise<Alert> {
+  update(name: string, changes: AlertChanges, { isRestricted }: { readonly isRestricted: boolean }): Promise<Alert> {
     return this.#change(async () => {
       const alert = this.#find(name);
       // What is there is not undefined: it came as JSON.
-      const rule = { ...alert.rule, ...changes, name } as AlertRule;
+      const origin = changes.action === undefined ? {} : { of_restricted: isRestricted ? true : undefined };
+      const rule = { ...alert.rule, ...changes, ...origin, name } as SavedRule;
       if (alert.source === "runtime") await this.#save({ rules: this.#madeHere().map((made) => (made.name === name ? rule : made)) });
       else if (Object.keys(changes).some((key) => key !== "enabled")) throw ofTheConfig(name, "only `enabled` can be changed at run time");
       else await this.#save({ overrides: this.#overridesWith(name, { enabled: rule.enabled }) });
       alert.change(rule);
+      this.#reserveFunctions();
       this.#parts.onChange("update", alert);
       return alert;
     });
@@ -114,6 +121,7 @@ export class Alerts {
         overrides: [...this.#overrides.values()].filter((override) => override.name !== name),
       });
       this.#alerts.delete(name);
+      this.#reserveFunctions();
       this.#end(alert);
     });
   }
@@ -149,7 +157,7 @@ export class Alerts {
       this.#parts.context.log.warn("an alert made at run time gives way to one of the same name in the config", { alert: name });
     }
     this.#alerts = new Map();
-    const add = (rule: AlertRule, source: Alert["source"]): void => {
+    const add = (rule: SavedRule, source: Alert["source"]): void => {
       const known = before.get(rule.name);
       const alert = known?.source === source ? known : new Alert(rule, source);
       const override = this.#overrides.get(rule.name);
@@ -159,8 +167,16 @@ export class Alerts {
     };
     for (const rule of configured) add(rule, "config");
     for (const rule of saved.rules) if (!names.has(rule.name)) add(rule, "runtime");
+    this.#reserveFunctions();
     for (const [name, alert] of before) if (this.#alerts.get(name) !== alert) this.#end(alert);
     for (const [name, alert] of this.#alerts) this.#parts.onChange(before.get(name) === alert ? "update" : "create", alert);
+  }
+
+  /** An alert that is switched off counts: it can be switched on again. */
+  #reserveFunctions(): void {
+    const ids = this.all().flatMap(({ rule: { action, of_restricted } }) => (action.type === "function" && of_restricted !== true ? [action.path] : []));
+    for (const undo of this.#reservations) undo();
+    this.#reservations = ids.map((id) => this.#parts.context.reserveFunction(id));
   }
 
   /** It is gone: who was told that it fires is told that it does not. */
@@ -187,7 +203,7 @@ export class Alerts {
     return alert;
   }
 
-  #madeHere(): readonly AlertRule[] {
+  #madeHere(): readonly SavedRule[] {
     const live = this.all().flatMap(({ source, rule }) => (source === "runtime" ? [rule] : []));
     return [...live, ...this.#shadowed];
   }

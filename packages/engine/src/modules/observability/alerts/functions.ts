@@ -128,7 +128,7 @@ function provideChanging(context: ModuleContext<ObservabilityConfig>, alerts: ()
     output: alertStateSchema,
     async handle(rule, caller) {
       refuseAction(rule.action, context, caller);
-      return show(await (await alerts()).create(rule), caller);
+      return show(await (await alerts()).create(rule, { isRestricted: caller.access !== undefined }), caller);
     },
   });
   provideFunction({
@@ -138,7 +138,7 @@ function provideChanging(context: ModuleContext<ObservabilityConfig>, alerts: ()
     output: alertStateSchema,
     async handle({ name: wanted, ...changes }, caller) {
       refuseAction(changes.action, context, caller);
-      return show(await (await alerts()).update(wanted, changes), caller);
+      return show(await (await alerts()).update(wanted, changes, { isRestricted: caller.access !== undefined }), caller);
     },
   });
   provideFunction({

@@ -2,7 +2,7 @@ import { readFile, rename } from "node:fs/promises";
 import { z } from "zod";
 import type { Logger } from "../../../kernel/logger.ts";
 import { replaceWhole } from "../../../store/whole-file.ts";
-import { type AlertRule, alertRuleSchema } from "../config.ts";
+import { alertRuleSchema } from "../config.ts";
 
 /** What was decided at run time about one alert. */
 const overrideSchema = z.strictObject({
@@ -14,10 +14,14 @@ const overrideSchema = z.strictObject({
 });
 export type AlertOverride = z.infer<typeof overrideSchema>;
 
-const fileSchema = z.strictObject({ version: z.literal(1), rules: z.array(alertRuleSchema).max(1_000), overrides: z.array(overrideSchema).max(2_000) });
+/** `of_restricted`: a restricted caller set its action. */
+const savedRuleSchema = alertRuleSchema.extend({ of_restricted: z.boolean().optional() });
+export type SavedRule = z.infer<typeof savedRuleSchema>;
+
+const fileSchema = z.strictObject({ version: z.literal(1), rules: z.array(savedRuleSchema).max(1_000), overrides: z.array(overrideSchema).max(2_000) });
 
 export interface SavedRules {
-  readonly rules: readonly AlertRule[];
+  readonly rules: readonly SavedRule[];
   readonly overrides: readonly AlertOverride[];
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { maxOf, percentileOf } from "../metrics/histogram.ts";
 import { CallStats, MAX_FUNCTIONS, OTHER_FUNCTIONS } from "./call-stats.ts";
-import { bucketStartMs, DurationHistogram, durationsBetween, durationsTogether, percentileOf, rangeOf } from "./duration-histogram.ts";
+import { bucketStartMs, DURATION_LAYOUT, DurationHistogram, durationsBetween } from "./duration-histogram.ts";
 
 function histogramOf(...durations: number[]): DurationHistogram {
   const histogram = new DurationHistogram();
@@ -12,13 +13,14 @@ describe("a histogram of durations", () => {
   test("has buckets that are at most 5 % wide, from a microsecond to a day", () => {
     for (let index = 2; bucketStartMs(index) < 86_400_000; index++) expect(bucketStartMs(index + 1) / bucketStartMs(index)).toBeLessThan(1.05);
     for (const ms of [0.0011, 0.5, 1, 17, 30_000, 86_400_000]) {
-      expect(Math.abs(percentileOf(histogramOf(ms).counts(), 50) / ms - 1)).toBeLessThan(0.03);
+      expect(Math.abs((percentileOf(histogramOf(ms).counts(), DURATION_LAYOUT, 50) ?? 0) / ms - 1)).toBeLessThan(0.05);
     }
   });
 
   test("counts every one, so that percentiles are exact to the bucket (gap 47)", () => {
     const histogram = histogramOf(...Array.from({ length: 1_000 }, (_, index) => index + 1));
-    for (const percent of [50, 95, 99]) expect(Math.abs(histogram.percentile(percent) / (percent * 10) - 1)).toBeLessThan(0.03);
+    for (const percent of [50, 95, 99])
+      expect(Math.abs((percentileOf(histogram.counts(), DURATION_LAYOUT, percent) ?? 0) / (percent * 10) - 1)).toBeLessThan(0.05);
     expect([histogram.min, histogram.max, histogram.count, histogram.sum]).toEqual([1, 1_000, 1_000, 500_500]);
   });
 
@@ -28,19 +30,15 @@ describe("a histogram of durations", () => {
     expect(histogram.counts().buckets.reduce((sum, count) => sum + count, 0)).toBe(4);
   });
 
-  test("tells what came between two moments, and joins what two functions had", () => {
+  test("says what was counted between two moments", () => {
     const histogram = histogramOf(10, 10);
     const earlier = histogram.counts();
     histogram.record(0.01);
     histogram.record(5_000);
     const between = durationsBetween(earlier, histogram.counts());
     expect([between.count, Math.round(between.sum)]).toEqual([2, 5_000]);
-    expect(percentileOf(between, 50)).toBeLessThan(0.011);
-    expect(rangeOf(between)?.maxMs).toBeGreaterThan(5_000);
-    const together = durationsTogether(between, histogramOf(100_000).counts());
-    expect(together.count).toBe(3);
-    expect(Math.abs(percentileOf(together, 100) / 100_000 - 1)).toBeLessThan(0.03);
-    expect(rangeOf(new DurationHistogram().counts())).toBeUndefined();
+    expect(percentileOf(between, DURATION_LAYOUT, 50)).toBeLessThan(0.011);
+    expect(maxOf(between, DURATION_LAYOUT)).toBeGreaterThan(5_000);
   });
 });
 

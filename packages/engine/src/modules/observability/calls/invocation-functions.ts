@@ -1,8 +1,8 @@
+import type { SecretMask } from "@svc/protocol";
 import { z } from "zod";
 import type { CallerAccess, ModuleContext } from "../../../kernel/module.ts";
 import { type SeesCall, seesCall } from "../query/sees-call.ts";
 import type { InvocationHistory } from "./history.ts";
-import type { Redactor } from "./redact.ts";
 
 const text = z.string().max(256);
 
@@ -25,7 +25,7 @@ export type InvocationsQuery = z.infer<ReturnType<typeof invocationsQuerySchema>
 /** `engine::invocations::*`. A restricted caller sees calls of functions that it may call itself. */
 export function provideInvocations(
   { provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">,
-  parts: { readonly history: InvocationHistory; readonly redactor: () => Redactor },
+  parts: { readonly history: InvocationHistory; readonly redactor: () => SecretMask },
 ): void {
   const queries = () => import("./invocation-queries.ts");
   provideFunction({

@@ -1,9 +1,8 @@
-import { CallError } from "@svc/protocol";
+import { CallError, type SecretMask } from "@svc/protocol";
 import type { SeesCall } from "../query/sees-call.ts";
 import type { CallRecord } from "./call-record.ts";
 import type { InvocationHistory } from "./history.ts";
 import type { InvocationsQuery } from "./invocation-functions.ts";
-import type { Redactor } from "./redact.ts";
 
 const DEFAULT_LIMIT = 50;
 
@@ -49,7 +48,12 @@ export function listInvocations(
 }
 
 /** The same row with what went in and out; null when it is not there, or not for this caller. */
-export function getInvocation(history: InvocationHistory, invocationId: string, sees: SeesCall, redactor: Redactor): Readonly<Record<string, unknown>> | null {
+export function getInvocation(
+  history: InvocationHistory,
+  invocationId: string,
+  sees: SeesCall,
+  redactor: SecretMask,
+): Readonly<Record<string, unknown>> | null {
   const record = history.byId(invocationId);
   if (record === undefined || !sees(record.facts.functionId, record.caller?.worker_id)) return null;
   const { failure, input, output } = record;

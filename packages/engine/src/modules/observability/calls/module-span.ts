@@ -66,7 +66,10 @@ export class ModuleSpan implements SpanRecord, ActiveSpan {
     const startedAt = host.clock.monotonic();
     this.#anchor = host.clock.anchorAt(startedAt);
     this.#start = this.#anchor.micros(startedAt);
-    if (start.attributes !== undefined) for (const name of Object.keys(start.attributes)) this.setAttribute(name, start.attributes[name] ?? null);
+    for (const name in start.attributes) {
+      const value = start.attributes[name];
+      if (value !== undefined) this.setAttribute(name, value);
+    }
   }
 
   get traceparent(): string {

@@ -1,3 +1,4 @@
+import { SecretMask } from "@svc/protocol";
 import type { ModuleContext } from "../../../kernel/module.ts";
 import type { ObservabilityConfig } from "../config.ts";
 import type { DropCounter, Resource, SpanSink } from "../model.ts";
@@ -6,7 +7,6 @@ import { InvocationHistory } from "./history.ts";
 import { provideInvocations } from "./invocation-functions.ts";
 import { WorthwhileSpans } from "./keep-worthwhile.ts";
 import { CallRecorder } from "./recorder.ts";
-import { Redactor } from "./redact.ts";
 import { keepOptionsOf, provideSamplingRules } from "./sampling-functions.ts";
 import { WorkerCounts } from "./worker-counts.ts";
 
@@ -19,7 +19,7 @@ export interface ObservedCalls {
   /** For spans from outside: what is sampled and what is worth keeping goes on to the sink. */
   readonly spans: WorthwhileSpans;
   /** As configured now. */
-  readonly redactor: () => Redactor;
+  readonly redactor: () => SecretMask;
   reconfigure(next: ObservabilityConfig): void;
 }
 
@@ -29,7 +29,7 @@ export function observeCalls(
   parts: { readonly sink: SpanSink; readonly drops?: DropCounter | undefined; readonly resource: Resource },
 ): ObservedCalls & { readonly stop: () => void } {
   let { config } = context;
-  let redactor = new Redactor(config.redact_keys);
+  let redactor = new SecretMask(config.redact_keys);
   const { clock, directory } = context;
   const stats = new CallStats();
   const workers = new WorkerCounts(directory);
@@ -48,7 +48,7 @@ export function observeCalls(
     redactor: () => redactor,
     reconfigure(next) {
       config = next;
-      redactor = new Redactor(next.redact_keys);
+      redactor = new SecretMask(next.redact_keys);
       history.configure(limitsOf(next));
       spans.options = keepOptionsOf(next.sampling);
       recorder.configure(next);

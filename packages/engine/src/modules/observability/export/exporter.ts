@@ -1,12 +1,13 @@
+import { maskText } from "@svc/protocol";
 import { type Clock, every } from "../../../kernel/clock.ts";
 import type { Logger } from "../../../kernel/logger.ts";
 import type { Signal } from "../../../kernel/telemetry-contract.ts";
 import type { ObservabilityConfig } from "../config.ts";
+import { isExported } from "../config.ts";
 import type { DropCounter, LogRecord, LogSink, MetricRecord, SpanRecord, SpanSink } from "../model.ts";
 import { encodeLogs, encodeMetrics, encodeTraces, type ShowAttributes } from "../otlp/encode.ts";
 import { collectorAddress } from "./collector.ts";
 import { ExportQueue, type ExportState, type Sender } from "./export-queue.ts";
-import { isExported } from "./exported.ts";
 
 /** Spans for a minute without a collector at five hundred a second. */
 const SPANS_MAX_BYTES = 32 * 1024 * 1024;
@@ -118,9 +119,8 @@ export class Exporter implements SpanSink, LogSink {
   }
 }
 
-/** The address without a password, of which a URL may have one. */
 function tellTurns(log: Logger, signal: Signal, url: string): (reason: string | undefined) => void {
-  const endpoint = url.replace(/\/\/[^/@]*@/, "//");
+  const endpoint = maskText(url);
   return (reason) => {
     if (reason === undefined) log.info(`${signal} reach the collector again`, { endpoint });
     else log.warn(`${signal} do not reach the collector; they wait, bounded, and are sent when it is back`, { endpoint, reason });

@@ -1,9 +1,9 @@
 import type { ModuleContext } from "../../../kernel/module.ts";
 import type { ObservabilityConfig } from "../config.ts";
+import { isExported } from "../config.ts";
 import type { LogRecord, LogSink, SpanRecord, SpanSink } from "../model.ts";
 import { exportHealth } from "./export-health.ts";
 import type { ExportState } from "./export-queue.ts";
-import { isExported } from "./exported.ts";
 import type { Exporter, ExporterParts } from "./exporter.ts";
 
 export type ExportParts = Omit<ExporterParts, "config" | "clock" | "log">;

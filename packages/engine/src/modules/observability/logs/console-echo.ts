@@ -1,3 +1,4 @@
+import { jsonEscape } from "@svc/protocol/json-text";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Logger } from "../../../kernel/logger.ts";
 import type { LogRecord } from "../model.ts";
@@ -76,5 +77,5 @@ const LEVELS = { TRACE: "debug", DEBUG: "debug", INFO: "info", WARN: "warn", ERR
 const UNSHOWN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
 function shown(text: string): string {
-  return text.replace(UNSHOWN, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return text.replace(UNSHOWN, jsonEscape);
 }

@@ -1,4 +1,4 @@
-import { Redactor } from "../calls/redact.ts";
+import { SecretMask } from "@svc/protocol/secrets";
 import type { LogRecord } from "../model.ts";
 import type { RedactAttributes } from "./log-json.ts";
 
@@ -9,6 +9,6 @@ export function redactRecord(log: LogRecord, redact: RedactAttributes): LogRecor
 
 /** Hides the values of these keys; for where only the keys come, as the store's thread. */
 export function redactionOf(keys: readonly string[]): RedactAttributes {
-  const redactor = new Redactor(keys);
+  const redactor = new SecretMask(keys);
   return (attributes) => redactor.attributes(attributes);
 }

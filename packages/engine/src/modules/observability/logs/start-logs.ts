@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { SecretMask } from "@svc/protocol";
 import type { ModuleContext } from "../../../kernel/module.ts";
 import type { LogEntry } from "../../../kernel/telemetry-contract.ts";
-import { Redactor } from "../calls/redact.ts";
 import type { ObservabilityConfig } from "../config.ts";
 import { LOGS_SHARE, storageFolder } from "../disk-storage.ts";
 import type { DropCounter, LogRecord, LogSink } from "../model.ts";
@@ -46,7 +46,7 @@ export interface LogsPart {
 export async function startLogs(context: ModuleContext<ObservabilityConfig>, options: LogsOptions): Promise<LogsPart> {
   const { clock } = context;
   let { config } = context;
-  let redactor = new Redactor(config.redact_keys);
+  let redactor = new SecretMask(config.redact_keys);
   const isEnabled = enabledIn(config);
   const redact: RedactAttributes = (attributes) => redactor.attributes(attributes);
 
@@ -120,7 +120,7 @@ export async function startLogs(context: ModuleContext<ObservabilityConfig>, opt
     reconfigure(next) {
       if (!isDeepStrictEqual(fixedIn(config), fixedIn(next))) return "restart";
       config = next;
-      redactor = new Redactor(next.redact_keys);
+      redactor = new SecretMask(next.redact_keys);
       intake.setSamplingRatio(next.logs_sampling_ratio);
       setLimits(next);
       return undefined;

@@ -1,8 +1,7 @@
 import type { HandlerContext, ModuleContext } from "../../../kernel/module.ts";
 import type { CallStats } from "../calls/call-stats.ts";
 import type { WorkerCounts } from "../calls/worker-counts.ts";
-import { functionsInput, maySee, metricsListInput, rollupsInput, seriesInput, workersInput } from "./queries/inputs.ts";
-import type { Series } from "./series.ts";
+import { functionsInput, maySee, metricsListInput, rollupsInput, type SeenSeries, seriesInput, workersInput } from "./queries/inputs.ts";
 import type { SeriesStore } from "./series-store.ts";
 import type { WorkerFigures } from "./sources/worker-figures.ts";
 
@@ -18,7 +17,7 @@ export function provideMetricFunctions(
   { provideFunction, directory }: Pick<ModuleContext<unknown>, "provideFunction" | "directory">,
   { store, stats, workers, totals }: Parts,
 ): void {
-  function sight({ access }: HandlerContext): (series: Pick<Series, "labels">) => boolean {
+  function sight({ access }: HandlerContext): (series: SeenSeries) => boolean {
     const visible = access?.visible(directory);
     return (series) => maySee(series, access, (id) => visible?.workerById(id) !== undefined);
   }

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { DurationHistogram } from "../calls/duration-histogram.ts";
+import { DURATION_LAYOUT, DurationHistogram } from "../calls/duration-histogram.ts";
 import { explicitLayout, maxOf, NOTHING_COUNTED, percentileOf, together, trimmed } from "./histogram.ts";
 import { explicitBuckets } from "./snapshot.ts";
-import { DURATION_LAYOUT } from "./sources/call-figures.ts";
 
 function durations(values: readonly number[]) {
   const histogram = new DurationHistogram();

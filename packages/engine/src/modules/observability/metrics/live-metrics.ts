@@ -1,10 +1,10 @@
 import type { Streams, SystemStream } from "../../../kernel/stream-contract.ts";
+import { DURATION_LAYOUT } from "../calls/duration-histogram.ts";
 import { type HistogramCounts, percentileOf, together } from "./histogram.ts";
 import { periodOf, SAMPLES } from "./levels.ts";
 import { CALL_DURATION, CALLS, CALLS_IN_FLIGHT, ENGINE_CONNECTIONS, ENGINE_CPU, ENGINE_HEAP, ENGINE_LAG, ENGINE_RSS, WORKERS } from "./names.ts";
 import { HistogramSeries, type MetricInfo, NumberSeries } from "./series.ts";
 import type { SeriesStore } from "./series-store.ts";
-import { DURATION_LAYOUT } from "./sources/call-figures.ts";
 
 /** What the dashboard shows of 5 s. Null: nobody looked then. */
 interface Figures {

@@ -1,8 +1,8 @@
+import { DURATION_LAYOUT } from "../calls/duration-histogram.ts";
 import type { MetricPoint, MetricRecord, Resource } from "../model.ts";
 import { type BucketLayout, type HistogramCounts, minOf } from "./histogram.ts";
 import { HistogramSeries, type Series } from "./series.ts";
 import type { SeriesStore } from "./series-store.ts";
-import { DURATION_LAYOUT } from "./sources/call-figures.ts";
 
 /** Bounds of durations where others read them: doublings from 0.128 ms to 34 s. They are ends of buckets of ours, so that nothing is lost but detail. */
 const DURATION_BOUNDS: readonly number[] = Array.from({ length: 19 }, (_, index) => 2 ** (index + 7) / 1_000);

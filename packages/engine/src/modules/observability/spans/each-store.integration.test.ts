@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { SecretMask } from "@svc/protocol";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../../kernel/clock.ts";
 import { schemaOf } from "../../../kernel/late-schema.ts";
 import { createLogger } from "../../../kernel/logger.ts";
-import { Redactor } from "../calls/redact.ts";
 import { DiskSpanStore } from "./disk/disk-span-store.ts";
 import { MemorySpanStore } from "./memory/memory-span-store.ts";
 import type { SpanStore } from "./span-store.ts";
@@ -18,7 +18,7 @@ const root = mkdtempSync(join(tmpdir(), "svc-spans-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 const drops = { dropped: () => {} };
-const redactor = (): Redactor => new Redactor(["password"]);
+const redactor = (): SecretMask => new SecretMask(["password"]);
 const log = createLogger({ level: "error", now: () => 0, write: () => {} });
 let files = 0;
 

@@ -1,8 +1,8 @@
-import type { Redactor } from "../calls/redact.ts";
+import type { SecretMask } from "@svc/protocol";
 import type { SpanRecord } from "../model.ts";
 
 /** The span as it may be shown and kept on disk. A copy: the times and all else are read now. */
-export function redactSpan(span: SpanRecord, redactor: Redactor): SpanRecord {
+export function redactSpan(span: SpanRecord, redactor: SecretMask): SpanRecord {
   return {
     traceId: span.traceId,
     spanId: span.spanId,

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import type { SecretMask } from "@svc/protocol";
 import type { ModuleContext } from "../../../kernel/module.ts";
-import type { Redactor } from "../calls/redact.ts";
 import type { ObservabilityConfig } from "../config.ts";
 import { SPANS_SHARE, storageFolder } from "../disk-storage.ts";
 import type { DropCounter, SpanRecord, SpanSink } from "../model.ts";
@@ -26,7 +26,7 @@ export interface RunningSpans {
 export interface SpansParts {
   readonly drops: DropCounter;
   /** As configured now. */
-  readonly redactor: () => Redactor;
+  readonly redactor: () => SecretMask;
 }
 
 /** Keeps spans as the config says and answers for them: `engine::traces::*`, the stream `svc.traces`, the trigger type `trace`. */

@@ -22,7 +22,16 @@ async function site(): Promise<SpansEngine & { readonly reader: InMemoryWorker; 
   sink.ended(sampleSpan({ trace: 1, id: 2, parent: 1, startMs: 1, name: "a::open", ...of("a::open") }));
   sink.ended(sampleSpan({ trace: 1, id: 3, parent: 2, startMs: 2, name: "load", attributes: { cache: "hit" } }));
   sink.ended(
-    sampleSpan({ trace: 1, id: 4, parent: 2, startMs: 3, name: "secret::pay", service: "bank", status: "error", ...of("secret::pay", { card: "private-card" }) }),
+    sampleSpan({
+      trace: 1,
+      id: 4,
+      parent: 2,
+      startMs: 3,
+      name: "secret::pay",
+      service: "bank",
+      status: "error",
+      ...of("secret::pay", { card: "private-card" }),
+    }),
   );
   sink.ended(sampleSpan({ trace: 1, id: 5, parent: 4, startMs: 4, name: "charge", service: "bank", attributes: { card: "private-card" } }));
   sink.ended(sampleSpan({ trace: 2, id: 6, startMs: 10, name: "secret::pay", service: "bank", ...of("secret::pay", { card: "private-card" }) }));

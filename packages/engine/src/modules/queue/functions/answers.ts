@@ -1,10 +1,11 @@
 import { z } from "zod";
+import { makerShape } from "../../../kernel/module.ts";
 import type { FailedAttempt, JobView, QueueCounts } from "../store/job.ts";
 
 const time = z.iso.datetime();
 
 export const failureShape = z.object({
-  attempt: z.int().meta({ description: "Counted from 1" }),
+  attempt: z.int().meta({ description: "Counted from 1; of a job that was not run, the number of attempts before" }),
   at: time,
   code: z.string(),
   message: z.string(),
@@ -26,6 +27,7 @@ export const jobShape = z.object({
   expires_at: time.nullable(),
   group: z.string().nullable(),
   dedupe_key: z.string().nullable(),
+  made_by: makerShape,
   failed_at: time.nullable().meta({ description: "Of a dead one" }),
   trace_id: z.string().nullable(),
   bytes: z.int().meta({ description: "Of its data" }),
@@ -61,6 +63,11 @@ export function statsAnswer({ queue, ...counts }: QueueCounts, more: StatsMore):
   return { queue, ...counts, ...more };
 }
 
+/** As `makerShape` has it. */
+export function madeBy({ maker }: JobView): z.input<typeof makerShape> {
+  return maker === undefined ? null : { principal: maker.principal, role: maker.role ?? null };
+}
+
 /** A job as JSON. Its data stands there as it came, to the digit. */
 export function jobText(job: JobView): string {
   const members = {
@@ -76,6 +83,7 @@ export function jobText(job: JobView): string {
     expires_at: timeText(job.expiresAt),
     group: job.group ?? null,
     dedupe_key: job.dedupeKey ?? null,
+    made_by: madeBy(job),
     failed_at: timeText(job.failedAt),
     trace_id: traceIdOf(job) ?? null,
     bytes: job.bytes,

@@ -6,7 +6,7 @@ import type { JobRequest, QueueCore } from "../queue-core.ts";
 import { enqueueSpan } from "../spans.ts";
 import type { AddedJob } from "../store/job.ts";
 import { type JobInput, jobInput, jobsInput, publishedJobInput } from "./inputs.ts";
-import { jobRequestOf } from "./job-request.ts";
+import { jobIdOf, jobRequestOf } from "./job-request.ts";
 
 const addedShape = z.object({
   job_id: z.string(),
@@ -14,7 +14,10 @@ const addedShape = z.object({
 });
 
 /** The functions that put jobs on queues. */
-export function provideEnqueueing({ provideFunction, telemetry }: Pick<ModuleContext<unknown>, "provideFunction" | "telemetry">, core: QueueCore): void {
+export function provideEnqueueing(
+  { provideFunction, rememberFunction, telemetry }: Pick<ModuleContext<unknown>, "provideFunction" | "rememberFunction" | "telemetry">,
+  core: QueueCore,
+): void {
   async function add(inputs: readonly JobInput[], context: HandlerContext): Promise<readonly AddedJob[]> {
     return addInSpan(
       inputs.map((input) => jobRequestOf(input, core, context)),
@@ -23,7 +26,8 @@ export function provideEnqueueing({ provideFunction, telemetry }: Pick<ModuleCon
   }
 
   /** The jobs are the span's doing: their attempts hang below it. */
-  function addInSpan(requests: readonly JobRequest[], trace: Pick<JobRequest, "traceparent" | "baggage">): Promise<readonly AddedJob[]> {
+  function addInSpan(requests: readonly JobRequest[], trace: Pick<HandlerContext, "caller" | "traceparent" | "baggage">): Promise<readonly AddedJob[]> {
+    for (const { functionId } of requests) if (functionId !== undefined) rememberFunction(functionId, trace.caller);
     return inSpan(telemetry, enqueueSpan(requests, trace), ({ traceparent }) => core.add(requests.map((request) => ({ ...request, traceparent }))));
   }
 
@@ -54,9 +58,10 @@ export function provideEnqueueing({ provideFunction, telemetry }: Pick<ModuleCon
     output: z.object({ messageReceiptId: z.string() }),
     async handle({ queue, function_id, data, messageReceiptId, traceparent, baggage, options }, context) {
       // The caller's trace, where the engine hands it on in its name.
-      const origin = { access: context.access, traceparent: traceparent ?? context.traceparent, baggage: baggage ?? context.baggage };
+      const { access, caller, principal } = context;
+      const origin = { access, caller, principal, traceparent: traceparent ?? context.traceparent, baggage: baggage ?? context.baggage };
       const request = asEnqueueError(() => jobRequestOf({ ...options, queue, function_id, data }, core, origin));
-      const [added] = await addInSpan([{ ...request, id: messageReceiptId ?? undefined }], origin);
+      const [added] = await addInSpan([{ ...request, id: messageReceiptId == null ? undefined : jobIdOf(messageReceiptId, principal) }], origin);
       return { messageReceiptId: added?.id };
     },
   });

@@ -81,7 +81,7 @@ export const publishedJobInput = z.object({
   messageReceiptId: jobId
     .regex(/^[\x21-\x7e]+$/, "must be of visible ASCII characters")
     .nullish()
-    .meta({ description: "The id of the job; made when absent" }),
+    .meta({ description: "The id of the job; made when absent. For a restricted caller another one is derived from it, which the answer says" }),
   traceparent,
   baggage,
   options: z.object(jobOptions).superRefine(oneTime).nullish(),

@@ -1,17 +1,18 @@
 import { createHash } from "node:crypto";
 import { CallError, Payload } from "@svc/protocol";
-import type { CallerAccess, HandlerContext } from "../../../kernel/module.ts";
+import type { CallerAccess, HandlerContext, Principal } from "../../../kernel/module.ts";
 import type { JobRequest, QueueCore } from "../queue-core.ts";
 import type { QueueSettings } from "../queue-settings.ts";
+import type { Maker } from "../store/job.ts";
 import type { JobInput } from "./inputs.ts";
 
-type Origin = Pick<HandlerContext, "access" | "traceparent" | "baggage">;
+type Origin = Pick<HandlerContext, "access" | "principal" | "traceparent" | "baggage">;
 
 /** A group's name that is longer is kept by its hash. */
 const MAX_GROUP = 256;
 
 /** What the core is asked for. Throws CallError `queue_not_found`, `invalid_input` for a fifo job without its group, or why the caller may not. */
-export function jobRequestOf(input: JobInput, core: Pick<QueueCore, "settingsOf">, { access, traceparent, baggage }: Origin): JobRequest {
+export function jobRequestOf(input: JobInput, core: Pick<QueueCore, "settingsOf">, { access, principal, traceparent, baggage }: Origin): JobRequest {
   const { queue, function_id: functionId, data = Payload.null, run_at: runAt } = input;
   const settings = core.settingsOf(queue);
   if (settings === undefined) throw new CallError("queue_not_found", `Queue '${queue}' not found`, { details: { queue } });
@@ -29,12 +30,34 @@ export function jobRequestOf(input: JobInput, core: Pick<QueueCore, "settingsOf"
     maxAttempts: input.max_attempts ?? undefined,
     traceparent,
     baggage,
+    maker: makerIn(principal),
   };
 }
 
-/** A job runs with the rights of the engine: who may not call the function may not have it called. Throws CallError `FORBIDDEN`. */
+export function makerIn({ id, isTrusted, role }: Principal): Maker | undefined {
+  return isTrusted ? undefined : { principal: id, role };
+}
+
+/**
+ * The id of a job whose caller chose one. Ids are unique over all queues, so those that restricted principals choose are hashed together with the principal:
+ * nobody can take an id that another will use.
+ */
+export function jobIdOf(chosen: string, { id, isTrusted }: Principal): string {
+  if (isTrusted) return chosen;
+  const hash = createHash("sha256")
+    .update(JSON.stringify([id, chosen]))
+    .digest("hex");
+  return hash.slice(0, 32).replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
+/**
+ * A job runs with the rights of the engine: a restricted caller that may not call the function may not have it called. So its job must name a function: which
+ * functions the triggers of a queue call is not the caller's choice. Throws CallError `FORBIDDEN`.
+ */
 function refuseForeign(functionId: string | null | undefined, access: CallerAccess | undefined): void {
-  const refusal = functionId == null ? undefined : access?.deferRefusal(functionId);
+  if (access === undefined) return;
+  if (functionId == null) throw new CallError("FORBIDDEN", "a job of a restricted connection must name its function (function_id)");
+  const refusal = access.deferRefusal(functionId);
   if (refusal !== undefined) throw refusal;
 }
 

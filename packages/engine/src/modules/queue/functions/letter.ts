@@ -1,7 +1,8 @@
 import { z } from "zod";
+import { makerShape } from "../../../kernel/module.ts";
 import type { JobView } from "../store/job.ts";
 import { subscriptionOfQueue } from "../topics/queue-name.ts";
-import { failureAnswer, failureShape, traceIdOf, withRawMember } from "./answers.ts";
+import { failureAnswer, failureShape, madeBy, traceIdOf, withRawMember } from "./answers.ts";
 
 /** The first six as published clients know them. */
 export const letterShape = z.object({
@@ -16,6 +17,7 @@ export const letterShape = z.object({
   trace_id: z.string().nullable(),
   queue: z.string(),
   function_id: z.string().nullable(),
+  made_by: makerShape,
   attempts: z.array(failureShape).meta({ description: "The last 20 attempts that failed, oldest first" }),
 });
 
@@ -33,6 +35,7 @@ export function letterText(job: JobView): string {
     trace_id: traceIdOf(job) ?? null,
     queue: job.queue,
     function_id: job.functionId ?? subscriptionOfQueue(job.queue)?.functionId ?? null,
+    made_by: madeBy(job),
     attempts: job.failures.map(failureAnswer),
   };
   return withRawMember(members, "payload", job.data);

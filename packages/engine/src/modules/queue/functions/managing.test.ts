@@ -190,6 +190,7 @@ describe("management by the published ids", () => {
         trace_id: expect.stringMatching(/^[0-9a-f]{32}$/),
         queue: "q",
         function_id: "mail",
+        made_by: null,
         attempts: [expect.objectContaining({ attempt: 1, code: "invocation_failed", message: 'no mail for {"n":2}' })],
       },
     ]);

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ModuleContext } from "../../../kernel/module.ts";
 import type { QueueCore } from "../queue-core.ts";
 import { discardInput, jobId, queueName, redriveInput } from "./inputs.ts";
-import { mayRun } from "./job-request.ts";
+import { makerIn, mayRun } from "./job-request.ts";
 import { refuseUnknown } from "./looking.ts";
 
 /** The functions that change what is on queues. */
@@ -56,9 +56,9 @@ export function provideManaging({ provideFunction }: Pick<ModuleContext<unknown>
     input: redriveInput,
     rawMembers: ["payload"],
     output: z.object({ queue: z.string(), redriven: count }),
-    async handle({ queue, job_ids, payload }, { access }) {
+    async handle({ queue, job_ids, payload }, { access, principal }) {
       await refuseUnknown(core, queue);
-      return { queue, redriven: await core.redrive(queue, { ids: job_ids ?? undefined, data: payload, mayRun: mayRun(access) }) };
+      return { queue, redriven: await core.redrive(queue, { ids: job_ids ?? undefined, data: payload, maker: makerIn(principal), mayRun: mayRun(access) }) };
     },
   });
   provideFunction({

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { FunctionSpec, ModuleContext } from "../../../kernel/module.ts";
 import type { QueueCore } from "../queue-core.ts";
 import type { Topics } from "../topics/topics.ts";
-import { mayRun } from "./job-request.ts";
+import { makerIn, mayRun } from "./job-request.ts";
 import { type Meant, meantBy, messageIn } from "./names.ts";
 import { publishedName } from "./published-name.ts";
 
@@ -30,10 +30,10 @@ export function providePublishedManaging({ provideFunction }: Pick<ModuleContext
     summary: "Puts all dead letters of a queue or topic back",
     input: z.object(named),
     output: z.object({ queue: z.string(), redriven: z.int() }),
-    async handle(input, { access }) {
+    async handle(input, { access, principal }) {
       const { name, queues } = await meantBy(input, core, topics);
       let redriven = 0;
-      for (const queue of queues) redriven += await core.redrive(queue, { mayRun: mayRun(access) });
+      for (const queue of queues) redriven += await core.redrive(queue, { maker: makerIn(principal), mayRun: mayRun(access) });
       return { queue: name, redriven };
     },
   });
@@ -42,10 +42,10 @@ export function providePublishedManaging({ provideFunction }: Pick<ModuleContext
     summary: "Puts one dead letter back",
     input: oneMessage,
     output: z.object({ queue: z.string(), message_id: z.string(), redriven: z.int() }),
-    async handle(input, { access }) {
+    async handle(input, { access, principal }) {
       const meant = await meantBy(input, core, topics);
       const id = messageIn(input);
-      const redriven = await core.redrive(await queueWith(meant, id), { ids: [id], mayRun: mayRun(access) });
+      const redriven = await core.redrive(await queueWith(meant, id), { ids: [id], maker: makerIn(principal), mayRun: mayRun(access) });
       return { queue: meant.name, message_id: id, redriven };
     },
   });

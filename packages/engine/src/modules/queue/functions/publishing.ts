@@ -6,6 +6,7 @@ import type { HandlerContext, ModuleContext } from "../../../kernel/module.ts";
 import { publishSpan } from "../spans.ts";
 import type { Published, Topics } from "../topics/topics.ts";
 import { topicNameSchema } from "../triggers/settings.ts";
+import { makerIn } from "./job-request.ts";
 import { publishedName } from "./published-name.ts";
 
 const publishInput = z.object({
@@ -17,11 +18,13 @@ type PublishInput = z.output<typeof publishInput>;
 
 /** Makes durable topics callable. */
 export function providePublishing({ provideFunction, telemetry }: Pick<ModuleContext<unknown>, "provideFunction" | "telemetry">, topics: Topics): void {
-  function publish({ topic, data = Payload.null }: PublishInput, { traceparent, baggage }: HandlerContext): Promise<Published> {
+  function publish({ topic, data = Payload.null }: PublishInput, { principal, traceparent, baggage }: HandlerContext): Promise<Published> {
     if (!topic) throw new CallError("topic_not_set", "Topic is not set");
     const problem = topicNameSchema.safeParse(topic).error?.issues[0]?.message;
     if (problem !== undefined) throw new CallError("invalid_input", problem);
-    return inSpan(telemetry, publishSpan(topic, { traceparent, baggage }), (span) => topics.publish(topic, data, { traceparent: span.traceparent, baggage }));
+    return inSpan(telemetry, publishSpan(topic, { traceparent, baggage }), (span) =>
+      topics.publish(topic, data, { traceparent: span.traceparent, baggage }, makerIn(principal)),
+    );
   }
 
   const spec = {

@@ -5,6 +5,8 @@ import type { AddedJob, NewJob } from "./job.ts";
 import { AFTER_A_DURATION, AT_AN_INSTANT, AT_ONCE, type JobRow, type JobTable } from "./job-table.ts";
 import type { JobProcedures } from "./queue-store.ts";
 import type { QueueRow } from "./queue-table.ts";
+import { beyondShare, sharesOf } from "./share-limits.ts";
+import { storedPrincipal } from "./share-table.ts";
 
 /** Dedupe keys past their time that go with each job that brings one, so that they never pile up. */
 const KEYS_DROPPED_AT_ONCE = 4;
@@ -13,26 +15,34 @@ const KEYS_DROPPED_AT_ONCE = 4;
 export type AddJob = (job: NewJob, now: number) => AddedJob;
 
 export function openAddJob(database: Database, jobs: JobTable): AddJob {
-  const keyed = database.prepare<{ readonly job: string; readonly expires_at: number }>("SELECT job, expires_at FROM dedupe_keys WHERE queue = ? AND key = ?");
+  const keyed = database.prepare<{ readonly job: string; readonly expires_at: number }>(
+    "SELECT job, expires_at FROM dedupe_keys WHERE queue = ? AND principal = ? AND key = ?",
+  );
   const remember = database.prepare(
-    "INSERT INTO dedupe_keys (queue, key, job, expires_at) VALUES (?, ?, ?, ?) ON CONFLICT (queue, key) DO UPDATE SET job = excluded.job, expires_at = excluded.expires_at, ended = NULL",
+    "INSERT INTO dedupe_keys (queue, principal, key, job, expires_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT (queue, principal, key) DO UPDATE SET job = excluded.job, expires_at = excluded.expires_at, ended = NULL",
   );
   const dropKeys = database.prepare(
-    `DELETE FROM dedupe_keys WHERE (queue, key) IN (SELECT queue, key FROM dedupe_keys WHERE expires_at <= ? ORDER BY expires_at LIMIT ${KEYS_DROPPED_AT_ONCE})`,
+    `DELETE FROM dedupe_keys WHERE (queue, principal, key) IN (SELECT queue, principal, key FROM dedupe_keys WHERE expires_at <= ? ORDER BY expires_at LIMIT ${KEYS_DROPPED_AT_ONCE})`,
   );
 
   return (job, now) => {
     if (jobs.byId(job.id) !== undefined) return { id: job.id, duplicate: true };
     const queue = jobs.queues.open(job.queue);
+    // Each principal has keys of its own: nobody can take those that another will use.
+    const principal = storedPrincipal(job.maker?.principal);
     const key = job.dedupeKey === undefined ? null : stored(job.dedupeKey);
     if (key !== null) {
-      const holder = keyed.get(queue.id, key);
+      const holder = keyed.get(queue.id, principal, key);
       if (holder !== undefined && holder.expires_at > now) return { id: holder.job, duplicate: true };
     }
-    refuseBeyondLimits(queue, job);
+    const problem = (job.maker === undefined ? undefined : beyondShare(queue, job.maker, job, jobs.queues)) ?? beyondLimits(queue, job);
+    if (problem !== undefined) {
+      if (job.mayBeDropped === true) return { id: job.id, duplicate: false, dropped: problem.message };
+      throw problem;
+    }
     if (key !== null) {
       dropKeys.run(now);
-      remember.run(queue.id, key, job.id, now + job.dedupeWindowMs);
+      remember.run(queue.id, principal, key, job.id, now + job.dedupeWindowMs);
     }
     const row = rowOf(job, queue, now);
     if (row.timed === AT_ONCE) queue.last_due = row.due;
@@ -61,6 +71,8 @@ function rowOf(job: NewJob, queue: QueueRow, now: number): Omit<JobRow, "seq" | 
     dedupe: job.dedupeKey === undefined ? null : stored(job.dedupeKey),
     traceparent: job.traceparent ?? null,
     baggage: job.baggage ?? null,
+    principal: storedPrincipal(job.maker?.principal),
+    role: job.maker?.role === undefined ? null : stored(job.maker.role),
   };
 }
 
@@ -75,19 +87,24 @@ export function openAddProcedures(add: AddJob) {
   } satisfies Pick<JobProcedures, "add">;
 }
 
-function refuseBeyondLimits(queue: QueueRow, { bytes, limits }: NewJob): void {
-  const { name, dead } = queue;
-  const depth = queue.waiting + queue.delayed + queue.active;
+/** Why the queue has no room for the job; undefined when it has. Of what restricted principals have, no more counts against others than they may have. */
+function beyondLimits(queue: QueueRow, { bytes, limits }: NewJob): Refusal | undefined {
+  const { name } = queue;
+  const counted = (all: number, restricted: number, limit: number): number => all - Math.max(0, restricted - sharesOf(limit).restricted);
+  const depth = counted(queue.waiting + queue.delayed + queue.active, queue.restricted_depth, limits.maxDepth);
   if (depth >= limits.maxDepth) {
-    const problem = `queue ${name} holds ${depth} jobs, and no more than ${limits.maxDepth} may wait`;
-    throw new Refusal("queue_full", problem, { queue: name, depth, max_depth: limits.maxDepth });
+    const problem = `queue ${name} holds ${depth} jobs, and its limit is ${limits.maxDepth} (max_depth): wait until some have run, or raise the limit`;
+    return new Refusal("queue_full", problem, { queue: name, depth, max_depth: limits.maxDepth });
   }
-  if (queue.bytes + bytes > limits.maxBytes) {
-    const problem = `queue ${name} holds ${queue.bytes} bytes of data, and ${bytes} more are over its limit of ${limits.maxBytes}`;
-    throw new Refusal("queue_full", problem, { queue: name, bytes: queue.bytes, max_bytes: limits.maxBytes });
+  const held = counted(queue.bytes, queue.restricted_bytes, limits.maxBytes);
+  if (held + bytes > limits.maxBytes) {
+    const problem = `queue ${name} holds ${held} bytes of data, and ${bytes} more are over its limit of ${limits.maxBytes} (max_bytes): wait until some jobs have run, or raise the limit`;
+    return new Refusal("queue_full", problem, { queue: name, bytes: held, max_bytes: limits.maxBytes });
   }
+  const dead = counted(queue.dead, queue.restricted_dead, limits.maxDead);
   if (dead >= limits.maxDead) {
     const problem = `queue ${name} has ${dead} dead letters, and takes no jobs until some of them are redriven or discarded; the limit is ${limits.maxDead}`;
-    throw new Refusal("queue_full", problem, { queue: name, dead, max_dead: limits.maxDead });
+    return new Refusal("queue_full", problem, { queue: name, dead, max_dead: limits.maxDead });
   }
+  return undefined;
 }

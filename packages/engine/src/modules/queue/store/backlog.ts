@@ -1,11 +1,14 @@
 import { original, stored } from "../../../items/adapters/file-thread/stored-text.ts";
 import type { Database } from "../../../store/driver.ts";
+import { makerOfRow } from "./job-table.ts";
+import { sharesOf } from "./share-limits.ts";
+import { storedPrincipal } from "./share-table.ts";
 import type { BacklogBounds, BacklogCounts, BacklogMessage } from "./topic.ts";
 
 /** Messages past their time that go in one call; the next call goes on. */
 const OLD_AT_ONCE = 1_000;
 
-/** The row that counts all topics together; a topic's name is never empty. */
+/** The row that counts all topics, or all restricted principals, together; no topic and no restricted principal has an empty name. */
 const ALL = "";
 
 type MessageRow = {
@@ -16,16 +19,31 @@ type MessageRow = {
   readonly bytes: number;
   readonly traceparent: string | null;
   readonly baggage: string | null;
+  readonly principal: string;
+  readonly role: string | null;
 };
 type CountRow = { readonly topic: string; readonly messages: number; readonly bytes: number };
 
+type Share = ReturnType<typeof sharesOf>;
+
 /** Messages of topics that nobody has subscribed to, with counts that are kept. Topics are named as they are stored, where they are `topic`. */
 export function openBacklog(database: Database) {
-  const insert = database.prepare("INSERT INTO backlog (id, topic, data, bytes, at, traceparent, baggage) VALUES (?, ?, ?, ?, ?, ?, ?)");
-  const ofTopic = database.prepare<MessageRow>("SELECT seq, id, topic, data, bytes, traceparent, baggage FROM backlog WHERE topic = ? ORDER BY seq");
-  const oldest = database.prepare<MessageRow>("SELECT seq, topic, bytes FROM backlog ORDER BY seq LIMIT 1");
-  const oldestOfTopic = database.prepare<MessageRow>("SELECT seq, topic, bytes FROM backlog WHERE topic = ? ORDER BY seq LIMIT 1");
-  const old = database.prepare<MessageRow>("SELECT seq, topic, bytes FROM backlog WHERE at <= ? ORDER BY at LIMIT ?");
+  const insert = database.prepare("INSERT INTO backlog (id, topic, data, bytes, at, traceparent, baggage, principal, role) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  const ofTopic = database.prepare<MessageRow>(
+    "SELECT seq, id, topic, data, bytes, traceparent, baggage, principal, role FROM backlog WHERE topic = ? ORDER BY seq",
+  );
+  const oldest = database.prepare<MessageRow>("SELECT seq, topic, bytes, principal FROM backlog ORDER BY seq LIMIT 1");
+  const oldestOfTopic = database.prepare<MessageRow>("SELECT seq, topic, bytes, principal FROM backlog WHERE topic = ? ORDER BY seq LIMIT 1");
+  const old = database.prepare<MessageRow>("SELECT seq, topic, bytes, principal FROM backlog WHERE at <= ? ORDER BY at LIMIT ?");
+  // Messages of restricted principals. Without INDEXED BY, SQLite reads all messages of the topic in order of seq until it finds one of them.
+  const oldestRestrictedBy = (index: string, condition: string) =>
+    database.prepare<MessageRow>(
+      `SELECT seq, topic, bytes, principal FROM backlog INDEXED BY ${index} WHERE principal <> '' ${condition} ORDER BY seq LIMIT 1`,
+    );
+  const oldestOf = oldestRestrictedBy("restricted_backlog_of_principal", "AND principal = ?");
+  const oldestInTopicOf = oldestRestrictedBy("restricted_backlog_of_principal_in_topic", "AND principal = ? AND topic = ?");
+  const oldestRestricted = oldestRestrictedBy("restricted_backlog", "");
+  const oldestRestrictedInTopic = oldestRestrictedBy("restricted_backlog_of_topic", "AND topic = ?");
   const remove = database.prepare("DELETE FROM backlog WHERE seq = ?");
   const removeTopic = database.prepare("DELETE FROM backlog WHERE topic = ?");
   const count = database.prepare(
@@ -33,43 +51,107 @@ export function openBacklog(database: Database) {
   );
   const uncount = database.prepare("DELETE FROM backlog_counts WHERE topic = ? AND messages <= 0");
   const countsOf = database.prepare<CountRow>("SELECT topic, messages, bytes FROM backlog_counts WHERE topic = ?");
+  const countShare = database.prepare(
+    "INSERT INTO backlog_shares (principal, topic, messages, bytes) VALUES (?1, ?2, ?3, ?4) ON CONFLICT (principal, topic) DO UPDATE SET messages = messages + ?3, bytes = bytes + ?4",
+  );
+  const uncountShare = database.prepare("DELETE FROM backlog_shares WHERE principal = ? AND topic = ? AND messages <= 0");
+  const shareOf = database.prepare<CountRow>("SELECT topic, messages, bytes FROM backlog_shares WHERE principal = ? AND topic = ?");
   const all = database.prepare<CountRow>("SELECT topic, messages, bytes FROM backlog_counts WHERE topic <> '' ORDER BY topic");
 
-  function add(topic: string, messages: number, bytes: number): void {
+  function add({ topic, principal }: Pick<MessageRow, "topic" | "principal">, messages: number, bytes: number): void {
     count.run(topic, messages, bytes);
     count.run(ALL, messages, bytes);
     if (messages < 0) uncount.run(topic);
+    if (principal === "") return;
+    for (const of of [principal, ALL]) {
+      for (const inTopic of [topic, ALL]) {
+        countShare.run(of, inTopic, messages, bytes);
+        if (messages < 0) uncountShare.run(of, inTopic);
+      }
+    }
   }
 
-  function drop({ seq, topic, bytes }: MessageRow): void {
-    remove.run(seq);
-    add(topic, -1, -bytes);
+  function drop(row: MessageRow): void {
+    remove.run(row.seq);
+    add(row, -1, -row.bytes);
+  }
+
+  /** Drops the message that `next` returns while a bound is exceeded and more than one message is left. Returns the number of dropped messages. */
+  function dropWhile(counted: () => CountRow | undefined, messages: number, bytes: number, next: () => MessageRow | undefined): number {
+    let dropped = 0;
+    for (let has = counted(); has !== undefined && has.messages > 1 && (has.messages > messages || has.bytes > bytes); has = counted()) {
+      const first = next();
+      if (first === undefined) break;
+      drop(first);
+      dropped += 1;
+    }
+    return dropped;
+  }
+
+  /** The same of a restricted principal, then of all of them: their own messages go, the oldest first. */
+  function dropBeyondShare(principal: string, topic: string, bounds: BacklogBounds): number {
+    const [inTopic, inTopicBytes, inAll, inAllBytes] = [bounds.messages, bounds.bytes, bounds.allMessages, bounds.allBytes].map(sharesOf) as [
+      Share,
+      Share,
+      Share,
+      Share,
+    ];
+    return (
+      dropWhile(
+        () => shareOf.get(principal, topic),
+        inTopic.each,
+        inTopicBytes.each,
+        () => oldestInTopicOf.get(principal, topic),
+      ) +
+      dropWhile(
+        () => shareOf.get(principal, ALL),
+        inAll.each,
+        inAllBytes.each,
+        () => oldestOf.get(principal),
+      ) +
+      dropWhile(
+        () => shareOf.get(ALL, topic),
+        inTopic.restricted,
+        inTopicBytes.restricted,
+        () => oldestRestrictedInTopic.get(topic),
+      ) +
+      dropWhile(
+        () => shareOf.get(ALL, ALL),
+        inAll.restricted,
+        inAllBytes.restricted,
+        () => oldestRestricted.get(),
+      )
+    );
   }
 
   return {
-    put({ id, topic, data, bytes, traceparent, baggage }: BacklogMessage, now: number): void {
-      insert.run(id, stored(topic), data, bytes, now, traceparent ?? null, baggage ?? null);
-      add(stored(topic), 1, bytes);
+    put({ id, topic, data, bytes, maker, traceparent, baggage }: BacklogMessage, now: number): void {
+      const principal = storedPrincipal(maker?.principal);
+      const role = maker?.role === undefined ? null : stored(maker.role);
+      insert.run(id, stored(topic), data, bytes, now, traceparent ?? null, baggage ?? null, principal, role);
+      add({ topic: stored(topic), principal }, 1, bytes);
     },
-    /** Drops the oldest until topic and all topics are within their bounds; the last message of the topic stays. Answers how many went. */
-    dropBeyond(topic: string, bounds: BacklogBounds): number {
+    /** After a message was put in: drops the oldest until all bounds hold, those of restricted principals first. The last message of the topic stays. */
+    dropBeyond({ topic, maker }: Pick<BacklogMessage, "topic" | "maker">, bounds: BacklogBounds): number {
       const name = stored(topic);
-      let dropped = 0;
-      for (let own = countsOf.get(name); own !== undefined && own.messages > 1; own = countsOf.get(name)) {
-        const first = own.messages > bounds.messages || own.bytes > bounds.bytes ? oldestOfTopic.get(name) : undefined;
-        if (first === undefined) break;
-        drop(first);
-        dropped += 1;
-      }
-      for (let sum = countsOf.get(ALL); sum !== undefined && sum.messages > 1; sum = countsOf.get(ALL)) {
-        const first = sum.messages > bounds.allMessages || sum.bytes > bounds.allBytes ? oldest.get() : undefined;
-        if (first === undefined) break;
-        drop(first);
-        dropped += 1;
-      }
-      return dropped;
+      const ofShare = maker === undefined ? 0 : dropBeyondShare(storedPrincipal(maker.principal), name, bounds);
+      return (
+        ofShare +
+        dropWhile(
+          () => countsOf.get(name),
+          bounds.messages,
+          bounds.bytes,
+          () => oldestRestrictedInTopic.get(name) ?? oldestOfTopic.get(name),
+        ) +
+        dropWhile(
+          () => countsOf.get(ALL),
+          bounds.allMessages,
+          bounds.allBytes,
+          () => oldestRestricted.get() ?? oldest.get(),
+        )
+      );
     },
-    /** Answers how many went; ask again until none. */
+    /** Drops messages published at or before `before`, a limited number per call. Returns the number of dropped messages; call until it is 0. */
     dropOld(before: number): number {
       const found = old.all(before, OLD_AT_ONCE);
       for (const row of found) drop(row);
@@ -81,12 +163,15 @@ export function openBacklog(database: Database) {
       const rows = ofTopic.all(name);
       if (rows.length === 0) return [];
       removeTopic.run(name);
-      add(name, -rows.length, -rows.reduce((sum, { bytes }) => sum + bytes, 0));
-      return rows.map(({ id, data, bytes, traceparent, baggage }) => ({
+      const ofTrusted = rows.filter(({ principal }) => principal === "");
+      if (ofTrusted.length > 0) add({ topic: name, principal: "" }, -ofTrusted.length, -ofTrusted.reduce((sum, { bytes }) => sum + bytes, 0));
+      for (const row of rows) if (row.principal !== "") add(row, -1, -row.bytes);
+      return rows.map(({ id, data, bytes, principal, role, traceparent, baggage }) => ({
         id,
         topic,
         data,
         bytes,
+        maker: makerOfRow({ principal, role }),
         traceparent: traceparent ?? undefined,
         baggage: baggage ?? undefined,
       }));

@@ -66,7 +66,7 @@ export function openEndProcedures(database: Database, jobs: JobTable) {
     bury: write(({ seq, failure }) =>
       inHand(seq, (job) => {
         jobs.fail(job, failure);
-        jobs.move(job, DEAD, { attempts: job.attempts + 1, failedAt: failure.at });
+        jobs.move(job, DEAD, { attempts: failure.attempt, failedAt: failure.at });
         const queue = jobs.queues.byId(job.queue);
         queue.died += 1;
         jobs.queues.changed(queue);

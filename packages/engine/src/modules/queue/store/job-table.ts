@@ -1,6 +1,6 @@
 import { original, stored } from "../../../items/adapters/file-thread/stored-text.ts";
 import type { Database, Statement } from "../../../store/driver.ts";
-import type { EndedState, FailedAttempt, JobState } from "./job.ts";
+import type { EndedState, FailedAttempt, JobState, Maker } from "./job.ts";
 import type { QueueTable } from "./queue-table.ts";
 
 /** What `jobs.state` holds. */
@@ -37,10 +37,13 @@ export type JobRow = {
   readonly dedupe: string | null;
   readonly traceparent: string | null;
   readonly baggage: string | null;
+  /** Empty: made by a trusted caller. */
+  readonly principal: string;
+  readonly role: string | null;
 };
 
 export const JOB_COLUMNS =
-  "seq, id, queue, function, state, priority, due, timed, created_at, expires_at, failed_at, attempts, max_attempts, bytes, grp, dedupe, traceparent, baggage";
+  "seq, id, queue, function, state, priority, due, timed, created_at, expires_at, failed_at, attempts, max_attempts, bytes, grp, dedupe, traceparent, baggage, principal, role";
 
 export function stateOf(state: number): JobState {
   if (state === DELAYED) return "delayed";
@@ -71,7 +74,7 @@ export class JobTable {
     this.queues = queues;
     this.#bySeq = database.prepare(`SELECT ${JOB_COLUMNS} FROM jobs WHERE seq = ?`);
     this.#byId = database.prepare(`SELECT ${JOB_COLUMNS} FROM jobs WHERE id = ?`);
-    this.#insert = database.prepare(`INSERT INTO jobs (${JOB_COLUMNS.slice("seq, ".length)}) VALUES (${Array.from({ length: 17 }, () => "?").join(", ")})`);
+    this.#insert = database.prepare(`INSERT INTO jobs (${JOB_COLUMNS.slice("seq, ".length)}) VALUES (${Array.from({ length: 19 }, () => "?").join(", ")})`);
     this.#lastSeq = database.prepare("SELECT last_insert_rowid() AS seq");
     this.#insertBody = database.prepare("INSERT INTO bodies (seq, data) VALUES (?, ?)");
     this.#setState = database.prepare("UPDATE jobs SET state = ?, due = ?, timed = ?, attempts = ?, failed_at = ?, lease_run = NULL WHERE seq = ?");
@@ -82,8 +85,11 @@ export class JobTable {
     this.#insertFailure = database.prepare("INSERT INTO failures (job, attempt, at, code, message, stack, worker, trace) VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
     this.#failures = database.prepare("SELECT attempt, at, code, message, stack, worker, trace FROM failures WHERE job = ? ORDER BY id");
     this.#body = database.prepare("SELECT data FROM bodies WHERE seq = ?");
-    this.#endDedupe = database.prepare("UPDATE dedupe_keys SET ended = ? WHERE queue = ? AND key = ? AND job = ?");
-    this.#firstOfGroup = database.prepare(`SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND grp = ? AND grp IS NOT NULL AND state < 4 ORDER BY seq LIMIT 1`);
+    this.#endDedupe = database.prepare("UPDATE dedupe_keys SET ended = ? WHERE job = ?");
+    // The groups of one principal are no other's: a job that hangs or fails would hold up those behind it.
+    this.#firstOfGroup = database.prepare(
+      `SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND principal = ? AND grp = ? AND grp IS NOT NULL AND state < 4 ORDER BY seq LIMIT 1`,
+    );
   }
 
   find(seq: number): JobRow | undefined {
@@ -100,16 +106,16 @@ export class JobTable {
 
   /** Puts a job in, in the state that its time and its group give it. Answers its `seq`. */
   put(job: Omit<JobRow, "seq" | "state">, data: string, now: number): number {
-    const { queue, grp, due, timed } = job;
-    const isBehind = grp !== null && this.#firstOfGroup.get(queue, grp) !== undefined;
+    const { queue, principal, grp, due, timed } = job;
+    const isBehind = grp !== null && this.#firstOfGroup.get(queue, principal, grp) !== undefined;
     const state = isBehind ? BLOCKED : timed !== AT_ONCE && due > now ? DELAYED : READY;
     const { id, priority, created_at, expires_at, failed_at, attempts, max_attempts, bytes, dedupe, traceparent, baggage } = job;
     // In the order of the columns.
     const values = [id, queue, job.function, state, priority, due, timed, created_at, expires_at, failed_at];
-    this.#insert.run(...values, attempts, max_attempts, bytes, grp, dedupe, traceparent, baggage);
+    this.#insert.run(...values, attempts, max_attempts, bytes, grp, dedupe, traceparent, baggage, principal, job.role);
     const seq = this.#lastSeq.get()?.seq ?? 0;
     this.#insertBody.run(seq, data);
-    this.#count(queue, state, 1, bytes);
+    this.#count(job, state, 1, bytes);
     return seq;
   }
 
@@ -121,8 +127,8 @@ export class JobTable {
   ): void {
     const { due = job.due, timed = job.timed, attempts = job.attempts, failedAt = job.failed_at } = more;
     this.#setState.run(state, due, timed, attempts, failedAt, job.seq);
-    this.#count(job.queue, job.state, -1, 0);
-    this.#count(job.queue, state, 1, 0);
+    this.#count(job, job.state, -1, 0);
+    this.#count(job, state, 1, 0);
   }
 
   /** Takes a job out of the table, its failures too. */
@@ -136,7 +142,7 @@ export class JobTable {
   take(job: JobRow): void {
     this.#delete.run(job.seq);
     this.#deleteBody.run(job.seq);
-    this.#count(job.queue, job.state, -1, -job.bytes);
+    this.#count(job, job.state, -1, -job.bytes);
   }
 
   /** A job has come to its end. Answers whether another one may run for that. */
@@ -145,13 +151,13 @@ export class JobTable {
     const row = this.queues.byId(job.queue);
     row[how] += 1;
     this.queues.changed(row);
-    if (job.dedupe !== null) this.#endDedupe.run(how, job.queue, job.dedupe, job.id);
+    if (job.dedupe !== null) this.#endDedupe.run(how, job.id);
     return this.unblock(job);
   }
 
   /** The first of the group may run, when this one is out of its way. */
-  unblock({ queue, grp }: Pick<JobRow, "queue" | "grp">): boolean {
-    const first = grp === null ? undefined : this.#firstOfGroup.get(queue, grp);
+  unblock({ queue, principal, grp }: Pick<JobRow, "queue" | "principal" | "grp">): boolean {
+    const first = grp === null ? undefined : this.#firstOfGroup.get(queue, principal, grp);
     if (first === undefined || first.state !== BLOCKED) return false;
     this.move(first, first.timed === AT_ONCE ? READY : DELAYED);
     return true;
@@ -175,11 +181,19 @@ export class JobTable {
     }));
   }
 
-  #count(queue: number, state: number, by: number, bytes: number): void {
+  #count({ queue, principal }: Pick<JobRow, "queue" | "principal">, state: number, by: number, bytes: number): void {
     const row = this.queues.byId(queue);
     row[state === BLOCKED || state === READY ? "waiting" : stateOf(state)] += by;
     row.bytes += bytes;
     this.queues.changed(row);
+    if (principal === "") return;
+    const share = this.queues.shares.of(queue, principal);
+    const kind = state === DEAD ? "dead" : "depth";
+    share[kind] += by;
+    share.bytes += bytes;
+    row[`restricted_${kind}`] += by;
+    row.restricted_bytes += bytes;
+    this.queues.shares.changed(share);
   }
 }
 
@@ -189,4 +203,8 @@ function orNull(text: string | undefined): string | null {
 
 function orUndefined(text: unknown): string | undefined {
   return typeof text === "string" ? original(text) : undefined;
+}
+
+export function makerOfRow({ principal, role }: Pick<JobRow, "principal" | "role">): Maker | undefined {
+  return principal === "" ? undefined : { principal: original(principal), role: orUndefined(role) };
 }

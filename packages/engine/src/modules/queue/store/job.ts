@@ -12,6 +12,13 @@ export interface QueueLimits {
   readonly maxDead: number;
 }
 
+/** The restricted principal that made something; undefined stands for trusted callers and the engine. */
+export interface Maker {
+  /** E.g. `role guest`, `prefix acme`. */
+  readonly principal: string;
+  readonly role: string | undefined;
+}
+
 /** A job as it is put on a queue. Times are milliseconds since 1970. */
 export interface NewJob {
   /** Unique; a UUID. */
@@ -38,13 +45,18 @@ export interface NewJob {
   readonly maxAttempts: number;
   readonly traceparent?: string | undefined;
   readonly baggage?: string | undefined;
+  readonly maker?: Maker | undefined;
   readonly limits: QueueLimits;
+  /** Where the queue has no room, it is left out, and the others are added. */
+  readonly mayBeDropped?: boolean | undefined;
 }
 
 /** `duplicate`: the dedupe key was in use, `id` is the job that has it, and nothing was stored. */
 export interface AddedJob {
   readonly id: string;
   readonly duplicate: boolean;
+  /** The queue had no room for it, in words. */
+  readonly dropped?: string | undefined;
 }
 
 /** A job in the dispatcher's hands. */
@@ -62,11 +74,12 @@ export interface TakenJob {
   readonly group: string | undefined;
   readonly traceparent: string | undefined;
   readonly baggage: string | undefined;
+  readonly maker: Maker | undefined;
 }
 
 /** One attempt that failed. */
 export interface FailedAttempt {
-  /** Counted from 1. */
+  /** Counted from 1. The number of attempts before it where the job was not run. */
   readonly attempt: number;
   readonly at: number;
   readonly code: string;
@@ -96,6 +109,7 @@ export interface JobView {
   readonly group: string | undefined;
   readonly dedupeKey: string | undefined;
   readonly traceparent: string | undefined;
+  readonly maker: Maker | undefined;
   /** When it died, of a dead one. */
   readonly failedAt: number | undefined;
   /** Attempts that failed, oldest first; the last 20. The last one of a dead job is why it died. */

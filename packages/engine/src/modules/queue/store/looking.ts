@@ -2,7 +2,7 @@ import { original } from "../../../items/adapters/file-thread/stored-text.ts";
 import type { Database, Statement } from "../../../store/driver.ts";
 import { read } from "../../../store/procedures.ts";
 import type { EndedState, FailedAttempt, JobState, JobView, ReadyJob } from "./job.ts";
-import { DEAD, DELAYED, JOB_COLUMNS, type JobRow, type JobTable, READY, stateOf } from "./job-table.ts";
+import { DEAD, DELAYED, JOB_COLUMNS, type JobRow, type JobTable, makerOfRow, READY, stateOf } from "./job-table.ts";
 import type { JobProcedures, PeekInput } from "./queue-store.ts";
 
 interface Listing {
@@ -56,6 +56,7 @@ export function openLookingProcedures(database: Database, jobs: JobTable) {
       group: textOf(job.grp),
       dedupeKey: textOf(job.dedupe),
       traceparent: job.traceparent ?? undefined,
+      maker: makerOfRow(job),
       failedAt: job.state === DEAD ? (job.failed_at ?? undefined) : undefined,
       failures: jobs.failures(job.seq),
     };

@@ -1,7 +1,10 @@
+import { stored } from "../../../items/adapters/file-thread/stored-text.ts";
 import type { Database } from "../../../store/driver.ts";
 import { Refusal, write } from "../../../store/procedures.ts";
 import { ACTIVE, AT_ONCE, DEAD, JOB_COLUMNS, type JobRow, type JobTable, stateOf } from "./job-table.ts";
-import type { JobProcedures } from "./queue-store.ts";
+import type { JobProcedures, RedriveInput } from "./queue-store.ts";
+import { beyondShare } from "./share-limits.ts";
+import { storedPrincipal } from "./share-table.ts";
 
 export function openManagingProcedures(database: Database, jobs: JobTable) {
   // The last of a group goes first: then no other one is unblocked only to be purged next.
@@ -31,13 +34,18 @@ export function openManagingProcedures(database: Database, jobs: JobTable) {
     throw new Refusal("queue_full", problem, { queue: name, bytes: held, max_bytes: maxBytes });
   }
 
-  function redriveOne(job: JobRow, payload: { readonly data: string; readonly bytes: number } | undefined, now: number): void {
+  /** Makes the caller that redrives a dead letter its owner: the job counts in the caller's share and belongs to the caller's groups. */
+  function redriveOne(job: JobRow, { payload, now, maker, limits }: Pick<RedriveInput, "payload" | "now" | "maker" | "limits">): void {
     const { data, bytes } = payload ?? { data: jobs.data(job.seq), bytes: job.bytes };
     const queue = jobs.queues.byId(job.queue);
     queue.last_due = Math.max(now, queue.last_due);
     // Taken out and put in again: it gets a new place, and what it failed with stays with it.
     jobs.take(job);
-    const seq = jobs.put({ ...job, bytes, due: queue.last_due, timed: AT_ONCE, expires_at: null, attempts: 0 }, data, now);
+    const problem = maker === undefined ? undefined : beyondShare(queue, maker, { bytes, limits, isRedrive: true }, jobs.queues);
+    if (problem !== undefined) throw problem;
+    const principal = storedPrincipal(maker?.principal);
+    const role = maker?.role === undefined ? null : stored(maker.role);
+    const seq = jobs.put({ ...job, principal, role, bytes, due: queue.last_due, timed: AT_ONCE, expires_at: null, attempts: 0 }, data, now);
     moveFailures.run(seq, job.seq);
   }
 
@@ -61,12 +69,13 @@ export function openManagingProcedures(database: Database, jobs: JobTable) {
       for (const job of found) jobs.end(jobs.find(job.seq) ?? job, "cancelled");
       return found.length;
     }),
-    redrive: write(({ queue, ids, payload, functions, limit, now }) => {
+    redrive: write((input) => {
+      const { queue, ids, payload, functions, limit } = input;
       const letters = lettersOf(queue, ids, limit);
       const other = functions === undefined ? undefined : letters.find((job) => job.function !== "" && !functions.includes(job.function));
       if (other !== undefined) return { functionId: other.function };
       if (payload !== undefined) refuseBeyondBytes(queue, letters, payload);
-      for (const job of letters) redriveOne(job, payload, now);
+      for (const job of letters) redriveOne(job, input);
       return letters.length;
     }),
     discard: write(({ queue, ids, limit }) => {

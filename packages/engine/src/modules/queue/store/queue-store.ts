@@ -1,17 +1,21 @@
 import type { Procedure } from "../../../store/procedures.ts";
 import type { Store } from "../../../store/store.ts";
-import type { AddedJob, EndedState, FailedAttempt, JobState, JobView, NewJob, QueueCounts, ReadyJob, TakenJob } from "./job.ts";
+import type { AddedJob, EndedState, FailedAttempt, JobState, JobView, Maker, NewJob, QueueCounts, QueueLimits, ReadyJob, TakenJob } from "./job.ts";
 import type { BacklogBounds, BacklogCounts, BacklogMessage, Subscription } from "./topic.ts";
 
 export interface TakeInput {
   readonly queue: string;
   readonly limit: number;
+  /** Jobs of restricted principals among them. */
+  readonly restrictedLimit: number;
   /** Together, of data; the first one is taken in any case. */
   readonly maxBytes: number;
   /** Functions that take no jobs at present; `""` stands for jobs without a function. */
   readonly except: readonly string[];
   /** Jobs of these functions alone; undefined: of all. */
   readonly only?: readonly string[] | undefined;
+  /** `restrictedAfter` of the take before: jobs of restricted principals are looked for at the functions after this one. Undefined: at the first. */
+  readonly restrictedAfter?: string | undefined;
   readonly now: number;
   /** This run of the engine: what another run has left as active is taken back. */
   readonly run: string;
@@ -22,6 +26,12 @@ export interface TakeOutput {
   readonly jobs: readonly TakenJob[];
   /** There may be more that could run at once. */
   readonly more: boolean;
+  /** There are jobs of restricted principals that could run, but for `restrictedLimit`. */
+  readonly isHeldBack: boolean;
+  /** The function at which the search for jobs of restricted principals stopped, for the next take; undefined: it reached the last function. */
+  readonly restrictedAfter: string | undefined;
+  /** Ready jobs of restricted principals were found; some of them may be left. */
+  readonly foundRestricted: boolean;
   /** When the next delayed job of the queue becomes due; undefined: there is none. */
   readonly nextDue: number | undefined;
 }
@@ -43,6 +53,18 @@ export interface PeekInput {
   readonly limit: number;
   /** Together, of data and of what is told of failures; the page ends early rather than exceed it, but holds at least one. */
   readonly maxBytes: number;
+}
+
+export interface RedriveInput {
+  readonly queue: string;
+  readonly ids?: readonly string[] | undefined;
+  readonly payload?: { readonly data: string; readonly bytes: number; readonly maxBytes: number } | undefined;
+  readonly functions?: readonly string[] | undefined;
+  /** Who redrives them. */
+  readonly maker?: Maker | undefined;
+  readonly limits: QueueLimits;
+  readonly limit: number;
+  readonly now: number;
 }
 
 export type JobProcedures = {
@@ -79,20 +101,10 @@ export type JobProcedures = {
   /**
    * Dead letters wait again, at the end of their queue and group, with all their attempts before them. `ids` undefined: `limit` of them, the oldest
    * first; ask again until none. With `ids` all of them or none: refuses `job_not_found` when one is not a dead letter of the queue. Refuses `queue_full`
-   * when other data makes the queue hold more than `maxBytes`. With `functions` letters for other functions are not touched: if one is among those
+   * when other data makes the queue hold more than `maxBytes`, or a restricted `maker` has no room in its share. The letters are `maker`'s then. With `functions` letters for other functions are not touched: if one is among those
    * asked for, nothing is changed and the answer names its function.
    */
-  readonly redrive: Write<
-    {
-      readonly queue: string;
-      readonly ids?: readonly string[] | undefined;
-      readonly payload?: { readonly data: string; readonly bytes: number; readonly maxBytes: number } | undefined;
-      readonly functions?: readonly string[] | undefined;
-      readonly limit: number;
-      readonly now: number;
-    },
-    number | { readonly functionId: string }
-  >;
+  readonly redrive: Write<RedriveInput, number | { readonly functionId: string }>;
   /** Takes out dead letters. All of `ids` or none: refuses `job_not_found`. `ids` undefined: `limit` of them. */
   readonly discard: Write<{ readonly queue: string; readonly ids?: readonly string[] | undefined; readonly limit: number }, number>;
 
@@ -103,10 +115,12 @@ export type JobProcedures = {
       readonly topic: string;
       readonly functionId: string;
       readonly config: string;
+      /** See Subscription. */
+      readonly owner: string;
       readonly now: number;
       /** Messages that wait longer are dropped. */
       readonly ageMs: number;
-      readonly job: Omit<NewJob, "id" | "data" | "bytes" | "traceparent" | "baggage">;
+      readonly job: Omit<NewJob, "id" | "data" | "bytes" | "traceparent" | "baggage" | "maker">;
     },
     number
   >;

@@ -1,6 +1,7 @@
 import type { Database, Statement } from "../../../store/driver.ts";
 import type { Gathering } from "../../../store/procedures.ts";
 import type { QueueCounts } from "./job.ts";
+import { ShareTable } from "./share-table.ts";
 
 /** What is kept of one queue. */
 export interface QueueRow {
@@ -19,14 +20,22 @@ export interface QueueRow {
   died: number;
   expired: number;
   cancelled: number;
+  /** Of all restricted principals together. */
+  restricted_depth: number;
+  restricted_bytes: number;
+  restricted_dead: number;
 }
 
 type Column = Exclude<keyof QueueRow, "id" | "name">;
 
-const COLUMNS: readonly Column[] = ["paused", "last_due", "waiting", "delayed", "active", "dead", "bytes", "added", "done", "died", "expired", "cancelled"];
+const COLUMNS: readonly Column[] = [
+  ...["paused", "last_due", "waiting", "delayed", "active", "dead", "bytes", "added", "done", "died", "expired", "cancelled"],
+  ...["restricted_depth", "restricted_bytes", "restricted_dead"],
+] as Column[];
 
 /** The queues and their counts. Many jobs of one batch count in one row, so it is written once, before the commit. */
 export class QueueTable implements Gathering {
+  readonly shares: ShareTable;
   readonly #byName = new Map<string, QueueRow>();
   readonly #byId = new Map<number, QueueRow>();
   readonly #changed = new Set<QueueRow>();
@@ -37,6 +46,7 @@ export class QueueTable implements Gathering {
   readonly #update: Statement;
 
   constructor(database: Database) {
+    this.shares = new ShareTable(database);
     const columns = `id, name, ${COLUMNS.join(", ")}`;
     this.#named = database.prepare(`SELECT ${columns} FROM queues WHERE name = ?`);
     this.#numbered = database.prepare(`SELECT ${columns} FROM queues WHERE id = ?`);
@@ -79,9 +89,11 @@ export class QueueTable implements Gathering {
   flush(): void {
     for (const row of this.#changed) this.#update.run(...COLUMNS.map((column) => row[column]), row.id);
     this.#changed.clear();
+    this.shares.flush();
   }
 
   discard(): void {
+    this.shares.discard();
     this.#changed.clear();
     this.#byName.clear();
     this.#byId.clear();

@@ -4,6 +4,9 @@
  * `jobs.state`: 0 ready, 1 behind another of its group, 2 delayed, 3 active, 4 dead. `due` orders what is ready, and says when a delayed job may run.
  * `timed`: 0 `due` is when it was accepted, 1 it was reckoned from a duration, 2 it is an instant that was asked for. `function` is empty where a job
  * names none. Data lies apart, so that a change of state does not write it again.
+ *
+ * `principal` is empty for what trusted callers made; else it is the restricted principal that made it, and `role` its role. The counts of queues are of
+ * all jobs, `restricted_*` and `shares` those of restricted principals among them: together, and each.
  */
 export const schema: readonly string[] = [
   `CREATE TABLE queues (
@@ -94,4 +97,50 @@ export const schema: readonly string[] = [
    CREATE INDEX backlog_of_topic ON backlog (topic, seq);
    CREATE INDEX old_backlog ON backlog (at);
    CREATE TABLE backlog_counts (topic TEXT PRIMARY KEY, messages INTEGER NOT NULL, bytes INTEGER NOT NULL) WITHOUT ROWID`,
+  `ALTER TABLE jobs ADD COLUMN principal TEXT NOT NULL DEFAULT '';
+   ALTER TABLE jobs ADD COLUMN role TEXT;
+   DROP INDEX ready_jobs;
+   CREATE INDEX ready_trusted_jobs ON jobs (queue, function, priority DESC, due, seq) WHERE state = 0 AND principal = '';
+   CREATE INDEX ready_restricted_jobs ON jobs (queue, function, priority DESC, due, seq) WHERE state = 0 AND principal <> '';
+   DROP INDEX live_groups;
+   CREATE INDEX live_groups ON jobs (queue, principal, grp, seq) WHERE grp IS NOT NULL AND state < 4;
+   ALTER TABLE queues ADD COLUMN restricted_depth INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE queues ADD COLUMN restricted_bytes INTEGER NOT NULL DEFAULT 0;
+   ALTER TABLE queues ADD COLUMN restricted_dead INTEGER NOT NULL DEFAULT 0;
+   CREATE TABLE shares (
+     queue INTEGER NOT NULL,
+     principal TEXT NOT NULL,
+     depth INTEGER NOT NULL,
+     bytes INTEGER NOT NULL,
+     dead INTEGER NOT NULL,
+     PRIMARY KEY (queue, principal)
+   ) WITHOUT ROWID;
+   ALTER TABLE dedupe_keys RENAME TO dedupe_keys_before;
+   CREATE TABLE dedupe_keys (
+     queue INTEGER NOT NULL,
+     principal TEXT NOT NULL,
+     key TEXT NOT NULL,
+     job TEXT NOT NULL,
+     ended TEXT,
+     expires_at INTEGER NOT NULL,
+     PRIMARY KEY (queue, principal, key)
+   ) WITHOUT ROWID;
+   INSERT INTO dedupe_keys (queue, principal, key, job, ended, expires_at) SELECT queue, '', key, job, ended, expires_at FROM dedupe_keys_before;
+   DROP TABLE dedupe_keys_before;
+   CREATE INDEX dedupe_keys_of_job ON dedupe_keys (job);
+   CREATE INDEX ending_dedupe_keys ON dedupe_keys (expires_at);
+   ALTER TABLE subscriptions ADD COLUMN principal TEXT NOT NULL DEFAULT '';
+   ALTER TABLE backlog ADD COLUMN principal TEXT NOT NULL DEFAULT '';
+   ALTER TABLE backlog ADD COLUMN role TEXT;
+   CREATE INDEX restricted_backlog ON backlog (seq) WHERE principal <> '';
+   CREATE INDEX restricted_backlog_of_topic ON backlog (topic, seq) WHERE principal <> '';
+   CREATE INDEX restricted_backlog_of_principal ON backlog (principal, seq) WHERE principal <> '';
+   CREATE INDEX restricted_backlog_of_principal_in_topic ON backlog (principal, topic, seq) WHERE principal <> '';
+   CREATE TABLE backlog_shares (
+     principal TEXT NOT NULL,
+     topic TEXT NOT NULL,
+     messages INTEGER NOT NULL,
+     bytes INTEGER NOT NULL,
+     PRIMARY KEY (principal, topic)
+   ) WITHOUT ROWID`,
 ];

@@ -9,21 +9,26 @@ import type { JobProcedures } from "./queue-store.ts";
 export function openTopicProcedures(database: Database, addJob: AddJob) {
   const backlog = openBacklog(database);
   const put = database.prepare(
-    "INSERT INTO subscriptions (topic, function, config, seen_at) VALUES (?, ?, ?, ?) ON CONFLICT (topic, function) DO UPDATE SET config = excluded.config, seen_at = excluded.seen_at",
+    "INSERT INTO subscriptions (topic, function, config, seen_at, principal) VALUES (?, ?, ?, ?, ?) ON CONFLICT (topic, function) DO UPDATE SET config = excluded.config, seen_at = excluded.seen_at, principal = excluded.principal",
   );
   const see = database.prepare("UPDATE subscriptions SET seen_at = ? WHERE topic = ? AND function = ?");
   const drop = database.prepare("DELETE FROM subscriptions WHERE topic = ? AND function = ?");
-  const all = database.prepare<{ readonly topic: string; readonly function: string; readonly config: string; readonly seen_at: number }>(
-    "SELECT topic, function, config, seen_at FROM subscriptions ORDER BY topic, function",
-  );
+  type SubscriptionRow = {
+    readonly topic: string;
+    readonly function: string;
+    readonly config: string;
+    readonly seen_at: number;
+    readonly principal: string;
+  };
+  const all = database.prepare<SubscriptionRow>("SELECT topic, function, config, seen_at, principal FROM subscriptions ORDER BY topic, function");
 
   return {
-    subscribe: write(({ topic, functionId, config, now, ageMs, job }) => {
-      put.run(stored(topic), stored(functionId), config, now);
+    subscribe: write(({ topic, functionId, config, owner, now, ageMs, job }) => {
+      put.run(stored(topic), stored(functionId), config, now, stored(owner));
       while (backlog.dropOld(now - ageMs) > 0);
       const messages = backlog.takeAll(topic);
-      for (const { id, data, bytes, traceparent, baggage } of messages) {
-        addJob({ ...job, id: `${id}/${functionId}`, data, bytes, traceparent, baggage }, now);
+      for (const { id, data, bytes, maker, traceparent, baggage } of messages) {
+        addJob({ ...job, id: `${id}/${functionId}`, data, bytes, maker, traceparent, baggage }, now);
       }
       return messages.length;
     }),
@@ -34,12 +39,18 @@ export function openTopicProcedures(database: Database, addJob: AddJob) {
       for (const { topic, functionId } of subscriptions) see.run(now, stored(topic), stored(functionId));
     }),
     subscriptions: read((_: null) =>
-      all.all().map((row) => ({ topic: original(row.topic), functionId: original(row.function), config: row.config, seenAt: row.seen_at })),
+      all.all().map((row) => ({
+        topic: original(row.topic),
+        functionId: original(row.function),
+        config: row.config,
+        seenAt: row.seen_at,
+        owner: original(row.principal),
+      })),
     ),
     keep: write(({ message, now, bounds }) => {
       const old = backlog.dropOld(now - bounds.ageMs);
       backlog.put(message, now);
-      return { old, dropped: backlog.dropBeyond(message.topic, bounds) };
+      return { old, dropped: backlog.dropBeyond(message, bounds) };
     }),
     dropOld: write(({ before }) => backlog.dropOld(before)),
     backlogs: read((_: null) => backlog.counts()),

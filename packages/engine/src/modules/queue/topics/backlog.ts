@@ -1,6 +1,7 @@
 import { CallError, type Payload } from "@svc/protocol";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Logger } from "../../../kernel/logger.ts";
+import type { Maker } from "../store/job.ts";
 import type { QueueStore } from "../store/queue-store.ts";
 import type { BacklogBounds } from "../store/topic.ts";
 
@@ -38,13 +39,19 @@ export class Backlog {
   }
 
   /** Resolves when it is on the disk. Rejects with CallError `payload_too_large`, `storage_failed`. */
-  async keep(id: string, topic: string, data: Payload, trace: Trace, maxBytes: number): Promise<void> {
+  async keep(
+    id: string,
+    topic: string,
+    data: Payload,
+    trace: Trace,
+    { maker, maxBytes }: { readonly maker: Maker | undefined; readonly maxBytes: number },
+  ): Promise<void> {
     const text = data.text();
     const bytes = Buffer.byteLength(text);
     if (bytes > maxBytes) {
       throw new CallError("payload_too_large", `the message has ${bytes} bytes; a topic takes ${maxBytes}`, { details: { bytes, limit: maxBytes } });
     }
-    const message = { id, topic, data: text, bytes, ...trace };
+    const message = { id, topic, data: text, bytes, maker, ...trace };
     const { old, dropped } = await this.#store.call("keep", { message, now: this.#clock.now(), bounds: BACKLOG_BOUNDS }, { bytes });
     if (old > 0) this.#log.info("messages that nobody subscribed to for a week are dropped", { messages: old });
     if (dropped > 0 && this.#mayWarn(topic)) {

@@ -1,11 +1,14 @@
 import { join } from "node:path";
+import { Payload } from "@svc/protocol";
 import { afterEach, describe, expect, it } from "vitest";
+import { restrictedPrincipal, TRUSTED } from "../../../kernel/access/principal.ts";
 import { openDatabase } from "../../../store/driver.ts";
 import type { InMemoryWorker } from "../../../testing/in-memory-engine.ts";
 import { manualClock } from "../../../testing/manual-clock.ts";
+import { defaultQueueSettings } from "../queue-settings.ts";
 import { type ModuleEngine, moduleEngine } from "../testing/module-engine.ts";
-import { temporaryFolder } from "../testing/queue-engine.ts";
-import { FORGET_AFTER_MS } from "./topics.ts";
+import { queueEngine, temporaryFolder } from "../testing/queue-engine.ts";
+import { FORGET_AFTER_MS, Topics } from "./topics.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -270,5 +273,66 @@ describe("a store that fails", () => {
     await made.stop();
     engines.length = 0;
     folder.remove();
+  });
+});
+
+describe("the subscription of a restricted connection", () => {
+  const guest = restrictedPrincipal("role guest");
+  const away = { isAway: () => true, functionIds: [], run: () => Promise.resolve() };
+
+  it("that is full has messages dropped, and none refused to who publishes; a trusted worker's has them refused", async () => {
+    const queues = await queueEngine();
+    const { core, engine } = queues;
+    const base = { ...defaultQueueSettings, limits: { ...defaultQueueSettings.limits, maxDepth: 2 } };
+    const topics = new Topics({ core, log: engine.kernel.log, base });
+    topics.subscribe("t", "guest::fn", {}, away, guest);
+    const publish = () => topics.publish("t", Payload.fromValue(1), { traceparent: undefined, baggage: undefined }, undefined);
+    const answers: number[] = [];
+    for (let n = 0; n < 4; n++) answers.push((await publish()).subscriptions);
+    expect(answers).toEqual([1, 1, 0, 0]);
+    expect(engine.logs.filter(({ message }) => message.includes("is full"))).toMatchObject([{ fields: { topic: "t", principal: "role guest" } }]);
+    topics.subscribe("t", "owner::fn", {}, away, TRUSTED);
+    for (let n = 0; n < 2; n++) await publish();
+    await expect(publish()).rejects.toMatchObject({ code: "queue_full" });
+    topics.stop();
+    await queues.stop();
+  });
+
+  it("cannot be one of a trusted worker or of another principal: it would change and end it", async () => {
+    const queues = await queueEngine();
+    const { core, engine } = queues;
+    const topics = new Topics({ core, log: engine.kernel.log, base: defaultQueueSettings });
+    const publish = () => topics.publish("t", Payload.fromValue(1), { traceparent: undefined, baggage: undefined }, undefined);
+    const leave = topics.subscribe("t", "owner::fn", { maxRetries: 5 }, away, TRUSTED);
+    leave();
+    await publish();
+    expect(() => topics.subscribe("t", "owner::fn", { maxRetries: 0 }, away, guest)).toThrow(
+      "the subscription of owner::fn to the topic t belongs to a trusted worker; subscribe a function of your own",
+    );
+    topics.unsubscribe("t", "owner::fn", guest);
+    const [queue] = topics.queuesOf("t");
+    expect(await core.purge(String(queue))).toBe(1);
+    expect(core.settingsOf(String(queue))).toMatchObject({ maxAttempts: 6 });
+    topics.subscribe("t", "guest::fn", {}, away, guest);
+    expect(() => topics.subscribe("t", "guest::fn", {}, away, restrictedPrincipal("role other"))).toThrow("belongs to another principal");
+    // A trusted worker becomes the owner, so that the other cannot end it any more.
+    topics.subscribe("t", "guest::fn", {}, away, TRUSTED);
+    topics.unsubscribe("t", "guest::fn", guest);
+    expect(topics.queuesOf("t")).toHaveLength(2);
+    topics.stop();
+    await queues.stop();
+  });
+
+  it("is one of an eighth of all subscriptions", async () => {
+    const queues = await queueEngine();
+    const { core, engine } = queues;
+    const topics = new Topics({ core, log: engine.kernel.log, base: defaultQueueSettings });
+    for (let n = 0; n < 1_250; n++) topics.subscribe(`t${n}`, "guest::fn", {}, away, guest);
+    expect(() => topics.subscribe("more", "guest::fn", {}, away, guest)).toThrow(
+      "all connections of role guest together have 1250 subscriptions to topics of 1250",
+    );
+    topics.subscribe("more", "owner::fn", {}, away, TRUSTED);
+    topics.stop();
+    await queues.stop();
   });
 });

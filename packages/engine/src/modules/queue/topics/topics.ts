@@ -2,9 +2,12 @@ import { randomUUID } from "node:crypto";
 import { backoffMs, CallError, type Payload } from "@svc/protocol";
 import { UNAVAILABLE_BACKOFF } from "../../../deliveries/call-failure.ts";
 import type { Logger } from "../../../kernel/logger.ts";
+import { overQuota, type Principal } from "../../../kernel/module.ts";
 import type { Undo } from "../../../kernel/scope.ts";
 import type { JobServer, QueueCore } from "../queue-core.ts";
 import type { QueueSettings } from "../queue-settings.ts";
+import type { Maker } from "../store/job.ts";
+import { sharesOf } from "../store/share-limits.ts";
 import type { Subscription } from "../store/topic.ts";
 import { BACKLOG_BOUNDS, Backlog, type Trace } from "./backlog.ts";
 import { queueOfSubscription } from "./queue-name.ts";
@@ -15,6 +18,8 @@ export const FORGET_AFTER_MS = 7 * 24 * 3_600_000;
 
 const SWEEP_MS = 3_600_000;
 const MAX_SUBSCRIPTIONS = 10_000;
+/** A subscription that is full is not logged about more often. */
+const WARN_EVERY_MS = 60_000;
 
 interface Known {
   readonly topic: string;
@@ -23,6 +28,10 @@ interface Known {
   config: SubscriptionConfig;
   settings: QueueSettings;
   seenAt: number;
+  /** The restricted principal that subscribed; empty: a trusted worker did. */
+  owner: string;
+  /** When it was said last that it is full, by the monotonic clock. */
+  warnedAt: number;
   /** Set while a trigger asks for it. */
   server: JobServer | undefined;
   undeclare: Undo;
@@ -103,37 +112,51 @@ export class Topics {
   }
 
   /** Resolves when the message is on the disk for every subscription, or in the backlog. */
-  async publish(topic: string, data: Payload, trace: Trace): Promise<Published> {
+  async publish(topic: string, data: Payload, trace: Trace, maker: Maker | undefined): Promise<Published> {
     const { core } = this.#parts;
     const messageId = randomUUID();
     const known = [...(this.#byTopic.get(topic)?.values() ?? [])];
     if (known.length === 0) {
-      await this.#backlog.keep(messageId, topic, data, trace, this.#base.maxJobBytes);
+      await this.#backlog.keep(messageId, topic, data, trace, { maker, maxBytes: this.#base.maxJobBytes });
       return { messageId, subscriptions: 0 };
     }
-    await core.add(
-      known.map(({ queue, functionId, config }) => ({
+    const added = await core.add(
+      known.map(({ queue, functionId, config, owner }) => ({
         id: `${messageId}/${functionId}`,
         queue,
         functionId: undefined,
         data,
         group: groupOf(config),
+        maker,
+        // A restricted subscriber that does not keep up must not have the messages of others refused.
+        mayBeDropped: owner !== "" && owner !== (maker?.principal ?? ""),
         ...trace,
       })),
     );
-    return { messageId, subscriptions: known.length };
+    const full = known.filter((_, index) => added[index]?.dropped !== undefined);
+    for (const subscription of full) this.#warnOfFull(subscription);
+    return { messageId, subscriptions: known.length - full.length };
   }
 
   /** A trigger asks for a topic's messages; `config` holds from now on. The undo leaves the subscription, without anybody to serve it. */
-  subscribe(topic: string, functionId: string, config: SubscriptionConfig, server: JobServer): Undo {
+  subscribe(topic: string, functionId: string, config: SubscriptionConfig, server: JobServer, principal: Principal): Undo {
     const { core } = this.#parts;
     const found = this.#byTopic.get(topic)?.get(functionId);
+    const owner = ownerOf(principal);
+    // It would change how the other's messages are delivered, and end the subscription by leaving it.
+    if (found !== undefined && owner !== "" && found.owner !== owner) {
+      const whose = found.owner === "" ? "a trusted worker" : "another principal";
+      throw new CallError("FORBIDDEN", `the subscription of ${functionId} to the topic ${topic} belongs to ${whose}; subscribe a function of your own`);
+    }
+    if (found === undefined) this.#refuseBeyondShare(owner);
     if (found === undefined && this.#count >= MAX_SUBSCRIPTIONS) {
       throw new CallError("overloaded", `there are ${MAX_SUBSCRIPTIONS} subscriptions to topics, which is the limit`, {
         details: { limit: MAX_SUBSCRIPTIONS },
       });
     }
-    const known = found ?? this.#add({ topic, functionId, config, seenAt: core.clock.now() });
+    const known = found ?? this.#add({ topic, functionId, config, owner, seenAt: core.clock.now() });
+    // A trusted worker becomes the owner of a subscription of others.
+    known.owner = owner;
     this.#configure(known, config);
     known.server = server;
     const unserve = core.serve(known.queue, server);
@@ -145,10 +168,32 @@ export class Topics {
     };
   }
 
-  /** Nobody wants it any more: what waits for it is dropped; dead letters stay. */
-  unsubscribe(topic: string, functionId: string): void {
+  #refuseBeyondShare(owner: string): void {
+    if (owner === "") return;
+    const { each, restricted } = sharesOf(MAX_SUBSCRIPTIONS);
+    let own = 0;
+    let all = 0;
+    for (const known of this.#all()) {
+      if (known.owner !== "") all += 1;
+      if (known.owner === owner) own += 1;
+    }
+    if (own >= each) throw overQuota(`all connections of ${owner} together have ${own} subscriptions to topics of ${each}`);
+    if (all >= restricted) throw overQuota(`all restricted connections together have ${all} subscriptions to topics of ${restricted}`);
+  }
+
+  #warnOfFull(known: Known): void {
+    const { core, log } = this.#parts;
+    const now = core.clock.monotonic();
+    if (now - known.warnedAt < WARN_EVERY_MS) return;
+    known.warnedAt = now;
+    const { topic, functionId, owner } = known;
+    log.warn("the subscription of a restricted connection is full; messages for it are dropped", { topic, functionId, principal: owner });
+  }
+
+  /** Ends the principal's subscription: what waits for it is dropped; dead letters stay. One of somebody else lasts. */
+  unsubscribe(topic: string, functionId: string, principal: Principal): void {
     const known = this.#byTopic.get(topic)?.get(functionId);
-    if (known === undefined) return;
+    if (known === undefined || known.owner !== ownerOf(principal)) return;
     this.#forget(known).then(
       (messages) => {
         if (messages > 0) this.#parts.log.info("a subscription was taken back; messages that waited for it are dropped", { topic, functionId, messages });
@@ -168,11 +213,12 @@ export class Topics {
     for (const ofTopic of this.#byTopic.values()) yield* ofTopic.values();
   }
 
-  #add({ topic, functionId, config, seenAt }: Omit<Subscription, "config"> & { readonly config: SubscriptionConfig }): Known {
+  #add({ topic, functionId, config, seenAt, owner }: Omit<Subscription, "config"> & { readonly config: SubscriptionConfig }): Known {
     const { core } = this.#parts;
     const queue = queueOfSubscription(topic, functionId);
     const settings = settingsOfSubscription(config, this.#base);
-    const known: Known = { topic, functionId, queue, config, settings, seenAt, server: undefined, undeclare: core.declare(queue, settings) };
+    const own = { topic, functionId, queue, config, settings, seenAt, owner, warnedAt: Number.NEGATIVE_INFINITY };
+    const known: Known = { ...own, server: undefined, undeclare: core.declare(queue, settings) };
     const ofTopic = this.#byTopic.get(topic) ?? new Map<string, Known>();
     this.#byTopic.set(topic, ofTopic.set(functionId, known));
     this.#count += 1;
@@ -193,7 +239,7 @@ export class Topics {
   /** Until the store has it: messages that wait must not wait for the next start. */
   #remember(known: Known, attempt: number): void {
     const { core, log } = this.#parts;
-    const { topic, functionId, queue, config, settings } = known;
+    const { topic, functionId, queue, config, settings, owner } = known;
     const { delayMs, maxAttempts, dedupeWindowMs } = settings;
     const now = core.clock.now();
     const job = {
@@ -207,7 +253,7 @@ export class Topics {
       // The backlog is bounded, and was accepted.
       limits: { maxDepth: Number.MAX_SAFE_INTEGER, maxBytes: Number.MAX_SAFE_INTEGER, maxDead: Number.MAX_SAFE_INTEGER },
     };
-    core.store.call("subscribe", { topic, functionId, config: JSON.stringify(config), now, ageMs: BACKLOG_BOUNDS.ageMs, job }).then(
+    core.store.call("subscribe", { topic, functionId, config: JSON.stringify(config), owner, now, ageMs: BACKLOG_BOUNDS.ageMs, job }).then(
       (messages) => {
         if (messages > 0) log.info("messages that were published before anybody subscribed are delivered", { topic, functionId, messages });
         if (messages > 0) core.wake(queue);
@@ -274,6 +320,10 @@ export class Topics {
     });
     this.#timers.add(cancel);
   }
+}
+
+function ownerOf({ id, isTrusted }: Principal): string {
+  return isTrusted ? "" : id;
 }
 
 function configOf({ config }: Subscription): SubscriptionConfig | undefined {

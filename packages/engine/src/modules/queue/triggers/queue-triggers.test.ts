@@ -108,21 +108,30 @@ describe("a config", () => {
 });
 
 describe("a restricted connection", () => {
-  it("may bind a function to a queue or a topic only where it may see what comes there", async () => {
+  it("may bind a function to a queue only where it may remove jobs, and to a topic only where it may see what comes there", async () => {
     const { engine, bind } = await start();
     const guest = await engine.connectWorker({ access: accessTo([]) });
     guest.serve("guest::fn", () => null);
-    const refused = { error: { message: expect.stringContaining("queue::peek") } };
-    expect(await bind(guest, "queue", "guest::fn", { queue: "default" })).toMatchObject(refused);
-    expect(await bind(guest, "durable:subscriber", "guest::fn", { topic: "t" })).toMatchObject(refused);
+    const refusedFor = (id: string) => ({ error: { message: expect.stringContaining(id) } });
+    expect(await bind(guest, "durable:subscriber", "guest::fn", { topic: "t" })).toMatchObject(refusedFor("queue::peek"));
+    const peeker = await engine.connectWorker({ access: accessTo(["queue::peek"]) });
+    peeker.serve("peeker::fn", () => null);
+    expect(await bind(peeker, "queue", "peeker::fn", { queue: "default" })).toMatchObject(refusedFor("queue::purge"));
+    const remover = await engine.connectWorker({ access: accessTo(["queue::purge"]) });
+    remover.serve("remover::fn", () => null);
+    expect((await bind(remover, "queue", "remover::fn", { queue: "default" })).error ?? null).toBeNull();
     const publisher = await engine.connectWorker({ access: accessTo(["svc::durable::publish"]) });
     publisher.serve("publisher::fn", () => null);
     expect((await bind(publisher, "durable:subscriber", "publisher::fn", { topic: "t" })).error ?? null).toBeNull();
   });
 
-  it("may have a job made only of a function that it may call", async () => {
+  it("may have a job made only of a function that it may call, which the job names", async () => {
     const { engine, call } = await start();
-    const guest = await engine.connectWorker({ access: accessTo(["queue::enqueue", "engine::queue::enqueue", "open"]) });
+    const guest = await engine.connectWorker({ access: accessTo(["queue::enqueue", "queue::enqueue_many", "engine::queue::enqueue", "open"]) });
+    // The functions of the queue's triggers would run it.
+    const unnamed = { error: { code: "FORBIDDEN", message: expect.stringContaining("must name its function") } };
+    expect(await guest.call("queue::enqueue", { queue: "default", data: 1 })).toMatchObject(unnamed);
+    expect(await guest.call("queue::enqueue_many", { jobs: [{ queue: "default", data: 1 }] })).toMatchObject(unnamed);
     const job = { queue: "default", function_id: "secret", data: 1 };
     expect(await guest.call("queue::enqueue", job)).toMatchObject({ error: { code: "FORBIDDEN" } });
     expect(await guest.call("engine::queue::enqueue", job)).toMatchObject({ error: { code: "FORBIDDEN" } });

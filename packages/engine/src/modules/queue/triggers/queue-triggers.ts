@@ -7,15 +7,17 @@ import type { Topics } from "../topics/topics.ts";
 import { BoundFunctions } from "./bound-functions.ts";
 import { type QueueTriggerSettings, queueTriggerSettings, type SubscriberTriggerSettings, subscriberTriggerSettings } from "./settings.ts";
 
-/** Jobs tell what this function would. */
+/** Shows jobs, as a subscription does. */
 const SHOWS_JOBS = "queue::peek";
+/** Removes jobs of everybody from a queue, as a trigger on it does: other triggers do not get the jobs that one got. */
+const REMOVES_JOBS = "queue::purge";
 
 /** Who may call one of these may listen to topics. */
 const TOPIC_FUNCTIONS = ["svc::durable::publish", SHOWS_JOBS];
 
 /** The trigger types `queue` and `durable:subscriber`. */
 export class QueueTriggers {
-  readonly #context: Pick<ModuleContext<unknown>, "directory" | "provideTrigger">;
+  readonly #context: Pick<ModuleContext<unknown>, "directory" | "provideTrigger" | "rememberFunction">;
   readonly #core: QueueCore;
   readonly #topics: Topics;
   readonly #byQueue = new Map<string, BoundFunctions>();
@@ -24,7 +26,11 @@ export class QueueTriggers {
   readonly #wakers = new Map<string, () => void>();
   #unlisten: Undo = () => {};
 
-  constructor(parts: { readonly context: Pick<ModuleContext<unknown>, "directory" | "provideTrigger">; readonly core: QueueCore; readonly topics: Topics }) {
+  constructor(parts: {
+    readonly context: Pick<ModuleContext<unknown>, "directory" | "provideTrigger" | "rememberFunction">;
+    readonly core: QueueCore;
+    readonly topics: Topics;
+  }) {
     this.#context = parts.context;
     this.#core = parts.core;
     this.#topics = parts.topics;
@@ -69,9 +75,12 @@ export class QueueTriggers {
 
   #bindQueue(binding: TriggerBinding<QueueTriggerSettings>): Undo {
     const { queue } = binding.settings;
-    const refusal = binding.callRefusal(SHOWS_JOBS);
+    const refusal = binding.callRefusal(REMOVES_JOBS);
     if (refusal !== undefined) {
-      throw new CallError("FORBIDDEN", `a trigger on a queue is told what ${SHOWS_JOBS} would tell, which this connection may not call: ${refusal.message}`);
+      throw new CallError(
+        "FORBIDDEN",
+        `a trigger on a queue removes jobs from it, as ${REMOVES_JOBS} does, which this connection may not call: ${refusal.message}`,
+      );
     }
     if (this.#core.settingsOf(queue) === undefined) {
       throw new CallError("queue_not_found", `Queue '${queue}' not found; declare it under queue_configs of svc-queue`, { details: { queue } });
@@ -102,12 +111,14 @@ export class QueueTriggers {
     const remove = functions.add(binding);
     let unserve: Undo;
     try {
-      unserve = this.#topics.subscribe(topic, functionId, config, functions);
+      unserve = this.#topics.subscribe(topic, functionId, config, functions, binding.principal);
     } catch (error) {
       remove();
       throw error;
     }
     this.#bySubscription.set(topic, ofTopic.set(functionId, functions));
+    // The subscription outlives its trigger.
+    if (binding.principal.isTrusted) this.#context.rememberFunction(functionId);
     this.#wakeOnChange(binding, queueOfSubscription(topic, functionId));
     return () => {
       this.#wakers.delete(binding.id);
@@ -116,7 +127,7 @@ export class QueueTriggers {
       unserve();
       ofTopic.delete(functionId);
       if (ofTopic.size === 0) this.#bySubscription.delete(topic);
-      if (binding.ended === "withdrawn") this.#topics.unsubscribe(topic, functionId);
+      if (binding.ended === "withdrawn") this.#topics.unsubscribe(topic, functionId, binding.principal);
     };
   }
 

@@ -1,5 +1,5 @@
 import { CallError, type ChannelRef } from "@svc/protocol";
-import { itemLine } from "../../../items/item-line.ts";
+import { itemLine } from "../../../items/entry-json.ts";
 import type { ItemStore } from "../../../items/item-store.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Logger } from "../../../kernel/logger.ts";

@@ -1,4 +1,4 @@
-import { CallError, MAX_PAYLOAD_DEPTH, memberSpans, nestsDeeperThan, Payload } from "@svc/protocol";
+import { CallError, MAX_PAYLOAD_DEPTH, memberTexts, nestsDeeperThan, Payload } from "@svc/protocol";
 import { z } from "zod";
 import { type StoredJson, storedJson } from "../../../items/stored-json.ts";
 import { key, scope } from "../inputs.ts";
@@ -13,7 +13,6 @@ export interface ImportLine {
 }
 
 const lineSchema = z.object({ scope, key, expires_at: z.iso.datetime({ offset: true }).nullish() });
-const VALUE = new Set(["value"]);
 
 /** Throws CallError `invalid_input` or `payload_too_large`; the message does not name the line. */
 export function parseLine(text: string, maxValueBytes: number): ImportLine {
@@ -27,9 +26,9 @@ export function parseLine(text: string, maxValueBytes: number): ImportLine {
   if (typeof raw !== "object" || raw === null || Array.isArray(raw)) throw new CallError("invalid_input", "is not a JSON object");
   const parsed = lineSchema.safeParse(raw);
   if (!parsed.success) throw new CallError("invalid_input", parsed.error.issues.map(({ path, message }) => `\`${path.join(".")}\`: ${message}`).join("; "));
-  const span = memberSpans(text, VALUE).get("value");
-  if (span === undefined) throw new CallError("invalid_input", "`value`: is missing");
-  const value = storedJson(Payload.fromText(text.slice(span[0], span[1])), {
+  const json = memberTexts(text).get("value");
+  if (json === undefined) throw new CallError("invalid_input", "`value`: is missing");
+  const value = storedJson(Payload.fromText(json), {
     name: "value",
     maxBytes: maxValueBytes,
     limit: "max_value_bytes of svc-state",

@@ -23,7 +23,8 @@ export function snapshotFile(options: {
   const stamp = new Date(options.nowMs).toISOString().replace(/[-:]|[.]\d+/g, "");
   const file = join(folder, options.name ?? `state-${stamp}.${options.ending}`);
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    // Not recursive: that would make the data folder, too, while it is moved away.
+    if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
   } catch (cause) {
     const reason = `the folder ${folder} cannot be made: ${(cause as Error).message}`;
     throw new CallError("storage_failed", reason, { cause, details: { reason } });

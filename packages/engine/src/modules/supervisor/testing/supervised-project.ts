@@ -65,7 +65,6 @@ export class SupervisedProject {
         release: (name) => this.engine.kernel.triggers.release(name),
       },
       moduleStates: () => this.modules,
-      maskSecrets: (value) => JSON.parse(JSON.stringify(value).replaceAll("hush", "***")) as unknown,
       ...access,
     });
     const config = { supervisor: { workers, commands } satisfies SupervisorConfig, ...Object.fromEntries(others.map(({ name }) => [name, {}])) };

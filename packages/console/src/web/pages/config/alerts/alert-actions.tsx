@@ -18,7 +18,7 @@ export function AlertActions({ alert, refusal, onEdit }: { readonly alert: Alert
   const now = useNow();
   const isSilent = until !== null && until > now;
   const run = (functionId: AlertChange["functionId"], payload: Readonly<Record<string, unknown>>): void =>
-    change.mutate({ functionId, payload: { name, ...payload } }, { onSuccess: () => setAsking(false) });
+    change.mutate({ functionId, payload: { name, ...payload } });
   const isOurs = source === "runtime";
   const ofTheFile = isOurs ? undefined : "It stands in the config file: change it there";
   return (
@@ -70,7 +70,7 @@ export function AlertActions({ alert, refusal, onEdit }: { readonly alert: Alert
         action="Delete the alert"
         isPending={change.isPending}
         refusal={refusal}
-        onConfirm={() => run("engine::alerts::delete", {})}
+        onConfirm={() => change.mutate({ functionId: "engine::alerts::delete", payload: { name } }, { onSuccess: () => setAsking(false) })}
       />
     </>
   );

@@ -1,4 +1,4 @@
-import type { Graph } from "../model/flow-graph.ts";
+import type { Graph } from "../../../model/flow-graph.ts";
 import { NODE, type Places, type Point } from "./place.ts";
 
 /**

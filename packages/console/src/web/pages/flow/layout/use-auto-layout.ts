@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
-import type { LayoutAnswer, LayoutRequest } from "../../traces/detail/map-layout.worker.ts";
-import type { Graph } from "../model/flow-graph.ts";
+import type { LayoutAnswer, LayoutRequest } from "../../../lib/graph-layout.worker.ts";
+import type { Graph } from "../../../model/flow-graph.ts";
 import { NODE, type Places } from "./place.ts";
 
 /** The automatic layout, made beside the page; undefined until it is there. Figures that change do not lay out anew. */
@@ -9,7 +9,7 @@ export function useAutoLayout(graph: Graph, direction: "LR" | "TB"): { readonly 
   const shape = JSON.stringify([direction, graph.nodes.map(({ id }) => id), graph.edges.map(({ from, to }) => [from, to])]);
   useEffect(() => {
     const [rankdir, ids, ways] = JSON.parse(shape) as ["LR" | "TB", string[], [string, string][]];
-    const worker = new Worker(new URL("../../traces/detail/map-layout.worker.ts", import.meta.url), { type: "module" });
+    const worker = new Worker(new URL("../../../lib/graph-layout.worker.ts", import.meta.url), { type: "module" });
     const request: LayoutRequest = { nodes: ids.map((id) => ({ id, ...NODE })), edges: ways.map(([from, to]) => ({ from, to })), direction: rankdir };
     worker.addEventListener("message", ({ data }: MessageEvent<LayoutAnswer>) =>
       setLayout({ shape, places: new Map(data.map(({ id, x, y }) => [id, { x, y }])) }),

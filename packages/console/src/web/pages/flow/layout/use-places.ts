@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "react";
-import type { Graph } from "../model/flow-graph.ts";
+import type { Graph } from "../../../model/flow-graph.ts";
 import { type Places, placeNodes } from "./place.ts";
 import { useAutoLayout } from "./use-auto-layout.ts";
 import { type SavedLayout, useSavedLayout } from "./use-saved-layout.ts";

@@ -1,5 +1,5 @@
-import { prefixOf } from "../../functions/model.ts";
-import type { Graph, GraphEdge, GraphNode } from "./flow-graph.ts";
+import type { Graph, GraphEdge, GraphNode } from "../../../model/flow-graph.ts";
+import { prefixOf } from "../../../model/functions.ts";
 
 export interface FlowGroup {
   readonly name: string;

@@ -1,4 +1,4 @@
-import type { Graph, GraphNode } from "./flow-graph.ts";
+import type { Graph, GraphNode } from "../../../model/flow-graph.ts";
 
 /** What can be shown beside the functions, each by itself. `calls`: edges seen in traces. */
 export const LAYERS = ["triggers", "state", "streams", "queues", "events", "calls"] as const;

@@ -1,4 +1,4 @@
-import type { Graph } from "./flow-graph.ts";
+import type { Graph } from "../../../model/flow-graph.ts";
 
 /** What can be reached from a node along the arrows. */
 export function downstream(graph: Graph, start: string): ReadonlySet<string> {

@@ -1,4 +1,4 @@
-import type { Graph, GraphEdge, GraphNode, NodeKind } from "../model/flow-graph.ts";
+import type { Graph, GraphEdge, GraphNode, NodeKind } from "../../../model/flow-graph.ts";
 
 /** A graph of nodes named as `kind name`; edges are from, to and kind, each of them seen once where it was observed. */
 export function graphWith({

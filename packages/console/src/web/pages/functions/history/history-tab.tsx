@@ -4,8 +4,8 @@ import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { DataRegion, EmptyState } from "../../../ui/data-region.tsx";
 import { type Column, DataTable } from "../../../ui/data-table.tsx";
+import { INPUT } from "../../../ui/input.ts";
 import { Duration, Timestamp } from "../../../ui/time.tsx";
-import { INPUT } from "../invoke/call-options.tsx";
 import { InvocationPane } from "./invocation-pane.tsx";
 import { INVOCATION_TONES, type Invocation, SOURCES, STATUSES, useHistory } from "./use-history.ts";
 

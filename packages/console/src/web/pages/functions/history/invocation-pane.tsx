@@ -1,6 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useWriteRefusal } from "../../../app/hello.tsx";
+import { mayHoldMask } from "../../../lib/mask-problem.ts";
 import { bytes } from "../../../lib/time.ts";
 import { useLiveState } from "../../../lib/use-live.ts";
 import { Badge } from "../../../ui/badge.tsx";
@@ -140,7 +141,7 @@ function Again({
       ? "The input was not kept"
       : input.truncated
         ? "Only a part of the input was kept"
-        : /"\[REDACTED\]"|"\*{3,}"/i.test(input.json)
+        : /"\[REDACTED\]"/i.test(input.json) || mayHoldMask(input.json)
           ? REDACTED
           : undefined;
   const inEditor = (): void => invocations.change(functionId, { ...EMPTY_DRAFT, payload: input?.json ?? "" });

@@ -1,7 +1,6 @@
 import { type ReactNode, useState } from "react";
+import { INPUT } from "../../../ui/input.ts";
 import { DEFAULT_TIMEOUT_MS, type Draft, type Mode } from "./request.ts";
-
-export const INPUT = "h-7 rounded-md border border-line-strong/60 bg-surface px-2";
 
 const MODES: readonly { readonly value: Mode; readonly label: string }[] = [
   { value: "sync", label: "Wait for the result" },

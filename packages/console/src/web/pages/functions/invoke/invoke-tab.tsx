@@ -3,16 +3,16 @@ import { useEffect, useMemo, useState } from "react";
 import { useWriteRefusal } from "../../../app/hello.tsx";
 import { useHotkey } from "../../../lib/hotkeys.ts";
 import { useLiveState } from "../../../lib/use-live.ts";
+import { checkPayload } from "../../../lib/validate.ts";
+import { prefill } from "../../../model/prefill.ts";
 import { Button } from "../../../ui/button.tsx";
+import { PayloadEditor } from "../../../ui/payload/payload-editor.tsx";
 import { CallOptions } from "./call-options.tsx";
 import { CopyAs } from "./copy-as.tsx";
 import { invocations, useInvokeSession } from "./invoke-store.ts";
-import { PayloadEditor } from "./payload-editor.tsx";
-import { prefill } from "./prefill.ts";
 import { draftProblem } from "./request.ts";
 import { RunResult } from "./run-result.tsx";
 import { Templates } from "./templates.tsx";
-import { checkPayload } from "./validate.ts";
 
 /** The editor of a function's input, how it is called, and what came of it. */
 export default function InvokeTab({ functionId, schema, isThere }: { readonly functionId: string; readonly schema: unknown; readonly isThere: boolean }) {

@@ -1,31 +1,18 @@
 import { execFile } from "node:child_process";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { parseJson } from "../../../lib/json.ts";
-import { curlOf } from "../../triggers/http/http-request.ts";
+import { echoServer } from "../../../lib/testing/echo-server.ts";
 import { type Draft, draftProblem, EMPTY_DRAFT, invokeBody } from "./request.ts";
 import { pythonValue, snippets } from "./snippets.ts";
 
 const run = promisify(execFile);
-/** Answers the body that it got. */
-const server = createServer((request: IncomingMessage, response: ServerResponse) => {
-  const chunks: Buffer[] = [];
-  request.on("data", (chunk: Buffer) => chunks.push(chunk));
-  request.on("end", () => response.end(Buffer.concat([Buffer.from(`${request.method} ${request.url}\n`), ...chunks])));
-});
-let base: string;
-beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-});
-afterAll(() => server.close());
+const base = echoServer();
 
 const NASTY = String.raw`{"text":"it's $HOME ~id~ \"quoted\" \\ !x @file & ; %","big":9007199254740993,"line":"a\nb","ü":null}`.replaceAll("~", "`");
 
 function made(name: string, draft: Draft): string {
-  const found = snippets("orders::it's", draft, { http: base, bridge: "ws://127.0.0.1:49134" }).find((snippet) => snippet.name === name);
+  const found = snippets("orders::it's", draft, { http: base(), bridge: "ws://127.0.0.1:49134" }).find((snippet) => snippet.name === name);
   if (found === undefined) throw new Error(name);
   return found.text;
 }
@@ -34,12 +21,6 @@ it("curl sends through a shell exactly the body that the page sends", async () =
   const draft: Draft = { ...EMPTY_DRAFT, payload: NASTY, timeoutMs: "5000", metadata: '{"a":"\'"}' };
   const { stdout } = await run("sh", ["-c", made("curl", draft)]);
   expect(stdout).toBe(`POST /_console/invoke\n${invokeBody("orders::it's", draft)}`);
-});
-
-it("curl of the HTTP tester sends path, query and body through a shell as they are", async () => {
-  const request = { method: "PUT" as const, path: "/a%20b?x=1&x=it%27s", headers: [["x-note", "it's $HOME"]] as const, body: NASTY };
-  const { stdout } = await run("sh", ["-c", curlOf(request, base)]);
-  expect(stdout).toContain(`PUT /a%20b?x=1&x=it%27s\n${NASTY}`);
 });
 
 it("the words of the CLI reach it unharmed", async () => {

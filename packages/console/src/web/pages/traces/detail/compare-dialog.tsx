@@ -1,11 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { call } from "../../../lib/api.ts";
+import type { TraceListAnswer } from "../../../model/trace-types.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
 import { Ago } from "../../../ui/time.tsx";
 import { shortId, Took, TraceStatusBadge } from "../list/trace-columns.tsx";
-import type { TraceListAnswer } from "../model/trace-types.ts";
 
 /** Chooses the trace to compare with: one of the same name, or any by its id. */
 export function CompareDialog({

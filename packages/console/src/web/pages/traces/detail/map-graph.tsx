@@ -1,10 +1,10 @@
 import "@xyflow/react/dist/style.css";
 import { Background, Controls, type Edge, Handle, MarkerType, type Node, type NodeProps, Position, ReactFlow } from "@xyflow/react";
 import { type CSSProperties, useEffect, useMemo, useState } from "react";
+import type { LayoutAnswer, LayoutRequest } from "../../../lib/graph-layout.worker.ts";
 import { duration } from "../../../lib/time.ts";
 import { cn } from "../../../ui/cn.ts";
 import type { GraphEdge, GraphNode } from "../model/trace-graph.ts";
-import type { LayoutAnswer, LayoutRequest } from "./map-layout.worker.ts";
 import { barClass } from "./span-colors.ts";
 
 const WIDTH = 190;
@@ -124,7 +124,7 @@ function useLayout(graph: { readonly nodes: readonly GraphNode[]; readonly edges
   const shape = JSON.stringify([graph.nodes.map(({ id }) => id), graph.edges.map(({ from, to }) => [from, to])]);
   useEffect(() => {
     const [ids, ways] = JSON.parse(shape) as [string[], [string, string][]];
-    const worker = new Worker(new URL("./map-layout.worker.ts", import.meta.url), { type: "module" });
+    const worker = new Worker(new URL("../../../lib/graph-layout.worker.ts", import.meta.url), { type: "module" });
     const request: LayoutRequest = {
       nodes: ids.map((id) => ({ id, width: WIDTH, height: HEIGHT })),
       edges: ways.map(([from, to]) => ({ from, to })),

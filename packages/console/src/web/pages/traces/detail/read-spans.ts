@@ -1,5 +1,5 @@
 import { ApiFailure, call } from "../../../lib/api.ts";
-import type { StoredSpan } from "../model/trace-types.ts";
+import type { StoredSpan } from "../../../model/trace-types.ts";
 
 /** Spans of the first answer, so that something is there soon, and of further ones. */
 const FIRST_PAGE = 1_000;

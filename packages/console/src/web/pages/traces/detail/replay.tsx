@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { Play } from "lucide-react";
 import { call } from "../../../lib/api.ts";
-import { attributeOf, type StoredSpan } from "../model/trace-types.ts";
+import { attributeOf, type StoredSpan } from "../../../model/trace-types.ts";
 import { buttonLink } from "./button-link.ts";
 
 /** The call that began a trace is among its first spans. */

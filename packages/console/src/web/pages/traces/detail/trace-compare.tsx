@@ -4,13 +4,13 @@ import { Equal, Minus, Plus, TrendingDown, TrendingUp } from "lucide-react";
 import { useMemo, useState } from "react";
 import { call } from "../../../lib/api.ts";
 import { duration } from "../../../lib/time.ts";
+import type { CompareAnswer, ComparedRow, ComparedSide, TraceSummary } from "../../../model/trace-types.ts";
 import { Badge, type Tone } from "../../../ui/badge.tsx";
 import { DataRegion, EmptyState } from "../../../ui/data-region.tsx";
 import { type Column, DataTable } from "../../../ui/data-table.tsx";
 import { FilterTabs } from "../../../ui/filter-tabs.tsx";
 import { Duration, Timestamp } from "../../../ui/time.tsx";
 import { shortId } from "../list/trace-columns.tsx";
-import type { CompareAnswer, ComparedRow, ComparedSide, TraceSummary } from "../model/trace-types.ts";
 
 const CHANGES: Readonly<Record<ComparedRow["change"], { readonly tone: Tone; readonly icon: typeof Plus }>> = {
   added: { tone: "info", icon: Plus },

@@ -1,10 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useMemo, useState } from "react";
 import { useLiveState } from "../../../lib/use-live.ts";
+import type { LeanSpan } from "../../../model/trace-types.ts";
 import { useNow } from "../../../ui/time.tsx";
 import { followChanges } from "../list/use-traces.ts";
 import { growForest, type TraceForest } from "../model/span-forest.ts";
-import type { LeanSpan } from "../model/trace-types.ts";
 import { pagesOf } from "./read-spans.ts";
 
 export interface Trace {

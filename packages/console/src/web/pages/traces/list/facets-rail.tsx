@@ -1,6 +1,6 @@
+import type { FacetsAnswer } from "../../../model/trace-types.ts";
 import { cn } from "../../../ui/cn.ts";
 import type { TraceSearch } from "../model/list-query.ts";
-import type { FacetsAnswer } from "../model/trace-types.ts";
 
 const FACETS = [
   { facet: "status", key: "status", title: "Status" },

@@ -1,5 +1,5 @@
 import { clockTime, dateTime, duration, useZone } from "../../../lib/time.ts";
-import type { HistogramAnswer } from "../model/trace-types.ts";
+import type { HistogramAnswer } from "../../../model/trace-types.ts";
 import { type Bar, BrushChart, CHART_HEIGHT } from "./brush-chart.tsx";
 
 const DAY_MS = 86_400_000;

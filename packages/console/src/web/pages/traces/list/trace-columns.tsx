@@ -1,11 +1,11 @@
 import { Link } from "@tanstack/react-router";
 import { CircleAlert, CircleCheck, LoaderCircle, Unplug } from "lucide-react";
+import type { TraceStatus, TraceSummary } from "../../../model/trace-types.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { cn } from "../../../ui/cn.ts";
 import { CopyButton } from "../../../ui/copy-button.tsx";
 import type { Column } from "../../../ui/data-table.tsx";
 import { Duration, Timestamp } from "../../../ui/time.tsx";
-import type { TraceStatus, TraceSummary } from "../model/trace-types.ts";
 
 /** Says it in a word, with a mark and a colour. */
 export function TraceStatusBadge({ status, isShort = false }: { readonly status: TraceStatus; readonly isShort?: boolean }) {

@@ -3,9 +3,9 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { call } from "../../../lib/api.ts";
 import { live } from "../../../lib/live-connection.ts";
 import { rangeMs } from "../../../lib/time-range.ts";
+import type { FacetsAnswer, HistogramAnswer, TraceListAnswer, TraceSummary } from "../../../model/trace-types.ts";
 import { FALLBACK_RANGE, filtersOf, sortOf, type TraceSearch } from "../model/list-query.ts";
 import { mergeRows, orderOf } from "../model/live-rows.ts";
-import type { FacetsAnswer, HistogramAnswer, TraceListAnswer, TraceSummary } from "../model/trace-types.ts";
 
 const PAGE = 100;
 /** Changes are looked up together, this long after the first, in milliseconds. */

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import type { TraceSummary } from "../../../model/trace-types.ts";
 import { mergeRows, orderOf } from "./live-rows.ts";
-import type { TraceSummary } from "./trace-types.ts";
 
 function row(id: string, start: number, more: Partial<TraceSummary> = {}): TraceSummary {
   return {

@@ -1,4 +1,4 @@
-import type { TraceSummary } from "./trace-types.ts";
+import type { TraceSummary } from "../../../model/trace-types.ts";
 
 /** Rows that the list keeps, at most. */
 export const MAX_ROWS = 5_000;

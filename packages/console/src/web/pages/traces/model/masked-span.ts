@@ -1,5 +1,6 @@
-import { isSecretName, MASK, maskedNamed } from "../../../lib/secrets.ts";
-import type { Attribute, StoredSpan } from "./trace-types.ts";
+import { isSecretName, MASK } from "@svc/protocol/secrets";
+import { maskedNamed } from "../../../lib/secrets.ts";
+import type { Attribute, StoredSpan } from "../../../model/trace-types.ts";
 
 /** A span as it may be shown and copied while its secrets are not revealed. */
 export function maskedSpan(span: StoredSpan): StoredSpan {

@@ -1,4 +1,4 @@
-import { type LeanSpan, statusOfSpan, type TraceStatus } from "./trace-types.ts";
+import { type LeanSpan, statusOfSpan, type TraceStatus } from "../../../model/trace-types.ts";
 
 /** A span in its trace. Times are milliseconds since the trace began, with fractions. */
 export interface SpanNode {

@@ -1,6 +1,6 @@
 import { duration } from "../../../lib/time.ts";
+import type { Attribute, StoredSpan } from "../../../model/trace-types.ts";
 import type { TraceForest } from "./span-forest.ts";
-import type { Attribute, StoredSpan } from "./trace-types.ts";
 
 const MAX_MARKDOWN_SPANS = 500;
 

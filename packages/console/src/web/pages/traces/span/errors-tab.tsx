@@ -1,7 +1,7 @@
+import { attributeOf, type StoredSpan } from "../../../model/trace-types.ts";
 import { CopyButton } from "../../../ui/copy-button.tsx";
 import { ScrollArea } from "../../../ui/scroll-area.tsx";
 import { Timestamp } from "../../../ui/time.tsx";
-import { attributeOf, type StoredSpan } from "../model/trace-types.ts";
 
 export interface SpanError {
   readonly type: string;

@@ -1,4 +1,5 @@
 import { useMemo } from "react";
+import type { LeanSpan, StoredSpan } from "../../../model/trace-types.ts";
 import { CopyButton } from "../../../ui/copy-button.tsx";
 import { DataRegion, EmptyState } from "../../../ui/data-region.tsx";
 import { RevealArea, useReveal } from "../../../ui/reveal.tsx";
@@ -6,7 +7,6 @@ import { Tabs } from "../../../ui/tabs.tsx";
 import { holdsSecrets, jsonOf, maskedSpan } from "../model/masked-span.ts";
 import type { SpanNode, TraceForest } from "../model/span-forest.ts";
 import { spanMarkdown } from "../model/trace-text.ts";
-import type { LeanSpan, StoredSpan } from "../model/trace-types.ts";
 import { BaggageTab, LinksTab } from "./context-tabs.tsx";
 import { ErrorsTab, errorsOf } from "./errors-tab.tsx";
 import { InfoTab } from "./info-tab.tsx";

@@ -1,14 +1,14 @@
+import { isSecretName } from "@svc/protocol/secrets";
 import { Link } from "@tanstack/react-router";
 import { CircleMinus, CirclePlus } from "lucide-react";
 import { useState } from "react";
 import { attrParam } from "../../../lib/filter-grammar.ts";
-import { isSecretName } from "../../../lib/secrets.ts";
 import { bytes } from "../../../lib/time.ts";
+import type { Attribute, StoredSpan } from "../../../model/trace-types.ts";
 import { CopyButton } from "../../../ui/copy-button.tsx";
 import { JsonView } from "../../../ui/json-view.tsx";
 import { useShown } from "../../../ui/reveal.tsx";
 import { SearchBox } from "../../../ui/search-box.tsx";
-import type { Attribute, StoredSpan } from "../model/trace-types.ts";
 
 /** Longer texts that are JSON are shown as a tree. */
 const INLINE = 120;

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../../../lib/api.ts";
-import type { LeanSpan, StoredSpan } from "../model/trace-types.ts";
+import type { LeanSpan, StoredSpan } from "../../../model/trace-types.ts";
 
 /** All that is known of a span; null: it is kept no longer. Read again when what is drawn of it changes. */
 export function useSpan(traceId: string, { span_id, end_time_unix_nano_text, status, events }: LeanSpan) {

@@ -1,5 +1,5 @@
+import { INPUT } from "../../../ui/input.ts";
 import { JsonEditor } from "../../../ui/json-editor.tsx";
-import { INPUT } from "../../functions/invoke/call-options.tsx";
 import type { Auth, BodyKind, HttpDraft } from "./http-request.ts";
 import { RowsEditor } from "./rows-editor.tsx";
 

@@ -1,9 +1,9 @@
 import type { CallStats } from "../../calls/call-stats.ts";
+import { DURATION_LAYOUT } from "../../calls/duration-histogram.ts";
 import { type HistogramCounts, maxOf, NOTHING_COUNTED, percentileOf, together } from "../histogram.ts";
 import { CALL_DURATION, CALLS } from "../names.ts";
 import { HistogramSeries, NumberSeries, type Series } from "../series.ts";
 import type { SeriesStore } from "../series-store.ts";
-import { DURATION_LAYOUT } from "../sources/call-figures.ts";
 import { histogramIn, numbersIn, type Window } from "../window.ts";
 
 interface Calls {

@@ -31,12 +31,23 @@ export const functionsInput = () => z.object({ window_seconds: z.number().int().
 export const workersInput = () => z.object({});
 export const rollupsInput = () => z.object({ start_time: time, end_time: time, level: z.number().int().min(0).max(2).nullish(), metric_name: name.nullish() });
 
-/** What a restricted caller may see: nothing of functions that it may not call or that every client calls, nor of workers that it may not see. */
-export function maySee({ labels }: Pick<Series, "labels">, access: CallerAccess | undefined, seesWorker: (id: string) => boolean): boolean {
+/** What decides who may see a series. */
+export type SeenSeries = Pick<Series, "labels"> & Partial<Pick<Series, "origin">>;
+
+/** Labels whose values name something of the owner, with the function that lists such names. */
+const LISTED_BY: Readonly<Record<string, string>> = { queue: "queue::list", stream: "stream::list_all" };
+
+/**
+ * Whether the caller may see the series. A restricted caller sees nothing of functions that it may not call or that every client calls, of workers that it may
+ * not see, of queues and streams that it may not list, and nothing that other processes sent.
+ */
+export function maySee({ labels, origin }: SeenSeries, access: Pick<CallerAccess, "callRefusal"> | undefined, seesWorker: (id: string) => boolean): boolean {
   if (access === undefined) return true;
   const { function_id, worker_id } = labels;
-  const seesFunction = function_id === undefined || (!isInfrastructure(function_id) && access.callRefusal(function_id) === undefined);
-  return seesFunction && (worker_id === undefined || seesWorker(worker_id));
+  if (function_id !== undefined && (isInfrastructure(function_id) || access.callRefusal(function_id) !== undefined)) return false;
+  if (worker_id !== undefined && !seesWorker(worker_id)) return false;
+  if (origin !== undefined && (origin.workerId === undefined || !seesWorker(origin.workerId))) return false;
+  return Object.entries(LISTED_BY).every(([label, list]) => !Object.hasOwn(labels, label) || access.callRefusal(list) === undefined);
 }
 
 export function percentilesOf(counts: HistogramCounts, layout: BucketLayout) {

@@ -1,8 +1,9 @@
 import type { z } from "zod";
 import type { CallStats } from "../../calls/call-stats.ts";
-import { type DurationCounts, durationsTogether, NO_DURATIONS, percentileOf } from "../../calls/duration-histogram.ts";
+import { DURATION_LAYOUT } from "../../calls/duration-histogram.ts";
 import type { WorkerCounts } from "../../calls/worker-counts.ts";
 import type { MetricRecord } from "../../model.ts";
+import { NOTHING_COUNTED, percentileOf, together } from "../histogram.ts";
 import { type LevelIndex, levelAt, levelFor } from "../levels.ts";
 import type { Series } from "../series.ts";
 import type { SeriesStore } from "../series-store.ts";
@@ -34,7 +35,10 @@ export function metricsListAnswer(input: z.output<ReturnType<typeof metricsListI
       performance: performanceOf(stats),
     },
     sdk_metrics: outside.filter(isWanted).map(metricOf),
-    names: store.names().map((name) => ({ ...store.infoOf(name), series: [...store.of(name)].length })),
+    names: store.names().flatMap((name) => {
+      const series = [...store.of(name)].filter(sees).length;
+      return series === 0 ? [] : [{ ...store.infoOf(name), series }];
+    }),
     timestamp: store.timeLine.shown(now),
     ...(aggregate_interval == null ? {} : { aggregated_metrics: aggregated(input, { store, sees, now, seconds: aggregate_interval }) }),
     ...(isAsked ? { query: input } : {}),
@@ -56,16 +60,16 @@ function invocationsOf(stats: CallStats, sees: Parts["sees"]) {
 
 /** Over all calls since the start, by their exact histograms; zeros before the first. */
 function performanceOf(stats: CallStats) {
-  let all: DurationCounts = NO_DURATIONS;
+  let all = NOTHING_COUNTED;
   let min = Number.POSITIVE_INFINITY;
   let max = 0;
   stats.forEach((_functionId, { durations }) => {
     if (durations.count === 0) return;
-    all = durationsTogether(all, durations.counts());
+    all = together(all, durations.counts());
     min = Math.min(min, durations.min);
     max = Math.max(max, durations.max);
   });
-  const percentile = (percent: number): number => Math.min(Math.max(percentileOf(all, percent), Number.isFinite(min) ? min : 0), max);
+  const percentile = (percent: number): number => Math.min(Math.max(percentileOf(all, DURATION_LAYOUT, percent) ?? 0, Number.isFinite(min) ? min : 0), max);
   return {
     avg_duration_ms: all.count === 0 ? 0 : all.sum / all.count,
     p50_duration_ms: percentile(50),

@@ -1,11 +1,8 @@
 import type { CallStats, FunctionStats } from "../../calls/call-stats.ts";
-import { bucketStartMs, type DurationCounts, durationsBetween, NO_DURATIONS } from "../../calls/duration-histogram.ts";
-import type { BucketLayout } from "../histogram.ts";
+import { DURATION_LAYOUT, durationsBetween } from "../../calls/duration-histogram.ts";
+import { type HistogramCounts, NOTHING_COUNTED } from "../histogram.ts";
 import { CALL_DURATION, CALLS, CALLS_IN_FLIGHT } from "../names.ts";
 import type { SeriesStore } from "../series-store.ts";
-
-/** Those of `DurationHistogram`. */
-export const DURATION_LAYOUT: BucketLayout = { key: "durations", size: 556, startOf: bucketStartMs };
 
 /** How a call ended, as the label says. */
 const OUTCOMES = ["ok", "error", "timeout", "cancelled", "refused"] as const;
@@ -13,7 +10,7 @@ type Outcome = (typeof OUTCOMES)[number];
 
 interface Known {
   readonly counts: Record<Outcome, number>;
-  durations: DurationCounts;
+  durations: HistogramCounts;
 }
 
 /** What changed in the statistics of calls since the last sample. Functions that were not called cost a comparison. */
@@ -55,7 +52,7 @@ export class CallFigures {
   #function(functionId: string, stats: FunctionStats, at: number): void {
     let known = this.#known.get(functionId);
     if (known === undefined) {
-      known = { counts: { ok: 0, error: 0, timeout: 0, cancelled: 0, refused: 0 }, durations: NO_DURATIONS };
+      known = { counts: { ok: 0, error: 0, timeout: 0, cancelled: 0, refused: 0 }, durations: NOTHING_COUNTED };
       this.#known.set(functionId, known);
     }
     for (const outcome of OUTCOMES) {

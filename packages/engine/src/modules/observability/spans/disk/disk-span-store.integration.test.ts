@@ -4,13 +4,13 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writ
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { SecretMask } from "@svc/protocol";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../../../kernel/clock.ts";
 import { schemaOf } from "../../../../kernel/late-schema.ts";
 import { createLogger, type LogRecord } from "../../../../kernel/logger.ts";
 import { openDatabase } from "../../../../store/driver.ts";
 import { manualClock } from "../../../../testing/index.ts";
-import { Redactor } from "../../calls/redact.ts";
 import type { SpanStore } from "../span-store.ts";
 import { sampleSpan, spanIdOf, traceIdOf } from "../testing/sample-spans.ts";
 import { statusOf } from "../trace-facts.ts";
@@ -36,7 +36,7 @@ const NO_LIMITS = { maxBytes: 1e9, retentionMs: 1e9 };
 function open(file: string, parts: Partial<DiskSpanStoreParts> = {}): DiskSpanStore {
   const log = createLogger({ level: "error", now: () => 0, write: () => {} });
   const drops = { dropped: () => {} };
-  const defaults = { limits: NO_LIMITS, log, clock: systemClock, drops, redactor: () => new Redactor([]) };
+  const defaults = { limits: NO_LIMITS, log, clock: systemClock, drops, redactor: () => new SecretMask([]) };
   const store = new DiskSpanStore({ file, ...defaults, ...parts });
   opened.push(store);
   return store;
@@ -147,7 +147,7 @@ describe("spans on disk", () => {
 
   it("give way when less is allowed, and are shown with the keys of now", async () => {
     let keys: string[] = [];
-    const store = open(freshFile(), { redactor: () => new Redactor(keys) });
+    const store = open(freshFile(), { redactor: () => new SecretMask(keys) });
     for (let id = 1; id <= 1_500; id += 1) store.ended(sampleSpan({ trace: id, id, attributes: { iban: "DE02", filler: `${id} ${"x".repeat(1_000)}` } }));
     await store.flush();
     store.setLimits({ maxBytes: 1024 * 1024, retentionMs: 1e9 });

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { SecretMask } from "@svc/protocol";
 import { ageClock, type Clock, every } from "../../../../kernel/clock.ts";
 import type { Logger } from "../../../../kernel/logger.ts";
 import type { Store } from "../../../../store/store.ts";
-import type { Redactor } from "../../calls/redact.ts";
 import type { DropCounter, SpanRecord } from "../../model.ts";
 import { MAX_SPAN_BYTES } from "../memory/memory-span-store.ts";
 import { redactSpan } from "../redact-span.ts";
@@ -44,7 +44,7 @@ export interface DiskSpanStoreParts {
   readonly clock: Clock;
   readonly drops: DropCounter;
   /** As configured now. */
-  readonly redactor: () => Redactor;
+  readonly redactor: () => SecretMask;
 }
 
 /**

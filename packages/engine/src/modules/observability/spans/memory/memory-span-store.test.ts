@@ -1,10 +1,10 @@
+import { SecretMask } from "@svc/protocol";
 import { describe, expect, it } from "vitest";
-import { Redactor } from "../../calls/redact.ts";
 import { sampleSpan, traceIdOf } from "../testing/sample-spans.ts";
 import { traceFiltersSchema } from "../trace-query.ts";
 import { MemorySpanStore } from "./memory-span-store.ts";
 
-const redactor = (): Redactor => new Redactor([]);
+const redactor = (): SecretMask => new SecretMask([]);
 
 function newStore(limits: { maxSpans?: number; maxBytes?: number; keepSlowMs?: number }) {
   const dropped: string[] = [];

@@ -1,4 +1,4 @@
-import type { Redactor } from "../../calls/redact.ts";
+import type { SecretMask } from "@svc/protocol";
 import { type DropCounter, durationOf, type SpanRecord } from "../../model.ts";
 import { redactSpan } from "../redact-span.ts";
 import { mayReplace, type SpanStore, type SpanStoreStats, type TracePage } from "../span-store.ts";
@@ -29,7 +29,7 @@ export class MemorySpanStore implements SpanStore {
   readonly storage = "memory";
   #limits: MemoryLimits;
   readonly #drops: DropCounter;
-  readonly #redactor: () => Redactor;
+  readonly #redactor: () => SecretMask;
   readonly #ring = new SpanRing();
   readonly #kept = new SpanRing();
   readonly #pending = new PendingSpans();
@@ -38,7 +38,7 @@ export class MemorySpanStore implements SpanStore {
   #searches = 0;
 
   /** `redactor`: as configured now. */
-  constructor(limits: MemoryLimits, { drops, redactor }: { readonly drops: DropCounter; readonly redactor: () => Redactor }) {
+  constructor(limits: MemoryLimits, { drops, redactor }: { readonly drops: DropCounter; readonly redactor: () => SecretMask }) {
     this.#limits = limits;
     this.#drops = drops;
     this.#redactor = redactor;

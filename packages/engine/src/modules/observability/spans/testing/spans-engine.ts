@@ -1,7 +1,7 @@
+import { SecretMask } from "@svc/protocol";
 import type { Module } from "../../../../kernel/module.ts";
 import { defineModule } from "../../../../kernel/module.ts";
 import { type InMemoryEngine, type InMemoryEngineOptions, inMemoryEngine } from "../../../../testing/index.ts";
-import { Redactor } from "../../calls/redact.ts";
 import { type ObservabilityConfig, observabilityConfigSchema } from "../../config.ts";
 import type { SpanSink } from "../../model.ts";
 import { type RunningSpans, startSpans } from "../start-spans.ts";
@@ -21,7 +21,7 @@ export async function spansEngine(config: Readonly<Record<string, unknown>> = {}
     summary: "Spans alone",
     config: observabilityConfigSchema,
     async start(context) {
-      const redactor = new Redactor(context.config.redact_keys);
+      const redactor = new SecretMask(context.config.redact_keys);
       running = await startSpans(context, {
         drops: { dropped: (_, reason, count) => void drops.set(reason, (drops.get(reason) ?? 0) + count) },
         redactor: () => redactor,

@@ -1,6 +1,6 @@
+import { SecretMask } from "@svc/protocol";
 import { systemClock } from "../../../../kernel/clock.ts";
 import { createLogger } from "../../../../kernel/logger.ts";
-import { Redactor } from "../../calls/redact.ts";
 import { DiskSpanStore } from "../disk/disk-span-store.ts";
 import { sampleSpan } from "./sample-spans.ts";
 
@@ -8,7 +8,7 @@ import { sampleSpan } from "./sample-spans.ts";
 const log = createLogger({ level: "error", now: Date.now, write: () => {} });
 const drops = { dropped: () => {} };
 const store = new DiskSpanStore({
-  ...{ file: process.argv[2] ?? "", limits: { maxBytes: 1e9, retentionMs: 1e9 }, log, clock: systemClock, drops, redactor: () => new Redactor([]) },
+  ...{ file: process.argv[2] ?? "", limits: { maxBytes: 1e9, retentionMs: 1e9 }, log, clock: systemClock, drops, redactor: () => new SecretMask([]) },
 });
 let id = 0;
 setInterval(() => {

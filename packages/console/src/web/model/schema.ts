@@ -1,0 +1,119 @@
+import type { JsonValue } from "../lib/json.ts";
+
+/** A JSON Schema that is an object; its members are unchecked, since it is a worker's. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+const MAX_REFS = 16;
+
+export function asSchema(value: unknown): Schema | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Schema) : undefined;
+}
+
+/** The schema with local `$ref`s followed and `allOf`s of one, `anyOf`s of one besides null taken apart. Undefined: it leads nowhere. */
+export function resolve(schema: Schema, root: Schema): { readonly schema: Schema; readonly nullable: boolean } | undefined {
+  let at: Schema = schema;
+  let nullable = false;
+  for (let step = 0; step < MAX_REFS; step++) {
+    const inner = innerOf(at, root);
+    if (inner === undefined) return undefined;
+    nullable ||= inner.nullable;
+    if (inner.schema === at) {
+      const types = Array.isArray(at.type) ? at.type.filter((type) => type !== "null") : undefined;
+      if (types === undefined) return { schema: at, nullable };
+      nullable ||= types.length < (at.type as unknown[]).length;
+      return { schema: types.length === 1 ? { ...at, type: types[0] } : at, nullable };
+    }
+    at = inner.schema;
+  }
+  return undefined;
+}
+
+/** One step further in; the same schema when there is none to go. */
+function innerOf(at: Schema, root: Schema): { readonly schema: Schema; readonly nullable: boolean } | undefined {
+  if (typeof at.$ref === "string") {
+    const target = lookUp(at.$ref, root);
+    if (target === undefined) return undefined;
+    const { $ref: _ref, ...beside } = at;
+    return { schema: { ...target, ...beside }, nullable: false };
+  }
+  for (const name of ["allOf", "anyOf", "oneOf"]) {
+    const list = at[name];
+    if (!Array.isArray(list)) continue;
+    const others = list.map(asSchema).filter((option) => option?.type !== "null" || name === "allOf");
+    const [only] = others;
+    if (others.length !== 1 || only === undefined) continue;
+    const { [name]: _options, ...beside } = at;
+    return { schema: { ...only, ...beside }, nullable: others.length < list.length };
+  }
+  return { schema: at, nullable: false };
+}
+
+function lookUp(ref: string, root: Schema): Schema | undefined {
+  if (ref === "#") return root;
+  if (!ref.startsWith("#/")) return undefined;
+  let at: unknown = root;
+  for (const part of ref.slice(2).split("/")) {
+    const name = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, name)) return undefined;
+    at = (at as Readonly<Record<string, unknown>>)[name];
+  }
+  return asSchema(at);
+}
+
+/** The names and schemas of an object's members. */
+export function propertiesOf(schema: Schema): readonly (readonly [string, Schema])[] {
+  const properties = asSchema(schema.properties);
+  if (properties === undefined) return [];
+  return Object.entries(properties).map(([name, value]) => [name, asSchema(value) ?? {}]);
+}
+
+export function requiredOf(schema: Schema): ReadonlySet<string> {
+  return new Set(Array.isArray(schema.required) ? schema.required.filter((name): name is string => typeof name === "string") : []);
+}
+
+/** `string`, `integer or null`, `array of string`, `one of 3`: what a schema takes, in a few words. */
+export function typeName(schema: Schema, root: Schema, depth = 0): string {
+  const resolved = resolve(schema, root);
+  if (resolved === undefined) return "any";
+  const { schema: plain, nullable } = resolved;
+  const suffix = nullable ? " or null" : "";
+  if (Object.hasOwn(plain, "const")) return `${JSON.stringify(plain.const)}${suffix}`;
+  if (Array.isArray(plain.enum)) return `one of ${plain.enum.length}${suffix}`;
+  if (plain.type === "array" && depth < 4) {
+    const items = asSchema(plain.items);
+    return `array${items === undefined ? "" : ` of ${typeName(items, root, depth + 1)}`}${suffix}`;
+  }
+  if (typeof plain.type === "string") return `${plain.type}${suffix}`;
+  if (Array.isArray(plain.type)) return `${plain.type.filter((type) => type !== "null").join(" or ")}${suffix}`;
+  const options = plain.anyOf ?? plain.oneOf;
+  if (Array.isArray(options) && depth < 4) return options.map((option) => typeName(asSchema(option) ?? {}, root, depth + 1)).join(" or ");
+  return plain.properties === undefined ? `any${suffix}` : `object${suffix}`;
+}
+
+/** The bounds of a schema, one text each: `at least 1`, `2 to 5 characters`, `matches ^a`. */
+export function constraintsOf(schema: Schema): readonly string[] {
+  const found: string[] = [];
+  const add = (name: string, text: (value: unknown) => string): void => {
+    if (schema[name] !== undefined && schema[name] !== null) found.push(text(schema[name]));
+  };
+  add("minimum", (value) => `at least ${String(value)}`);
+  add("maximum", (value) => `at most ${String(value)}`);
+  add("exclusiveMinimum", (value) => `over ${String(value)}`);
+  add("exclusiveMaximum", (value) => `under ${String(value)}`);
+  add("multipleOf", (value) => `a multiple of ${String(value)}`);
+  add("minLength", (value) => `${String(value)} characters at least`);
+  add("maxLength", (value) => `${String(value)} characters at most`);
+  add("pattern", (value) => `matches ${String(value)}`);
+  add("format", (value) => String(value));
+  add("minItems", (value) => `${String(value)} items at least`);
+  add("maxItems", (value) => `${String(value)} items at most`);
+  if (schema.uniqueItems === true) found.push("no item twice");
+  if (schema.additionalProperties === false) found.push("no other members");
+  if (Array.isArray(schema.enum)) found.push(schema.enum.map((value) => JSON.stringify(value)).join(", "));
+  return found;
+}
+
+/** A value of a schema (a default, an example) as the console's JSON. */
+export function asJson(value: unknown): JsonValue {
+  return value as JsonValue;
+}

@@ -1,0 +1,12 @@
+/** A scope as `state::groups` lists it. */
+export interface StateGroup {
+  readonly scope: string;
+  readonly items: number;
+  readonly bytes: number;
+}
+
+export interface GroupPage {
+  readonly items: readonly StateGroup[];
+  readonly cursor: string | null;
+  readonly total: number;
+}

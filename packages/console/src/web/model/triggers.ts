@@ -1,0 +1,43 @@
+/** A trigger as `svc.triggers` tells of it. */
+export interface TriggerItem {
+  readonly id: string;
+  readonly trigger_type: string;
+  readonly function_id: string;
+  readonly config: unknown;
+  readonly metadata: unknown;
+  readonly worker_name: string;
+  readonly status: "active" | "inactive" | "error";
+  readonly reason: string | null;
+  readonly internal: boolean;
+}
+
+export type Kind = "http" | "cron" | "queue" | "event" | "state" | "other";
+
+const KIND_OF_TYPE: Readonly<Record<string, Kind>> = {
+  http: "http",
+  cron: "cron",
+  queue: "queue",
+  "durable:subscriber": "queue",
+  event: "event",
+  subscribe: "event",
+  state: "state",
+  "state:created": "state",
+  "state:updated": "state",
+  "state:deleted": "state",
+};
+
+/** The group of a trigger type; types of workers, streams and telemetry are the others. */
+export function kindOf(type: string): Kind {
+  return Object.hasOwn(KIND_OF_TYPE, type) ? (KIND_OF_TYPE[type] as Kind) : "other";
+}
+
+/** `POST /orders`, a cron expression, a topic, … */
+export function triggerLabel({ trigger_type, config }: Pick<TriggerItem, "trigger_type" | "config">): string {
+  const facts: Readonly<Record<string, unknown>> = typeof config === "object" && config !== null ? (config as Readonly<Record<string, unknown>>) : {};
+  const text = (...names: readonly string[]): string | undefined => {
+    for (const name of names) if (typeof facts[name] === "string") return facts[name];
+    return undefined;
+  };
+  if (trigger_type === "http") return `${text("http_method") ?? "GET"} ${text("api_path") ?? "/"}`;
+  return text("expression", "topic", "queue", "event", "scope", "stream_name") ?? trigger_type;
+}

@@ -1,0 +1,63 @@
+import { expect, it } from "vitest";
+import type { FunctionFigures } from "../../lib/function-figures.ts";
+import { columnOf, overviewOf } from "./overview.ts";
+
+const ACTIVE = { status: "active", reason: null } as const;
+
+it("joins triggers, functions and what they use", () => {
+  const flow = overviewOf({
+    own: new Set(["orders::create", "pay"]),
+    triggers: [
+      { id: "t1", trigger_type: "http", function_id: "orders::create", config: { api_path: "/orders", http_method: "POST" }, internal: false, ...ACTIVE },
+    ],
+    figures: [{ function_id: "orders::create", calls: 4, errors: 1 } as FunctionFigures],
+    seen: [
+      { from: "orders::create", to: "state::set", calls: 2, errors: 0 },
+      { from: "orders::create", to: "state::get", calls: 3, errors: 1 },
+      { from: "orders::create", to: "pay", calls: 1, errors: 0 },
+      { from: "somebody", to: "state::get", calls: 1, errors: 0 },
+    ],
+  });
+  expect(flow.nodes.map((node) => [columnOf(node), node.label, node.note, node.errors > 0])).toEqual([
+    [0, "POST /orders", undefined, false],
+    [1, "orders::create", "4 calls, 1 failed", true],
+    [1, "pay", "0 calls", false],
+    [2, "state", undefined, false],
+  ]);
+  expect(flow.edges.map(({ from, to, calls, errors }) => [from, to, calls, errors])).toEqual([
+    ["trigger t1", "function orders::create", 0, 0],
+    ["function orders::create", "state *", 5, 1],
+    ["function orders::create", "function pay", 1, 0],
+  ]);
+});
+
+it("joins a queue to what its jobs run, unless a trigger does", () => {
+  const flow = overviewOf({
+    own: new Set(["orders::create", "mail::send", "stock"]),
+    triggers: [{ id: "t1", trigger_type: "queue", function_id: "stock", config: { queue: "stock" }, internal: false, ...ACTIVE }],
+    figures: [],
+    seen: [
+      { from: "orders::create", to: "queue::enqueue", calls: 2, errors: 0 },
+      { from: "queue::enqueue", to: "mail::send", calls: 2, errors: 1 },
+      { from: "queue::enqueue", to: "stock", calls: 1, errors: 0 },
+    ],
+  });
+  expect(flow.edges.map(({ from, to, calls, errors }) => [from, to, calls, errors])).toEqual([
+    ["trigger t1", "function stock", 0, 0],
+    ["function orders::create", "queue *", 2, 0],
+    ["queue *", "function mail::send", 2, 1],
+  ]);
+});
+
+it("shows eight of a column, the busiest, and says how many more there are", () => {
+  const ids = Array.from({ length: 11 }, (_, at) => `f${at}`);
+  const flow = overviewOf({
+    own: new Set(ids),
+    triggers: [],
+    figures: [{ function_id: "f10", calls: 9, errors: 0 } as FunctionFigures],
+    seen: [],
+  });
+  expect(flow.nodes).toHaveLength(8);
+  expect(flow.nodes[0]?.label).toBe("f10");
+  expect(flow.more).toEqual([0, 3, 0]);
+});

@@ -1,0 +1,77 @@
+import type { FunctionFigures } from "../../lib/function-figures.ts";
+import { type Graph, type GraphNode, graphOf, type TriggerFacts, type Use } from "../../model/flow-graph.ts";
+import { isThing } from "../../model/kinds.ts";
+import type { SeenCall } from "../../model/seen-calls.ts";
+import { kindOfUse, withoutUses } from "../../model/uses.ts";
+
+/** The busiest part of the flow graph, in three columns: triggers, functions, and what functions use. */
+export interface Overview extends Graph {
+  /** Number of nodes of each column that are left out. */
+  readonly more: readonly [number, number, number];
+}
+
+export interface OverviewSources {
+  /** Ids of workers' functions. */
+  readonly own: ReadonlySet<string>;
+  readonly triggers: readonly TriggerFacts[];
+  readonly figures: readonly FunctionFigures[];
+  readonly seen: readonly SeenCall[];
+}
+
+/** Maximum number of nodes in a column. */
+const MOST = 8;
+const THINGS: readonly Use["kind"][] = ["state", "stream", "queue", "topic"];
+
+export function columnOf(node: Pick<GraphNode, "kind">): 0 | 1 | 2 {
+  return node.kind === "function" ? 1 : isThing(node) ? 2 : 0;
+}
+
+/** The busiest nodes of each column, and the edges between them. Notes count calls. */
+export function overviewOf(sources: OverviewSources): Overview {
+  const { nodes, edges } = wholeOf(sources);
+  const bindings = new Map(edges.flatMap(({ kind, from, to }) => (kind === "declared" ? [[from, to] as const] : [])));
+  const bound = new Set(bindings.values());
+  const triggers = nodes.filter((node) => columnOf(node) === 0);
+  const functions = nodes
+    .filter((node) => columnOf(node) === 1)
+    .sort((a, b) => b.calls - a.calls || Number(bound.has(b.id)) - Number(bound.has(a.id)) || a.label.localeCompare(b.label));
+  const shownFunctions = functions.slice(0, MOST);
+  const place = new Map(shownFunctions.map(({ id }, at) => [id, at]));
+  const placeOf = ({ id }: GraphNode): number => place.get(bindings.get(id) ?? "") ?? MOST;
+  const shownTriggers = triggers.sort((a, b) => placeOf(a) - placeOf(b) || a.label.localeCompare(b.label)).slice(0, MOST);
+  const used = new Set(edges.flatMap(({ from, to }) => (place.has(from) ? [to] : [])));
+  const things = THINGS.flatMap((kind) => nodes.filter((node) => node.kind === kind && used.has(node.id)));
+  const isCounted = sources.figures.length > 0;
+  const shown = [...shownTriggers, ...shownFunctions, ...things].map((node) => ({ ...node, note: isCounted ? callsNote(node) : undefined }));
+  const order = new Map(shown.map(({ id }, at) => [id, at]));
+  return {
+    nodes: shown,
+    edges: edges
+      .filter(({ from, to }) => order.has(from) && order.has(to))
+      .sort((a, b) => (order.get(a.from) ?? 0) - (order.get(b.from) ?? 0) || b.calls - a.calls),
+    more: [triggers.length - shownTriggers.length, functions.length - shownFunctions.length, 0],
+  };
+}
+
+/** The graph of all own functions. Things of one kind are one node, since only names of functions are known here. */
+function wholeOf({ own, triggers, figures, seen }: OverviewSources): Graph {
+  const bound = new Set(triggers.flatMap(({ internal, function_id }) => (internal ? [] : [function_id])));
+  return graphOf({
+    functions: [...own].map((function_id) => ({ function_id })),
+    triggers,
+    seen: withoutUses(seen),
+    uses: seen.flatMap((call) => {
+      const kind = kindOfUse(call.to);
+      return kind === undefined ? [] : [{ ...call, kind, name: undefined }];
+    }),
+    // A function with a trigger has an edge from the trigger already.
+    jobs: seen.flatMap(({ from, ...call }) => (kindOfUse(from) === "queue" && !bound.has(call.to) ? [{ ...call, queue: undefined }] : [])),
+    figures: new Map(figures.map((each) => [each.function_id, each])),
+    ...{ now: new Map(), queues: [], streams: [], scopes: [], system: false },
+  });
+}
+
+function callsNote({ kind, calls, errors }: GraphNode): string | undefined {
+  if (kind !== "function") return undefined;
+  return errors > 0 ? `${calls} calls, ${errors} failed` : `${calls} calls`;
+}

@@ -1,0 +1,165 @@
+import { LosslessNumber } from "lossless-json";
+import { isBigNumber, type JsonValue } from "../../lib/json.ts";
+import { valueFor } from "../../model/prefill.ts";
+import { asJson, asSchema, constraintsOf, propertiesOf, requiredOf, resolve, type Schema, typeName } from "../../model/schema.ts";
+
+export type Path = readonly (string | number)[];
+
+interface FieldFacts {
+  readonly name: string;
+  readonly title: string;
+  readonly required: boolean;
+  readonly nullable: boolean;
+  readonly type: string;
+  readonly description: string | undefined;
+  readonly constraints: readonly string[];
+  /** What it holds when it is added. */
+  readonly initial: JsonValue;
+}
+
+/** One member of an object in the form. `json`: what the form has no control for, edited as JSON. */
+export type Field = FieldFacts &
+  (
+    | { readonly kind: "string" | "boolean" }
+    | { readonly kind: "number" }
+    | { readonly kind: "json" }
+    | { readonly kind: "enum"; readonly options: readonly JsonValue[] }
+    | { readonly kind: "array"; readonly item: ScalarField }
+    | { readonly kind: "object"; readonly fields: readonly Field[] }
+  );
+export type ScalarField =
+  | { readonly kind: "string" | "boolean" }
+  | { readonly kind: "number" }
+  | { readonly kind: "enum"; readonly options: readonly JsonValue[] };
+
+export type FormModel =
+  | { readonly ok: true; readonly fields: readonly Field[]; readonly notes: readonly string[] }
+  | { readonly ok: false; readonly reason: string };
+
+const MAX_DEPTH = 5;
+const MAX_FIELDS = 200;
+/** What changes the meaning of an object's members, beyond what a form of theirs can show. */
+const BEYOND = ["allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependentRequired", "patternProperties", "propertyNames"];
+
+/** The form for a schema: of objects whose members are scalars, enumerations, lists of scalars, or such objects. */
+export function formFor(schema: unknown): FormModel {
+  const root = asSchema(schema);
+  if (root === undefined) return { ok: false, reason: "The function has no schema that a form could be made of." };
+  const resolved = resolve(root, root);
+  if (resolved === undefined) return { ok: false, reason: "The schema has a $ref that leads out of it." };
+  const { schema: plain } = resolved;
+  if (plain.type !== "object" && plain.properties === undefined)
+    return { ok: false, reason: `The schema takes ${typeName(root, root)}; the form is for objects.` };
+  const beyond = BEYOND.filter((name) => plain[name] !== undefined);
+  if (beyond.length > 0) return { ok: false, reason: `The schema uses ${beyond.join(", ")}, which the form cannot show.` };
+  const fields = fieldsOf(plain, root, 0);
+  if (fields.length === 0) return { ok: false, reason: "The schema names no members." };
+  if (fields.length > MAX_FIELDS) return { ok: false, reason: `The schema has ${fields.length} members, too many for a form.` };
+  const left = fields.filter(({ kind }) => kind === "json").map(({ name }) => name);
+  return { ok: true, fields, notes: left.length === 0 ? [] : [`${left.join(", ")}: edited as JSON, since the schema says more than a form can show.`] };
+}
+
+function fieldsOf(schema: Schema, root: Schema, depth: number): readonly Field[] {
+  const required = requiredOf(schema);
+  return propertiesOf(schema).map(([name, member]) => fieldFor(name, member, root, required.has(name), depth));
+}
+
+function fieldFor(name: string, member: Schema, root: Schema, required: boolean, depth: number): Field {
+  const resolved = resolve(member, root);
+  const plain = resolved?.schema ?? member;
+  const facts: FieldFacts = {
+    name,
+    title: typeof plain.title === "string" ? plain.title : name,
+    required,
+    nullable: resolved?.nullable ?? false,
+    type: typeName(member, root),
+    description: typeof plain.description === "string" ? plain.description : undefined,
+    // The options of an enumeration stand in its control.
+    constraints: constraintsOf({ ...plain, enum: undefined }),
+    initial: valueFor(member, root, depth + 1),
+  };
+  const json: Field = { ...facts, kind: "json" };
+  if (resolved === undefined) return json;
+  const scalar = scalarFor(plain);
+  if (scalar !== undefined) return { ...facts, ...scalar };
+  if (BEYOND.some((keyword) => plain[keyword] !== undefined)) return json;
+  if (plain.type === "array" && plain.prefixItems === undefined) {
+    const items = asSchema(plain.items);
+    const item = items === undefined ? undefined : resolve(items, root);
+    const itemField = item === undefined || item.nullable ? undefined : scalarFor(item.schema);
+    return itemField === undefined ? json : { ...facts, kind: "array", item: itemField };
+  }
+  if ((plain.type === "object" || plain.properties !== undefined) && depth < MAX_DEPTH) {
+    const fields = fieldsOf(plain, root, depth + 1);
+    return fields.length === 0 ? json : { ...facts, kind: "object", fields };
+  }
+  return json;
+}
+
+function scalarFor(schema: Schema): ScalarField | undefined {
+  if (Array.isArray(schema.enum)) return { kind: "enum", options: schema.enum.map(asJson) };
+  if (Object.hasOwn(schema, "const")) return { kind: "enum", options: [asJson(schema.const)] };
+  if (BEYOND.some((keyword) => schema[keyword] !== undefined)) return undefined;
+  if (schema.type === "string" || schema.type === "boolean") return { kind: schema.type };
+  if (schema.type === "number" || schema.type === "integer") return { kind: "number" };
+  return undefined;
+}
+
+/** Members of the value that the form does not name; they stay as they are. */
+export function unnamedMembers(value: JsonValue, fields: readonly Field[]): readonly string[] {
+  if (!isObject(value)) return [];
+  const known = new Set(fields.map(({ name }) => name));
+  return Object.keys(value).filter((name) => !known.has(name));
+}
+
+export function isObject(value: JsonValue | undefined): value is { readonly [name: string]: JsonValue } {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !isBigNumber(value);
+}
+
+export function valueAt(value: JsonValue, path: Path): JsonValue | undefined {
+  let at: JsonValue | undefined = value;
+  for (const step of path) {
+    if (Array.isArray(at)) at = at[step as number];
+    else if (isObject(at) && Object.hasOwn(at, String(step))) at = at[String(step)];
+    else return undefined;
+  }
+  return at;
+}
+
+/** The value with another one at the path; undefined takes it out. Missing objects on the way are made. Everything else stays as it was. */
+export function setAt(value: JsonValue | undefined, path: Path, next: JsonValue | undefined): JsonValue {
+  const [step, ...rest] = path;
+  if (step === undefined) return next ?? null;
+  if (typeof step === "number") {
+    const list: readonly JsonValue[] = Array.isArray(value) ? value : [];
+    if (rest.length === 0 && next === undefined) return list.filter((_, at) => at !== step);
+    const changed = setAt(list[step], rest, next);
+    return step >= list.length ? [...list, changed] : list.map((item, at) => (at === step ? changed : item));
+  }
+  const members: { readonly [name: string]: JsonValue } = isObject(value) ? value : {};
+  if (rest.length === 0 && next === undefined) return Object.fromEntries(Object.entries(members).filter(([name]) => name !== step));
+  const before = Object.hasOwn(members, step) ? members[step] : undefined;
+  const changed = setAt(before, rest, next);
+  // Not by spreading and naming alone: a member called __proto__ must be one.
+  return Object.fromEntries(
+    Object.hasOwn(members, step)
+      ? Object.entries(members).map(([name, item]) => [name, name === step ? changed : item])
+      : [...Object.entries(members), [step, changed]],
+  );
+}
+
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** What a number field holds after typing: the number to its last digit; what is none stays text, so that checking can say so. */
+export function numberFromText(text: string): JsonValue {
+  const trimmed = text.trim();
+  if (!NUMBER.test(trimmed)) return text;
+  const number = Number(trimmed);
+  return String(number) === trimmed ? number : new LosslessNumber(trimmed);
+}
+
+/** What a number field shows. Undefined: the value is something that it cannot show. */
+export function textOfNumber(value: JsonValue): string | undefined {
+  if (typeof value === "number" || typeof value === "string") return String(value);
+  return isBigNumber(value) ? value.value : undefined;
+}

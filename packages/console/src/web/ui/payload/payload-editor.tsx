@@ -1,0 +1,55 @@
+import { useMemo, useState } from "react";
+import { FilterTabs } from "../filter-tabs.tsx";
+import { JsonEditor } from "../json-editor.tsx";
+import { CheckResult } from "./check-result.tsx";
+import { formFor } from "./form-model.ts";
+import { SchemaForm } from "./schema-form.tsx";
+import { useCheck } from "./use-check.ts";
+
+/** A payload as JSON or as a form by its schema, with what the checker says of it. */
+export function PayloadEditor({
+  label,
+  text,
+  schema,
+  onChange,
+  onSubmit,
+  children,
+}: {
+  readonly label: string;
+  readonly text: string;
+  readonly schema: unknown;
+  readonly onChange: (text: string) => void;
+  readonly onSubmit: () => void;
+  /** Beside the switch. */
+  readonly children?: React.ReactNode;
+}) {
+  const [view, setView] = useState<"form" | "json">("json");
+  const model = useMemo(() => formFor(schema), [schema]);
+  const check = useCheck(text, schema);
+  return (
+    <>
+      <div className="flex flex-wrap items-center gap-2">
+        <FilterTabs
+          label="Edit as"
+          tabs={[
+            { value: "json", label: "JSON" },
+            { value: "form", label: "Form" },
+          ]}
+          value={view}
+          onChange={setView}
+        />
+        <span className="flex-1" />
+        {children}
+      </div>
+      {view === "form" ? (
+        <SchemaForm model={model} text={text} onChange={onChange} onJson={() => setView("json")} />
+      ) : (
+        <JsonEditor label={label} value={text} schema={schema} onChange={onChange} onSubmit={onSubmit} className="max-h-[45vh] min-h-24" />
+      )}
+      {/* Reserved before the check is done: else it would move the buttons below while somebody clicks them. */}
+      <div className="flex min-h-6 items-start">
+        <CheckResult check={check} />
+      </div>
+    </>
+  );
+}

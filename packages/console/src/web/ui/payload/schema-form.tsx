@@ -1,0 +1,60 @@
+import { useMemo } from "react";
+import { formatJson, type JsonValue, parseJson } from "../../lib/json.ts";
+import { Button } from "../button.tsx";
+import { FieldRows } from "./form-fields.tsx";
+import { type FormModel, isObject, type Path, setAt, unnamedMembers } from "./form-model.ts";
+
+function read(text: string): { readonly value: JsonValue } | { readonly problem: string } {
+  try {
+    return { value: parseJson(text) };
+  } catch (error) {
+    return { problem: `The JSON has an error, which is mended there: ${(error as Error).message}` };
+  }
+}
+
+/** The input as a form by its schema. It is the same text as in the editor: what the form does not show stays as it was. */
+export function SchemaForm({
+  model,
+  text,
+  onChange,
+  onJson,
+}: {
+  readonly model: FormModel;
+  readonly text: string;
+  readonly onChange: (text: string) => void;
+  readonly onJson: () => void;
+}) {
+  const parsed = useMemo(() => read(text), [text]);
+  const problem = !model.ok
+    ? model.reason
+    : "problem" in parsed
+      ? parsed.problem
+      : isObject(parsed.value)
+        ? undefined
+        : "The input is no object; the form is for objects.";
+  if (!model.ok || !("value" in parsed) || problem !== undefined) {
+    return (
+      <div className="flex flex-wrap items-center gap-3 rounded-md bg-raised p-3 text-ink-2">
+        <span className="min-w-0 flex-1">{problem}</span>
+        <Button onClick={onJson}>Edit as JSON</Button>
+      </div>
+    );
+  }
+  const change = (path: Path, next: JsonValue | undefined): void => onChange(formatJson(setAt(parsed.value, path, next)));
+  const unnamed = unnamedMembers(parsed.value, model.fields);
+  return (
+    <div className="flex flex-col gap-3 rounded-md border border-line p-3">
+      <FieldRows fields={model.fields} value={parsed.value} path={[]} onChange={change} onJson={onJson} />
+      {unnamed.length > 0 && (
+        <p className="text-ink-2">
+          Also sent, though the schema does not name {unnamed.length === 1 ? "it" : "them"}: <code>{unnamed.join(", ")}</code>
+        </p>
+      )}
+      {model.notes.map((note) => (
+        <p key={note} className="text-ink-2">
+          {note}
+        </p>
+      ))}
+    </div>
+  );
+}

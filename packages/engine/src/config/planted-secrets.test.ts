@@ -1,0 +1,73 @@
+import { SECRET_NAMED, selfEvidentForms, settingForms } from "@svc/protocol/testing/planted-secrets";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type EngineInfo, engineFunctions } from "../modules/engine-functions/index.ts";
+import { configurableModules } from "../modules/index.ts";
+import { inMemoryEngine } from "../testing/index.ts";
+import { configKeys, configWith, configWithSecrets, freeFormPlaces } from "../testing/planted-configs.ts";
+import { effectiveConfig } from "./effective.ts";
+import { parseConfig } from "./load.ts";
+import { ConfigError, type LoadedConfig } from "./types.ts";
+
+const secrets = fc.stringMatching(/^[1-9][0-9]{13}$/);
+
+let current: LoadedConfig | undefined;
+let engine: Awaited<ReturnType<typeof inMemoryEngine>>;
+
+beforeAll(async () => {
+  const effective = (): ReturnType<typeof effectiveConfig> => {
+    if (current === undefined) throw new Error("no config was loaded");
+    return effectiveConfig(current, configurableModules);
+  };
+  engine = await inMemoryEngine({ modules: [engineFunctions(() => ({}) as EngineInfo, { config: effective })] });
+});
+afterAll(async () => {
+  await engine.stop();
+});
+
+/** What the engine's log says of a config with mistakes, or else what `engine::config::effective` returns. */
+async function shownOf(config: unknown): Promise<string> {
+  try {
+    current = parseConfig("/p/config.yaml", JSON.stringify(config), { env: {}, modules: configurableModules });
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return [error.message, JSON.stringify(error.problems)].join("\n");
+  }
+  return JSON.stringify([await engine.call("engine::config::effective"), current.warnings]);
+}
+
+async function leaksOf(secret: string, config: unknown): Promise<readonly string[]> {
+  return (await shownOf(config)).match(new RegExp(`.{0,120}${secret}`, "g")) ?? [];
+}
+
+it("neither the log of a reload nor the effective config shows a secret that is planted at any key", { timeout: 120_000 }, async () => {
+  const leaks: unknown[] = [];
+  for (const key of configKeys) {
+    for (const form of selfEvidentForms("40404040404040")) {
+      const found = await leaksOf("40404040404040", configWith(key, form));
+      if (found.length > 0) leaks.push([key.key, form, ...found]);
+    }
+  }
+  expect(leaks).toEqual([]);
+});
+
+it.each(Object.entries(freeFormPlaces))("nor what has a secret's name in %s", { timeout: 120_000 }, async (_name, place) => {
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...SECRET_NAMED), fc.boolean(), secrets, async (name, isNumber, secret) => {
+      expect(await leaksOf(secret, place({ [name]: isNumber ? Number(secret) : secret }))).toEqual([]);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+it.each(settingForms("50505050505050"))("nor what is a setting's: %j", async (form) => {
+  expect(await leaksOf("50505050505050", freeFormPlaces["the context of a role"]?.(form))).toEqual([]);
+  // Flattened into variables, the kind of an action no longer stands beside its address.
+  if (!("action" in form)) expect(await leaksOf("50505050505050", freeFormPlaces["a worker's config"]?.(form))).toEqual([]);
+  expect(await leaksOf("50505050505050", freeFormPlaces["an unknown block"]?.(form))).toEqual([]);
+});
+
+it("shows the other values of a valid config", async () => {
+  expect(await leaksOf("60606060606060", configWithSecrets("60606060606060"))).toEqual([]);
+  expect(await shownOf(configWithSecrets("60606060606060"))).toContain("redis://***@db");
+});

@@ -1,0 +1,147 @@
+import type { Payload } from "@svc/protocol";
+import { type Failure, Refusal } from "../refusal.ts";
+import { type HeaderList, headerValue } from "./header-list.ts";
+
+/** A response, ready to be written. */
+export interface Answer {
+  readonly status: number;
+  /** Names and values in turn; names may repeat. Without Content-Length and Connection, which are the writer's. */
+  readonly headers: HeaderList;
+  /** Undefined when the status allows no body. */
+  readonly body: string | Buffer | undefined;
+  /** Headers that the function gave and that were left out. */
+  readonly dropped: readonly string[];
+}
+
+const JSON_TYPE = "application/json";
+const ENVELOPE_KEYS: ReadonlySet<string> = new Set(["status_code", "headers", "body"]);
+
+/** Headers about the connection or the framing, which a function cannot know; a value of its own could split or smuggle messages. */
+const NOT_THE_FUNCTIONS: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const HEADER_VALUE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
+
+/** A response as functions and middleware describe it. */
+export interface Envelope {
+  readonly status_code?: unknown;
+  readonly headers?: unknown;
+  readonly body?: unknown;
+}
+
+/**
+ * The response that a function's result stands for. `{status_code?, headers?, body?}` says it piece by piece; any other value is
+ * itself the body, as JSON. Throws a 500 that names the function when the result cannot be a response.
+ */
+export function answerOf(result: Payload, functionId: string, defaultStatus = 200): Answer {
+  let value: unknown;
+  try {
+    value = result.value();
+  } catch (cause) {
+    throw invalidAnswer(functionId, "a result that is not JSON", cause);
+  }
+  const published = publishedEnvelope(value);
+  if (published !== undefined) return answerOfEnvelope(published, functionId, defaultStatus);
+  if (!isEnvelope(value)) return { status: defaultStatus, headers: ["Content-Type", JSON_TYPE], body: result.text(), dropped: [] };
+  return answerOfEnvelope(value, functionId, defaultStatus);
+}
+
+/** The response that `{status_code?, headers?, body?}` describes. Throws a 500 that names the function when the status cannot be one. */
+export function answerOfEnvelope(envelope: Envelope, functionId: string, defaultStatus = 200): Answer {
+  const status = envelope.status_code ?? defaultStatus;
+  if (typeof status !== "number" || !Number.isInteger(status) || status < 200 || status > 599) {
+    throw invalidAnswer(functionId, `the status_code ${JSON.stringify(status)}; expected a whole number from 200 to 599`);
+  }
+  return dress(status, envelope);
+}
+
+/** True when a result describes a response. One that has further keys is a value of its own, unless it says a numeric status. */
+function isEnvelope(value: unknown): value is Envelope {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const keys = Object.keys(value);
+  if (keys.length === 0) return false;
+  if (Object.hasOwn(value, "status_code") && typeof (value as Envelope).status_code === "number") return true;
+  return keys.every((key) => ENVELOPE_KEYS.has(key));
+}
+
+/** The response class of the published Python client goes over the wire with all of its three keys, and the status spelled its own way. */
+function publishedEnvelope(value: unknown): Envelope | undefined {
+  if (typeof value !== "object" || value === null || Object.keys(value).length !== 3) return undefined;
+  if (!["statusCode", "headers", "body"].every((key) => Object.hasOwn(value, key))) return undefined;
+  const { statusCode, headers, body } = value as { readonly statusCode: unknown; readonly headers: unknown; readonly body: unknown };
+  return typeof statusCode === "number" ? { status_code: statusCode, headers, body } : undefined;
+}
+
+function dress(status: number, envelope: Envelope): Answer {
+  const { headers, dropped } = readAnswerHeaders(envelope.headers);
+  // The published rule: an answer without body is an empty object.
+  return withBody({ status, headers, dropped }, Object.hasOwn(envelope, "body") ? envelope.body : {});
+}
+
+/** The answer with this value as its body, written as the content type says; JSON when there is none. */
+export function withBody({ status, headers, dropped }: Omit<Answer, "body">, body: unknown): Answer {
+  if (status === 204 || status === 304) return { status, headers, body: undefined, dropped };
+  if (status === 205) return { status, headers, body: "", dropped };
+  const contentType = headerValue(headers, "content-type");
+  if (contentType === undefined) return { status, headers: [...headers, "Content-Type", JSON_TYPE], body: jsonText(body), dropped };
+  if (!isJsonType(contentType)) {
+    if (typeof body === "string") return { status, headers, body, dropped };
+    if (body === null) return { status, headers, body: "", dropped };
+  }
+  return { status, headers, body: jsonText(body), dropped };
+}
+
+function jsonText(body: unknown): string {
+  return JSON.stringify(body) ?? "null";
+}
+
+/** The function's headers that may be sent, and the names of those that may not. */
+export function readAnswerHeaders(given: unknown): { readonly headers: string[]; readonly dropped: string[] } {
+  const headers: string[] = [];
+  const dropped: string[] = [];
+  const take = (name: string, value: unknown): void => {
+    if (typeof value !== "string" || !HEADER_NAME.test(name) || !HEADER_VALUE.test(value) || NOT_THE_FUNCTIONS.has(name.toLowerCase())) dropped.push(name);
+    else headers.push(name, value.trim());
+  };
+  if (given === undefined || given === null) return { headers, dropped };
+  if (Array.isArray(given)) {
+    for (const line of given as unknown[]) {
+      const colon = typeof line === "string" ? line.indexOf(":") : -1;
+      if (typeof line !== "string" || colon === -1) dropped.push(JSON.stringify(line));
+      else take(line.slice(0, colon), line.slice(colon + 1));
+    }
+  } else if (typeof given === "object") {
+    for (const [name, value] of Object.entries(given)) {
+      for (const one of Array.isArray(value) ? (value as unknown[]) : [value]) take(name, one);
+    }
+  } else dropped.push("headers");
+  return { headers, dropped };
+}
+
+export function isJsonType(contentType: string): boolean {
+  return /[/+.-]json$/.test((contentType.split(";", 1)[0] ?? "").trim().toLowerCase());
+}
+
+export function invalidAnswer(functionId: string, what: string, cause?: unknown): Refusal {
+  return new Refusal({ status: 500, code: "invalid_answer", message: `${functionId} answered with ${what}`, cause });
+}
+
+/** `standard` is `{"error":{"code","message","error_id"}}`, `legacy` the older `{"error":"message","error_id"}`. */
+export type ErrorFormat = "standard" | "legacy";
+
+/** `skipped` beside the error marks a condition that was not met, as published. */
+export function answerOfFailure(failure: Failure, errorId: string, format: ErrorFormat): Answer {
+  const { status, code, message } = failure;
+  const error = format === "legacy" ? { error: message, error_id: errorId } : { error: { code, message, error_id: errorId } };
+  const headers = ["Content-Type", JSON_TYPE, "X-Content-Type-Options", "nosniff"];
+  for (const [name, value] of Object.entries(failure.headers ?? {})) headers.push(name, value);
+  return { status, headers, body: JSON.stringify(code === "CONDITION_NOT_MET" ? { ...error, skipped: true } : error), dropped: [] };
+}

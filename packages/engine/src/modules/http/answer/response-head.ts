@@ -1,0 +1,85 @@
+import type { ChannelItem, ChannelReader } from "../../../kernel/module.ts";
+import { readAnswerHeaders } from "./answer.ts";
+import { withoutHeader } from "./header-list.ts";
+
+/** How a streamed answer begins. */
+export interface StreamHead {
+  readonly status: number;
+  readonly headers: readonly string[];
+  /** Headers that the function gave and that were left out. */
+  readonly dropped: readonly string[];
+  /** Length of the whole body, when the function said it. */
+  readonly length: number | undefined;
+  /** The first piece of the body; undefined when the function ended the stream without one. */
+  readonly first: Buffer | undefined;
+  /** True when the function said a status or a header. */
+  readonly wasSaid: boolean;
+}
+
+/** Longest control text that is read, in characters. */
+const MAX_CONTROL_LENGTH = 64 * 1024;
+
+/**
+ * Reads what a function sends before its body: texts that set status and headers, up to the first binary item or the end of the
+ * stream. Undefined when the stream was torn before any of the body came.
+ */
+export async function readHead(reader: ChannelReader): Promise<StreamHead | undefined> {
+  let status = 200;
+  let headers: string[] = [];
+  const dropped: string[] = [];
+  let length: number | undefined;
+  let wasSaid = false;
+  for (;;) {
+    const item = await reader.read();
+    if (item === undefined || item.kind === "binary") {
+      if (item === undefined && reader.ended !== "finished") return undefined;
+      return { status, headers, dropped, length, first: item?.bytes, wasSaid };
+    }
+    const control = controlOf(item);
+    if (control === undefined) continue;
+    wasSaid = true;
+    if (control.type === "set_status") {
+      if (isFinalStatus(control.status_code)) status = control.status_code;
+      continue;
+    }
+    const given = control.headers;
+    if (typeof given !== "object" || given === null || Array.isArray(given)) continue;
+    length = lengthIn(given) ?? length;
+    for (const name of Object.keys(given)) headers = withoutHeader(headers, name);
+    const read = readAnswerHeaders(given);
+    headers.push(...read.headers);
+    // Of all headers about framing only the length can be kept, because it is checked.
+    dropped.push(...read.dropped.filter((name) => name.toLowerCase() !== "content-length" || length === undefined));
+  }
+}
+
+interface Control {
+  readonly type: "set_status" | "set_headers";
+  readonly status_code?: unknown;
+  readonly headers?: unknown;
+}
+
+/** Texts that say nothing known are passed over, as published. */
+function controlOf(item: ChannelItem): Control | undefined {
+  if (item.kind !== "text" || item.text.length > MAX_CONTROL_LENGTH) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(item.text);
+  } catch {
+    return undefined;
+  }
+  if (typeof value !== "object" || value === null) return undefined;
+  const { type } = value as Partial<Control>;
+  return type === "set_status" || type === "set_headers" ? (value as Control) : undefined;
+}
+
+function isFinalStatus(status: unknown): status is number {
+  return typeof status === "number" && Number.isInteger(status) && status >= 200 && status <= 599;
+}
+
+function lengthIn(headers: object): number | undefined {
+  for (const [name, value] of Object.entries(headers)) {
+    if (name.toLowerCase() === "content-length" && /^[0-9]{1,15}$/.test(String(value))) return Number(value);
+  }
+  return undefined;
+}

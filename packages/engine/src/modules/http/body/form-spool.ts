@@ -1,0 +1,140 @@
+import { randomUUID } from "node:crypto";
+import { rmSync } from "node:fs";
+import { type FileHandle, mkdir, open, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Logger } from "../../../kernel/logger.ts";
+import { Refusal, unavailable } from "../refusal.ts";
+
+/** What all forms together may have on the disk, in bytes. */
+const MAX_SPOOLED_BYTES = 4 * 1024 * 1024 * 1024;
+
+/** Name of the folder in the engine's data folder. */
+const FOLDER = "http-forms";
+
+/** The folder for files of forms that do not fit in memory. */
+export class FormSpools {
+  readonly #folder: string;
+  readonly #log: Logger;
+  readonly #maxBytes: number;
+  readonly #removals = new Set<Promise<void>>();
+  #bytes = 0;
+
+  /** Removes what an engine that was killed left there. `maxBytes` is for all spools together. */
+  constructor(parts: { readonly dataDir: string; readonly log: Logger; readonly maxBytes?: number }) {
+    this.#folder = join(parts.dataDir, FOLDER);
+    this.#log = parts.log;
+    this.#maxBytes = parts.maxBytes ?? MAX_SPOOLED_BYTES;
+    try {
+      rmSync(this.#folder, { recursive: true, force: true });
+    } catch (error) {
+      this.#log.warn("the files of former forms could not be removed", { folder: this.#folder, error });
+    }
+  }
+
+  create(): FormSpool {
+    return new FormSpool({
+      folder: this.#folder,
+      reserve: (bytes) => {
+        if (this.#bytes + bytes > this.#maxBytes) {
+          throw new Refusal(unavailable("overloaded", `the forms that are in work take ${this.#maxBytes} bytes of the disk, which is the limit`));
+        }
+        this.#bytes += bytes;
+      },
+      removed: (bytes, removal) => {
+        this.#bytes -= bytes;
+        const logged = removal.catch((error: unknown) => this.#log.warn("the file of a form could not be removed", { folder: this.#folder, error }));
+        this.#removals.add(logged);
+        void logged.then(() => this.#removals.delete(logged));
+      },
+    });
+  }
+
+  /** Resolves when the files of all removed spools are gone. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#removals);
+  }
+}
+
+/** A file on the disk that is written once, piece by piece, and read from anywhere. Made with the first piece; nobody but the engine's user may read it. */
+export class FormSpool {
+  readonly #path: string;
+  readonly #folder: string;
+  readonly #reserve: (bytes: number) => void;
+  readonly #removed: (bytes: number, removal: Promise<void>) => void;
+  #handle: Promise<FileHandle> | undefined;
+  #size = 0;
+  #isRemoved = false;
+
+  constructor(parts: {
+    readonly folder: string;
+    readonly reserve: (bytes: number) => void;
+    readonly removed: (bytes: number, removal: Promise<void>) => void;
+  }) {
+    this.#folder = parts.folder;
+    this.#path = join(parts.folder, randomUUID());
+    this.#reserve = parts.reserve;
+    this.#removed = parts.removed;
+  }
+
+  /** Writes the bytes behind what is there. Where they will be is known at once. Throws or rejects with 503. */
+  append(bytes: Buffer): { readonly position: number; readonly written: Promise<void> } {
+    this.#reserve(bytes.byteLength);
+    const position = this.#size;
+    this.#size += bytes.byteLength;
+    return { position, written: this.#write(bytes, position) };
+  }
+
+  /** Rejects when the file is removed, or shorter than that. */
+  async read(position: number, length: number): Promise<Buffer> {
+    const handle = await this.#handle;
+    if (handle === undefined || this.#isRemoved) throw new Error("the form is over");
+    const buffer = Buffer.allocUnsafe(length);
+    for (let done = 0; done < length; ) {
+      const { bytesRead } = await handle.read(buffer, done, length - done, position + done);
+      if (bytesRead === 0) throw new Error(`the file of a form ends before its ${position + length} bytes`);
+      done += bytesRead;
+    }
+    return buffer;
+  }
+
+  /** Safe to call twice. What is under way ends first. */
+  remove(): void {
+    if (this.#isRemoved) return;
+    this.#isRemoved = true;
+    this.#removed(this.#size, this.#takeAway());
+  }
+
+  async #write(bytes: Buffer, position: number): Promise<void> {
+    try {
+      this.#handle ??= this.#create();
+      const handle = await this.#handle;
+      for (let done = 0; done < bytes.byteLength; ) {
+        const { bytesWritten } = await handle.write(bytes, done, bytes.byteLength - done, position + done);
+        done += bytesWritten;
+      }
+    } catch (cause) {
+      throw new Refusal(unavailable("storage_failed", "the files of the form could not be stored; the engine's log has the reason", cause));
+    }
+  }
+
+  async #create(): Promise<FileHandle> {
+    // Not recursive: that would make the data folder, too, while it is moved away.
+    await mkdir(this.#folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "EEXIST") throw error;
+    });
+    return open(this.#path, "wx+", 0o600);
+  }
+
+  async #takeAway(): Promise<void> {
+    if (this.#handle === undefined) return;
+    let handle: FileHandle | undefined;
+    try {
+      handle = await this.#handle;
+    } catch {
+      // It was never made, and whoever wanted to write heard so.
+      return;
+    }
+    await handle.close();
+    await rm(this.#path, { force: true });
+  }
+}

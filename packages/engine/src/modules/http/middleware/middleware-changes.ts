@@ -1,0 +1,90 @@
+import { type Answer, invalidAnswer, readAnswerHeaders, withBody } from "../answer/answer.ts";
+import { type HeaderList, withoutHeader } from "../answer/header-list.ts";
+import { emptyFields, type Fields } from "../fields.ts";
+import type { Incoming } from "../incoming.ts";
+import type { Refusal } from "../refusal.ts";
+import type { MiddlewareEntry } from "../routing/setting-parts.ts";
+
+/** `{headers?, query_params?, path_params?}`: values replace those of the same name, null removes one. */
+export function changeRequest(entry: MiddlewareEntry, changes: unknown, incoming: Incoming): void {
+  if (!isObject(changes)) throw malformed(entry, "a request that is not an object");
+  for (const [part, given] of Object.entries(changes)) {
+    if (!isObject(given)) throw malformed(entry, `a request.${part} that is not an object`);
+    for (const [name, value] of Object.entries(given)) changePart(entry, part, { name, values: valuesOf(entry, part, value) }, incoming);
+  }
+}
+
+interface Change {
+  readonly name: string;
+  /** Empty: the name goes. */
+  readonly values: readonly string[];
+}
+
+function changePart(entry: MiddlewareEntry, part: string, { name, values }: Change, incoming: Incoming): void {
+  switch (part) {
+    case "path_params":
+      setOrDelete(incoming.pathParams, name, values.at(-1));
+      return;
+    case "query_params":
+      // The fields of an absent query are shared by all requests.
+      incoming.query = copyOf(incoming.query);
+      setOrDelete(incoming.query.single, name, values.at(-1));
+      setOrDelete(incoming.query.all, name, values.length === 0 ? undefined : [...values]);
+      return;
+    case "headers":
+      setOrDelete(incoming.headers.single, name.toLowerCase(), values.length === 0 ? undefined : values.join(", "));
+      setOrDelete(incoming.headers.all, name.toLowerCase(), values.length === 0 ? undefined : [...values]);
+      return;
+    default:
+      throw malformed(entry, `a change of request.${part}; it may change headers, query_params and path_params`);
+  }
+}
+
+function valuesOf(entry: MiddlewareEntry, part: string, value: unknown): readonly string[] {
+  if (value === null) return [];
+  const values = Array.isArray(value) ? (value as unknown[]) : [value];
+  if (values.every((each) => typeof each === "string")) return values;
+  throw malformed(entry, `a value of request.${part} that is neither a string nor null`);
+}
+
+function copyOf(fields: Fields): Fields {
+  const copy = emptyFields();
+  return { single: Object.assign(copy.single, fields.single), all: Object.assign(copy.all, fields.all) };
+}
+
+function setOrDelete<T>(target: Record<string, T>, name: string, value: T | undefined): void {
+  if (value === undefined) delete target[name];
+  else target[name] = value;
+}
+
+/** `{status_code?, headers?, body?}`: headers replace those of the same name, null removes one. Of a streamed answer only headers can change. */
+export function changedAnswer(entry: MiddlewareEntry, changes: unknown, answer: Answer, isStreamed: boolean): Answer {
+  if (changes === undefined || changes === null) return answer;
+  if (!isObject(changes)) throw malformed(entry, "a response that is not {status_code?, headers?, body?}");
+  if (isStreamed && (Object.hasOwn(changes, "body") || Object.hasOwn(changes, "status_code"))) {
+    throw malformed(entry, "a change of an answer that streams; only its headers can be changed");
+  }
+  const { headers, dropped } = changedHeaders(entry, changes.headers ?? {}, answer);
+  const status = changes.status_code ?? answer.status;
+  if (typeof status !== "number" || !Number.isInteger(status) || status < 200 || status > 599) throw malformed(entry, "a status_code that is none");
+  if (Object.hasOwn(changes, "body")) return withBody({ status, headers, dropped }, changes.body);
+  const hasBody = status !== 204 && status !== 304;
+  return { status, headers, body: hasBody ? (answer.body ?? "") : undefined, dropped };
+}
+
+function changedHeaders(entry: MiddlewareEntry, changes: unknown, answer: Answer): { readonly headers: HeaderList; readonly dropped: readonly string[] } {
+  if (!isObject(changes)) throw malformed(entry, "response.headers that are not an object");
+  let headers = answer.headers;
+  for (const name of Object.keys(changes)) headers = withoutHeader(headers, name);
+  const fresh = readAnswerHeaders(Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== null)));
+  return { headers: [...headers, ...fresh.headers], dropped: [...answer.dropped, ...fresh.dropped] };
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Middleware that does not answer as agreed closes the route: what it was to guard must not stand open. */
+export function malformed(entry: MiddlewareEntry, what: string): Refusal {
+  return invalidAnswer(`the middleware ${entry.functionId}`, what);
+}

@@ -1,0 +1,104 @@
+import { CallError, Payload } from "@svc/protocol";
+import type { CallOptions } from "../../../kernel/module.ts";
+import { type Answer, answerOfEnvelope, type Envelope, isJsonType } from "../answer/answer.ts";
+import { headerValue } from "../answer/header-list.ts";
+import { emptyFields } from "../fields.ts";
+import type { Incoming } from "../incoming.ts";
+import { Refusal } from "../refusal.ts";
+import { type MetTrigger, requestMembers } from "../request.ts";
+import type { MiddlewareEntry } from "../routing/setting-parts.ts";
+import { changedAnswer, changeRequest, isObject, malformed } from "./middleware-changes.ts";
+
+/** What earlier middleware found out, for later ones and the handler. Without a prototype, so that every name is only a key. */
+export type MiddlewareContext = Record<string, unknown>;
+
+export interface MiddlewareRun {
+  readonly incoming: Incoming;
+  readonly trigger: MetTrigger;
+  readonly context: MiddlewareContext;
+  readonly options: CallOptions;
+  call(functionId: string, payload: Payload, options: CallOptions): Promise<Payload>;
+  /** The body as JSON text; read when the first middleware asks for it. */
+  body(): Promise<string>;
+}
+
+/** The middleware of svc-http and of a route, in the order they run. */
+export function inOrder(lists: readonly (readonly MiddlewareEntry[])[]): readonly MiddlewareEntry[] {
+  return lists.flat().sort((a, b) => a.priority - b.priority);
+}
+
+/** Runs middleware before the handler. The answer of the first that responds, or undefined when all let the request go on. Fails closed. */
+export async function runBefore(entries: readonly MiddlewareEntry[], run: MiddlewareRun): Promise<Answer | undefined> {
+  for (const entry of entries) {
+    const result = await resultOf(entry, run);
+    const answer = respondedBy(entry, result);
+    if (answer !== undefined) return answer;
+    mergeContext(entry, result.context, run.context);
+    if (result.request !== undefined && result.request !== null) changeRequest(entry, result.request, run.incoming);
+  }
+  return undefined;
+}
+
+/** Runs middleware after the handler, which may change the answer or replace it. Of a streamed answer it sees and changes the headers only. */
+export async function runAfter(entries: readonly MiddlewareEntry[], run: MiddlewareRun, given: Answer, isStreamed: boolean): Promise<Answer> {
+  let answer = given;
+  for (const entry of entries) {
+    const result = await resultOf(entry, run, answer, isStreamed);
+    if (isStreamed && result.action === "respond") throw malformed(entry, "respond to an answer that streams already");
+    answer = respondedBy(entry, result) ?? changedAnswer(entry, result.response, answer, isStreamed);
+    mergeContext(entry, result.context, run.context);
+  }
+  return answer;
+}
+
+type Result = Readonly<Record<string, unknown>>;
+
+async function resultOf(entry: MiddlewareEntry, run: MiddlewareRun, answer?: Answer, isStreamed = false): Promise<Result> {
+  const body = entry.withBody ? `,"body":${await run.body()}` : "";
+  const response = answer === undefined ? "" : `,"response":${JSON.stringify(shown(answer, isStreamed))}`;
+  const payload = Payload.fromText(
+    `{"phase":"${entry.phase}","request":{${requestMembers(run.incoming, run.trigger)}${body}}${response},"context":${JSON.stringify(run.context)}}`,
+  );
+  let value: unknown;
+  try {
+    value = (await run.call(entry.functionId, payload, run.options)).value();
+  } catch (thrown) {
+    if (CallError.is(thrown) && thrown.code === "call_timeout") {
+      throw new Refusal({ status: 504, code: "MIDDLEWARE_TIMEOUT", message: `the middleware ${entry.functionId} did not answer in time`, cause: thrown });
+    }
+    throw thrown;
+  }
+  if (!isObject(value) || (value.action !== "continue" && value.action !== "respond")) {
+    throw malformed(entry, 'something else than {action: "continue"} or {action: "respond", response}');
+  }
+  return value;
+}
+
+/** What is shown of an answer. JSON bodies as values, others as text. */
+function shown({ status, headers, body }: Answer, isStreamed: boolean): unknown {
+  const all = emptyFields().all as Record<string, string | string[]>;
+  for (let at = 0; at + 1 < headers.length; at += 2) {
+    const name = (headers[at] as string).toLowerCase();
+    const value = headers[at + 1] as string;
+    const known = all[name];
+    all[name] = known === undefined ? value : [...(typeof known === "string" ? [known] : known), value];
+  }
+  const common = { status_code: status, headers: all };
+  if (isStreamed) return { ...common, streamed: true };
+  const text = body?.toString();
+  const isJson = text !== undefined && text !== "" && isJsonType(headerValue(headers, "content-type") ?? "");
+  return { ...common, body: isJson ? JSON.parse(text) : (text ?? null) };
+}
+
+function respondedBy(entry: MiddlewareEntry, result: Result): Answer | undefined {
+  if (result.action !== "respond") return undefined;
+  const response = result.response ?? {};
+  if (!isObject(response)) throw malformed(entry, "a response that is not {status_code?, headers?, body?}");
+  return answerOfEnvelope({ body: null, ...response } as Envelope, entry.functionId);
+}
+
+function mergeContext(entry: MiddlewareEntry, added: unknown, context: MiddlewareContext): void {
+  if (added === undefined || added === null) return;
+  if (!isObject(added)) throw malformed(entry, "a context that is not an object");
+  for (const [name, value] of Object.entries(added)) context[name] = value;
+}

@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { ANONYMOUS } from "../../../kernel/access/grants.ts";
+import { policyOf } from "../../../kernel/access/policy.ts";
+import { SessionAccess } from "../../../kernel/access/session-access.ts";
+import { serve, site } from "../testing/site.ts";
+import { answerContent, requestContent } from "./openapi-content.ts";
+
+const HOOKS = { onFunctionRegistrationFunctionId: undefined, onTriggerRegistrationFunctionId: undefined, onTriggerTypeRegistrationFunctionId: undefined };
+
+it("describes to a restricted caller only the routes of functions that it may know of (gap 56) (K11)", async () => {
+  const { engine, worker } = await site();
+  await serve(worker, "/open", () => 1);
+  await serve(worker, "/secret", () => 1);
+  const rbac = { authFunctionId: undefined, exposeFunctions: ['match("engine::*")', 'match("test::/open")'], roles: [], tokens: [], ...HOOKS };
+  const access = new SessionAccess(ANONYMOUS, policyOf({ tokenRequired: false, rbac, middlewareFunctionId: undefined }));
+  const guest = await engine.connectWorker({ access });
+
+  const seenBy = async (caller: typeof guest): Promise<string[]> => {
+    const { result } = (await caller.call("engine::http::openapi")) as { result: { paths: Record<string, unknown> } };
+    return Object.keys(result.paths);
+  };
+  expect([await seenBy(guest), await seenBy(worker)]).toEqual([["/open"], ["/open", "/secret"]]);
+});
+
+describe("an OpenAPI operation", () => {
+  const plain = { streamsBody: false, streaming: true };
+  const typesOf = (content: object): string[] => Object.keys(content);
+  const format = (properties: object): unknown => ({ type: "object", properties });
+
+  it.each([
+    ["multipart/form-data", format({ body: { type: "object" }, files: { type: "array" } }), plain],
+    ["application/octet-stream", format({ request_body: {} }), plain],
+    ["text/plain", format({ body: { type: "string" } }), plain],
+    ["text/csv", format({ body: { type: "string", contentMediaType: "text/csv; charset=utf-8" } }), plain],
+    ["application/json", format({ body: { type: "object" } }), plain],
+    ["*/*", format({ body: { type: "object" } }), { streamsBody: true, streaming: true }],
+  ])("takes %s when format and config say so", (type, requestFormat, settings) => {
+    expect(typesOf(requestContent(requestFormat, settings))).toEqual([type]);
+  });
+
+  it("takes every type that is read when nothing says otherwise", () => {
+    const read = ["application/json", "application/x-www-form-urlencoded", "text/plain"];
+    expect(typesOf(requestContent(undefined, { streamsBody: false, streaming: false }))).toEqual(read);
+    expect(typesOf(requestContent(null, plain))).toEqual([...read, "multipart/form-data", "application/octet-stream"]);
+  });
+
+  it.each([
+    ["text/event-stream", { type: "string", contentMediaType: "text/event-stream" }],
+    ["text/event-stream", format({ body: { type: "string" }, headers: format({ "Content-Type": { const: "text/event-stream" } }) })],
+    ["application/json", { type: "string", contentMediaType: "no type" }],
+    ["application/json", format({ ok: { type: "boolean" } })],
+    ["*/*", null],
+  ])("answers %s by its format", (type, responseFormat) => {
+    expect(typesOf(answerContent(responseFormat))).toEqual([type]);
+  });
+
+  it("names the statuses that its route can have", async () => {
+    const { worker, engine } = await site();
+    worker.serve("test::may", () => true);
+    await serve(worker, "/get", () => 1);
+    await serve(worker, "/post", () => 1, { http_method: "POST", condition_function_id: "test::may", rate_limit: { requests: 1, per_ms: 1_000 } });
+    const { paths } = (await engine.call("engine::http::openapi")) as { paths: Record<string, Record<string, { responses: object }>> };
+    expect(Object.keys(paths["/get"]?.get?.responses ?? {})).toEqual(["200", "400", "500", "503", "504"]);
+    expect(Object.keys(paths["/post"]?.post?.responses ?? {})).toEqual(["200", "400", "408", "413", "415", "422", "429", "500", "503", "504"]);
+  });
+});

@@ -1,0 +1,138 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Principal, TriggerBinding } from "../../../kernel/module.ts";
+import type { RoutePattern } from "./route-pattern.ts";
+import type { RouteMethod, RouteSettings } from "./route-settings.ts";
+import type { TreeEntry } from "./route-tree.ts";
+
+export type RouteBinding = TriggerBinding<RouteSettings>;
+
+/** A binding with its path taken apart. */
+export interface RouteHolder {
+  readonly binding: RouteBinding;
+  readonly pattern: RoutePattern;
+  readonly method: RouteMethod;
+  /** As the holder was last placed by. */
+  principal: Principal;
+  /** Undefined while the holder is refused. */
+  claim: RouteClaim | undefined;
+  /** The claim whose first member the reported problem names. */
+  namedIn: RouteClaim | undefined;
+}
+
+/** Maximum number of waiting triggers whose problem names the one that serves, so that a change of that one costs a bounded number of reports. */
+const MAX_NAMED = 32;
+
+const TAKEN = "path taken by another trigger";
+
+/** All triggers of one principal with the same method and shape of path. The first one serves, the others wait for it to leave. */
+export class RouteClaim implements TreeEntry {
+  readonly key: string;
+  readonly principal: Principal;
+  readonly method: RouteMethod;
+  readonly pattern: RoutePattern;
+  /** In order of registration. Only a reserved claim may have none. */
+  readonly members = new Set<RouteHolder>();
+  /** Claims that wait for this one to end. */
+  readonly waiting = new Set<RouteClaim>();
+  isServing = false;
+  /** The claim that this one waits for. Undefined while it serves, and while it waits to be examined again. */
+  behind: RouteClaim | undefined;
+  /** A trusted worker registered it and did not take it back: it keeps restricted claims out also without members. */
+  isReserved = false;
+  /** Position among the claims that wait. */
+  order: number;
+  readonly #named = new Set<RouteHolder>();
+
+  constructor(key: string, principal: Principal, route: { readonly method: RouteMethod; readonly pattern: RoutePattern }, order: number) {
+    this.key = key;
+    this.principal = principal;
+    this.method = route.method;
+    this.pattern = route.pattern;
+    this.order = order;
+  }
+
+  get owner(): string {
+    return this.principal.id;
+  }
+
+  /** The member that serves when the claim does. */
+  get first(): RouteHolder | undefined {
+    return this.members.values().next().value;
+  }
+
+  add(holder: RouteHolder, where: "first" | "last"): void {
+    const others = where === "first" ? [...this.members] : [];
+    if (where === "first") this.members.clear();
+    for (const each of [holder, ...others]) this.members.add(each);
+    holder.claim = this;
+  }
+
+  remove(holder: RouteHolder): void {
+    this.members.delete(holder);
+    holder.claim = undefined;
+    unname(holder);
+  }
+
+  /** Tells each member how it stands. */
+  reportAll(): void {
+    for (const member of this.members) this.report(member);
+  }
+
+  /** Tells the new first member, and those whose problem names the one before. */
+  firstChanged(): void {
+    const { first } = this;
+    if (first !== undefined) this.report(first);
+    for (const holder of this.#named) holder.claim?.report(holder);
+  }
+
+  /** Tells one member how it stands. */
+  report(holder: RouteHolder): void {
+    const server = this.isServing ? this : this.behind;
+    if (server === this && this.first === holder) {
+      unname(holder);
+      holder.binding.report(undefined);
+      return;
+    }
+    if (holder.namedIn !== server) unname(holder);
+    if (server !== undefined) server.#name(holder);
+    holder.binding.report(holder.namedIn === undefined ? TAKEN : problemBehind(holder.namedIn, holder));
+  }
+
+  #name(holder: RouteHolder): void {
+    if (this.#named.size >= MAX_NAMED || holder.namedIn === this) return;
+    this.#named.add(holder);
+    holder.namedIn = this;
+  }
+
+  static unname(holder: RouteHolder): void {
+    const { namedIn } = holder;
+    if (namedIn !== undefined) namedIn.#named.delete(holder);
+    holder.namedIn = undefined;
+  }
+}
+
+const { unname } = RouteClaim;
+
+export function keyOf({ method, pattern }: { readonly method: RouteMethod; readonly pattern: RoutePattern }): string {
+  return `${method} ${pattern.shape}`;
+}
+
+/** What keeps a binding from being served by the owner of its route. */
+function problemBehind(claim: RouteClaim, holder: RouteHolder): string | undefined {
+  const { binding, pattern } = holder;
+  const owner = claim.first;
+  if (owner === undefined) return `path reserved: a trusted worker served ${claim.method} ${claim.pattern.path} and may come back`;
+  if (keyOf(owner) !== keyOf(holder)) return `path taken by ${owner.binding.functionId}, which serves ${owner.method} ${owner.pattern.path}`;
+  if (!answersAlike(binding, owner.binding)) return `route taken by ${owner.binding.functionId}`;
+  if (isDeepStrictEqual(namesIn(pattern), namesIn(owner.pattern))) return undefined;
+  return `route served as ${owner.pattern.path}, whose parameters have other names: the function gets those`;
+}
+
+function namesIn({ parameterNames, tailName }: RoutePattern): readonly (string | undefined)[] {
+  return [...parameterNames, tailName];
+}
+
+/** A second binding that would answer exactly like the first is no conflict. */
+function answersAlike(a: RouteBinding, b: RouteBinding): boolean {
+  return a.functionId === b.functionId && isDeepStrictEqual({ ...a.settings, apiPath: "" }, { ...b.settings, apiPath: "" });
+}

@@ -1,0 +1,410 @@
+import { CallError } from "@svc/protocol";
+import { overQuota, type Principal, Quota, type QuotaLimits, TRUSTED } from "../../../kernel/module.ts";
+import type { Undo } from "../../../kernel/scope.ts";
+import { keyOf, type RouteBinding, RouteClaim, type RouteHolder } from "./route-claim.ts";
+import { liesBelow, parseRoutePattern, type RoutePattern } from "./route-pattern.ts";
+import type { RouteMethod } from "./route-settings.ts";
+import { ROUTE_METHODS } from "./route-settings.ts";
+import { RouteTree } from "./route-tree.ts";
+
+export type { RouteBinding, RouteHolder } from "./route-claim.ts";
+
+export type RouteMatch =
+  | { readonly kind: "found"; readonly holder: RouteHolder; readonly pathParams: Record<string, string> }
+  /** The path exists for these methods only. */
+  | { readonly kind: "wrong method"; readonly allow: readonly string[] }
+  | { readonly kind: "none" };
+
+/** Routes of restricted principals, waiting ones included. */
+const MAX_ROUTES: QuotaLimits = { each: 1_000, restricted: 8_000 };
+/** Maximum number of segments in a route of a restricted principal. Bounds the cost of a search for conflicts. */
+const MAX_SEGMENTS = 32;
+/** Maximum number of trusted routes that stay reserved. Beyond it the oldest are forgotten. */
+const MAX_RESERVED = 10_000;
+/** Maximum work on waiting routes in one turn of the event loop, in nodes visited by searches: about 2 ms. */
+const WORK_PER_TURN = 10_000;
+/** Work of one waiting route besides its search, in the same unit: its report and the frame to its worker. */
+const WORK_PER_CLAIM = 100;
+
+/** Keeps the reserved routes over restarts of the engine. */
+interface SavedEntries {
+  add(entry: string): void;
+  remove(entry: string): void;
+}
+
+export interface RouteTableOptions {
+  /** Routes that trusted workers had in the last run, e.g. `GET /users/:id`. */
+  readonly reserved?: readonly string[];
+  readonly saved?: SavedEntries;
+  /** Why routes that trusted workers had are not known, and what to do; undefined if they are known. */
+  readonly problem?: string | undefined;
+  readonly maxRoutes?: QuotaLimits;
+  readonly maxReserved?: number;
+}
+
+/**
+ * Who answers which method and path. A path that a trusted worker serves, by whatever method, is served by trusted workers alone, also while that
+ * worker is gone and until one of them takes the route back; a restricted connection gets what is left. Of two restricted principals the one that
+ * came first keeps a path. Among the routes of one principal a static segment beats a parameter, a parameter beats a tail, and of equal routes the
+ * first serves. Case and the trailing slash count. Parameters and tails take at least one character.
+ */
+export class RouteTable {
+  readonly #holders = new Set<RouteHolder>();
+  /** Claims of trusted workers by method and shape; all of them serve or are reserved. */
+  readonly #trusted = new Map<string, RouteClaim>();
+  readonly #trustedTree = new RouteTree<RouteClaim>();
+  /** Claims of restricted principals, by principal and then by method and shape. */
+  readonly #restricted = new Map<string, Map<string, RouteClaim>>();
+  /** Restricted claims that serve. No two of different principals overlap. */
+  readonly #restrictedTree = new RouteTree<RouteClaim>();
+  /** Claims to examine again, because what they waited for has ended. */
+  #pending: RouteClaim[] = [];
+  #nextTurn: NodeJS.Immediate | undefined;
+  /** Keys of reserved routes with their entries in `saved`, the oldest first. */
+  readonly #reserved = new Map<string, string>();
+  readonly #saved: SavedEntries | undefined;
+  readonly #problem: string | undefined;
+  readonly #maxReserved: number;
+  readonly #quota: Quota;
+  #lastOrder = 0;
+  #firstOrder = 0;
+  #neededByAll: readonly string[] = [];
+
+  constructor({ reserved = [], saved, problem, maxRoutes = MAX_ROUTES, maxReserved = MAX_RESERVED }: RouteTableOptions = {}) {
+    this.#saved = saved;
+    this.#problem = problem;
+    this.#maxReserved = maxReserved;
+    this.#quota = new Quota("HTTP routes", maxRoutes);
+    for (const entry of reserved) this.#restore(entry);
+  }
+
+  /** Number of routes that are served. */
+  get size(): number {
+    return this.owners().length;
+  }
+
+  /** Who serves each route. */
+  owners(): RouteHolder[] {
+    return [...this.#holders].filter((holder) => holder.claim?.isServing === true && holder.claim.first === holder);
+  }
+
+  /** Number of nodes that searches for conflicts have visited so far. */
+  get visits(): number {
+    return this.#trustedTree.visits + this.#restrictedTree.visits;
+  }
+
+  /** Functions that every route needs: the middleware of svc-http. */
+  setNeededByAll(functionIds: readonly string[]): void {
+    this.#neededByAll = functionIds;
+    for (const { binding } of this.#holders) this.#tellNeeds(binding);
+  }
+
+  #tellNeeds(binding: RouteBinding): void {
+    const { conditionFunctionId, middleware } = binding.settings;
+    const condition = conditionFunctionId === undefined ? [] : [conditionFunctionId];
+    binding.needs([...condition, ...middleware.map(({ functionId }) => functionId), ...this.#neededByAll]);
+  }
+
+  /** Adds a binding, which serves its route or waits behind who does. The undo hands the route to the next in line. */
+  add(binding: RouteBinding): Undo {
+    const { method, apiPath } = binding.settings;
+    const pattern = parseRoutePattern(apiPath);
+    if ("problem" in pattern) throw new TypeError(`api_path: ${pattern.problem}`);
+    const holder: RouteHolder = { binding, pattern, method, principal: binding.principal, claim: undefined, namedIn: undefined };
+    const refusal = this.#admit(holder);
+    if (refusal !== undefined) throw refusal;
+    this.#tellNeeds(binding);
+    this.#place(holder, "last");
+    const stopListening = binding.onPrincipalChange(() => {
+      this.#remove(holder);
+      holder.principal = binding.principal;
+      const refused = this.#admit(holder);
+      if (refused !== undefined) {
+        binding.report(refused.message);
+        return;
+      }
+      // Who was raised comes after those who were there; who has fallen behind served before those who wait.
+      this.#place(holder, holder.principal.isTrusted ? "last" : "first");
+    });
+    return () => {
+      stopListening();
+      this.#remove(holder);
+    };
+  }
+
+  /** Why the principal may not have the route. Undefined when it may; then the route is counted. */
+  #admit({ principal, pattern }: RouteHolder): CallError | undefined {
+    if (principal.isTrusted) return undefined;
+    const outside = outsidePrefix(principal, pattern);
+    if (outside !== undefined) return new CallError("FORBIDDEN", outside);
+    // Below its prefix every path is the principal's own.
+    if (this.#problem !== undefined && principal.httpPathPrefix === undefined) {
+      return new CallError("FORBIDDEN", `${pattern.path} may be a route of a trusted worker: ${this.#problem}`);
+    }
+    const { length } = pattern.segments;
+    if (length > MAX_SEGMENTS) return new CallError("FORBIDDEN", `the route has ${length} segments; restricted connections may use ${MAX_SEGMENTS}`);
+    const problem = this.#quota.take(principal);
+    return problem === undefined ? undefined : overQuota(problem);
+  }
+
+  #place(holder: RouteHolder, where: "first" | "last"): void {
+    this.#holders.add(holder);
+    if (holder.principal.isTrusted) this.#placeTrusted(holder);
+    else this.#placeRestricted(holder, where);
+    this.#settlePending();
+  }
+
+  #placeTrusted(holder: RouteHolder): void {
+    const claim = this.#trusted.get(keyOf(holder)) ?? this.#claimTrusted(holder);
+    claim.add(holder, "last");
+    if (claim.first === holder) {
+      claim.firstChanged();
+      for (const covered of this.#restrictedTree.all("is covered by", claim.pattern)) this.#displace(covered, claim);
+    } else claim.report(holder);
+    this.#reserve(claim, holder);
+  }
+
+  #claimTrusted(route: { readonly method: RouteMethod; readonly pattern: RoutePattern }): RouteClaim {
+    const claim = new RouteClaim(keyOf(route), TRUSTED, route, 0);
+    claim.isServing = true;
+    this.#trusted.set(claim.key, claim);
+    this.#trustedTree.add(claim);
+    return claim;
+  }
+
+  #placeRestricted(holder: RouteHolder, where: "first" | "last"): void {
+    const { principal } = holder;
+    const key = keyOf(holder);
+    const own = this.#restricted.get(principal.id) ?? new Map<string, RouteClaim>();
+    this.#restricted.set(principal.id, own);
+    const before = own.get(key);
+    const claim = before ?? new RouteClaim(key, principal, holder, 0);
+    own.set(key, claim);
+    if (where === "first") claim.order = --this.#firstOrder;
+    else if (before === undefined) claim.order = ++this.#lastOrder;
+    const previousFirst = claim.first;
+    claim.add(holder, where);
+    if (where === "first" && !claim.isServing) this.#settleFirst(claim);
+    else if (before === undefined) this.#settle(claim);
+    else if (where === "first") {
+      claim.firstChanged();
+      if (previousFirst !== undefined) claim.report(previousFirst);
+    } else claim.report(holder);
+  }
+
+  /** Decides whether the claim serves. */
+  #settle(claim: RouteClaim): void {
+    const { pattern, owner } = claim;
+    const behind = this.#trustedTree.find("covers", pattern) ?? this.#restrictedTree.find("overlaps", pattern, owner);
+    if (behind === undefined) this.#serve(claim);
+    else this.#wait(claim, behind);
+  }
+
+  /** Decides whether the claim serves, which goes before all restricted ones. */
+  #settleFirst(claim: RouteClaim): void {
+    claim.behind?.waiting.delete(claim);
+    const behind = this.#trustedTree.find("covers", claim.pattern);
+    if (behind !== undefined) {
+      this.#wait(claim, behind);
+      return;
+    }
+    for (const other of this.#restrictedTree.all("overlaps", claim.pattern, claim.owner)) this.#displace(other, claim);
+    this.#serve(claim);
+  }
+
+  #serve(claim: RouteClaim): void {
+    claim.behind = undefined;
+    claim.isServing = true;
+    this.#restrictedTree.add(claim);
+    claim.reportAll();
+  }
+
+  #wait(claim: RouteClaim, behind: RouteClaim): void {
+    claim.behind = behind;
+    behind.waiting.add(claim);
+    claim.reportAll();
+  }
+
+  /** Takes a restricted claim out of service. Those that waited for it may be served beside the other. */
+  #displace(claim: RouteClaim, by: RouteClaim): void {
+    this.#endService(claim);
+    this.#wait(claim, by);
+  }
+
+  #endService(claim: RouteClaim): void {
+    claim.isServing = false;
+    this.#restrictedTree.delete(claim);
+    this.#free(claim);
+  }
+
+  /** The claims that wait for this one are examined again. */
+  #free(claim: RouteClaim): void {
+    const freed = [...claim.waiting].sort((one, other) => one.order - other.order);
+    claim.waiting.clear();
+    for (const each of freed) {
+      each.behind = undefined;
+      this.#pending.push(each);
+    }
+  }
+
+  /**
+   * Examines pending claims in the order in which they came, as many as one turn of the event loop allows. A route that is registered meanwhile
+   * may be served before those that are left.
+   */
+  #settlePending(): void {
+    if (this.#nextTurn !== undefined) return;
+    const until = this.visits + WORK_PER_TURN;
+    let done = 0;
+    for (const claim of this.#pending) {
+      if (this.visits + done * WORK_PER_CLAIM >= until) break;
+      done++;
+      // Meanwhile it may have lost its members, or been placed first.
+      if (claim.members.size > 0 && claim.behind === undefined && !claim.isServing) this.#settle(claim);
+    }
+    this.#pending = this.#pending.slice(done);
+    if (this.#pending.length === 0) return;
+    this.#nextTurn = setImmediate(() => {
+      this.#nextTurn = undefined;
+      this.#settlePending();
+    });
+  }
+
+  #remove(holder: RouteHolder): void {
+    const { claim, principal } = holder;
+    if (claim === undefined) return;
+    const wasFirst = claim.first === holder;
+    claim.remove(holder);
+    this.#holders.delete(holder);
+    if (!principal.isTrusted) this.#quota.release(principal);
+    else if (holder.binding.isGivenUp && claim.members.size === 0) this.#unreserve(claim.key);
+    if (claim.members.size > 0) {
+      if (wasFirst) claim.firstChanged();
+    } else if (principal.isTrusted) this.#endTrusted(claim);
+    else this.#endRestricted(claim);
+    this.#settlePending();
+  }
+
+  #endTrusted(claim: RouteClaim): void {
+    if (claim.isReserved) {
+      claim.firstChanged();
+      return;
+    }
+    this.#trusted.delete(claim.key);
+    this.#trustedTree.delete(claim);
+    this.#free(claim);
+  }
+
+  #endRestricted(claim: RouteClaim): void {
+    const own = this.#restricted.get(claim.owner);
+    own?.delete(claim.key);
+    if (own?.size === 0) this.#restricted.delete(claim.owner);
+    claim.behind?.waiting.delete(claim);
+    if (claim.isServing) this.#endService(claim);
+  }
+
+  #restore(entry: string): void {
+    const space = entry.indexOf(" ");
+    const method = entry.slice(0, space);
+    const pattern = parseRoutePattern(entry.slice(space + 1));
+    if (!isRouteMethod(method) || "problem" in pattern) return;
+    const key = keyOf({ method, pattern });
+    const claim = this.#trusted.get(key) ?? this.#claimTrusted({ method, pattern });
+    claim.isReserved = true;
+    this.#reserved.set(key, entry);
+  }
+
+  /** Keeps the route for trusted workers until one of them takes it back. */
+  #reserve(claim: RouteClaim, { method, pattern }: RouteHolder): void {
+    const before = this.#reserved.get(claim.key);
+    const entry = before ?? `${method} ${pattern.path}`;
+    // As the newest one.
+    this.#reserved.delete(claim.key);
+    this.#reserved.set(claim.key, entry);
+    claim.isReserved = true;
+    if (before !== undefined) return;
+    this.#saved?.add(entry);
+    const [oldest] = this.#reserved.keys();
+    if (this.#reserved.size <= this.#maxReserved || oldest === undefined) return;
+    const forgotten = this.#trusted.get(oldest);
+    this.#unreserve(oldest);
+    if (forgotten?.members.size === 0) this.#endTrusted(forgotten);
+  }
+
+  #unreserve(key: string): void {
+    const entry = this.#reserved.get(key);
+    if (entry === undefined) return;
+    this.#reserved.delete(key);
+    this.#saved?.remove(entry);
+    const claim = this.#trusted.get(key);
+    if (claim !== undefined) claim.isReserved = false;
+  }
+
+  /** Finds the route of a decoded path. HEAD falls back to GET. */
+  match(method: string, path: string): RouteMatch {
+    const texts = textsOf(path);
+    const tree = this.#treeFor(texts);
+    const claim = serving(tree, method, texts) ?? (method === "HEAD" ? serving(tree, "GET", texts) : undefined);
+    const holder = claim?.first;
+    if (holder !== undefined) return { kind: "found", holder, pathParams: parametersOf(holder.pattern, texts) };
+    const allow = allowedMethods(tree, texts);
+    return allow.length > 0 ? { kind: "wrong method", allow } : { kind: "none" };
+  }
+
+  /** The methods of a decoded path, sorted, with HEAD and OPTIONS where they are answered without a route. */
+  methodsOf(path: string): readonly string[] {
+    const texts = textsOf(path);
+    return allowedMethods(this.#treeFor(texts), texts);
+  }
+
+  /** Whether a trusted route, served or reserved, matches the decoded path, with whatever method. */
+  isOfTrusted(path: string): boolean {
+    return this.#isOfTrusted(textsOf(path));
+  }
+
+  #isOfTrusted(texts: readonly string[]): boolean {
+    return this.#trustedTree.match(texts, () => true) !== undefined;
+  }
+
+  /** What a trusted route matches is never looked for among the restricted ones. */
+  #treeFor(texts: readonly string[]): RouteTree<RouteClaim> {
+    return this.#isOfTrusted(texts) ? this.#trustedTree : this.#restrictedTree;
+  }
+}
+
+/** Why the principal may not have the route, by its path prefix. */
+function outsidePrefix({ httpPathPrefix }: Principal, pattern: RoutePattern): string | undefined {
+  if (httpPathPrefix === undefined || liesBelow(pattern, httpPathPrefix)) return undefined;
+  return `routes of this connection must lie below ${httpPathPrefix}, e.g. ${httpPathPrefix}${pattern.path}`;
+}
+
+function allowedMethods(tree: RouteTree<RouteClaim>, texts: readonly string[]): readonly string[] {
+  const methods = ROUTE_METHODS.filter((candidate) => serving(tree, candidate, texts) !== undefined);
+  if (methods.length === 0) return [];
+  const allow = new Set<string>([...methods, "OPTIONS"]);
+  if (allow.has("GET")) allow.add("HEAD");
+  return [...allow].sort();
+}
+
+/** A reserved claim without members serves nothing. */
+function serving(tree: RouteTree<RouteClaim>, method: string, texts: readonly string[]): RouteClaim | undefined {
+  return tree.match(texts, (claim) => claim.method === method && claim.members.size > 0);
+}
+
+/** The segments of a path of which only `%`, `?` and `#` are encoded. */
+function textsOf(path: string): readonly string[] {
+  const texts = path.slice(1).split("/");
+  return path.includes("%") ? texts.map(decodeURIComponent) : texts;
+}
+
+function parametersOf({ segments }: RoutePattern, texts: readonly string[]): Record<string, string> {
+  const pathParams = Object.create(null) as Record<string, string>;
+  for (const [at, segment] of segments.entries()) {
+    if (segment.kind === "parameter") pathParams[segment.name] = texts[at] ?? "";
+    else if (segment.kind === "tail") pathParams[segment.name] = texts.slice(at).join("/");
+  }
+  return pathParams;
+}
+
+function isRouteMethod(method: string): method is RouteMethod {
+  return (ROUTE_METHODS as readonly string[]).includes(method);
+}

@@ -1,0 +1,93 @@
+import { MASK, SecretMask } from "./secret-mask.ts";
+
+const mask = new SecretMask();
+
+/** Names of header maps and header lists. Header names are chosen by their receiver, e.g. `x-honeycomb-team`, so all values are secrets. */
+const HEADERS = /(^|_)headers$/i;
+/** The path of a webhook's address is the permission to post there. */
+const WEBHOOK = /webhook/i;
+/** Variables of an environment that are secrets besides those with a secret name: `STRIPE_KEY`, and headers of a flattened block. */
+const ENVIRONMENT = /key|headers_/i;
+/** Names of keys whatever they are for, e.g. `stripe_key`, `jwtKey`. */
+const KEY = /(?:^|[-_.])key$|[a-z0-9]Key$/i;
+const PUBLIC_KEY = /public[-_.]?key$/i;
+/** An address: its scheme, host and port, and what follows; the credentials apart. */
+const ADDRESS = /\b([a-z][a-z0-9+.-]{0,30}:\/\/)(?:[^/?#\s@]*@)*([^/?#\s@]*)([/?#]\S*)?/gi;
+/** Parameters of an address that hold a key, whatever it is for. */
+const KEY_PARAMETER = /([?&][^=&#\s]{0,100}(?:key|signature)[^=&#\s]{0,100}=)[^&#\s"']+/gi;
+const SCHEME_AND_TOKEN = /\b(bearer|basic)\s+[^\s"',;]+/gi;
+/** `user:password@host` without a scheme. */
+const BARE_CREDENTIALS = /(^|[\s"'=(,])[\w.+-]{1,64}:[^\s/@"']{1,512}@(?=[\w.-])/g;
+/** Longer texts of a config are cut, in characters. */
+const MAX_SHOWN = 10_000;
+
+interface Place {
+  readonly name: string;
+  readonly isSecret: boolean;
+  readonly isHeader: boolean;
+  readonly isWebhook: boolean;
+  readonly isEnvironment: boolean;
+}
+
+const TOP: Place = { name: "", isSecret: false, isHeader: false, isWebhook: false, isEnvironment: false };
+
+/**
+ * Masks the secrets of a setting, of a block, or of a whole config. Stricter than `maskSecrets`, since a config is the operator's: all headers are secrets,
+ * so are paths of webhooks, values whose name ends with `key`, and `key` anywhere in the names of an `env`. `path`: the names that lead to the value, e.g. `["engine", "token"]`. A member `value` beside
+ * a text `key` or `name` has that name. Switches and empty values are shown.
+ */
+export function maskConfig(value: unknown, path: readonly string[] = []): unknown {
+  return masked(value, path.reduce(below, TOP));
+}
+
+/** Masks a text of a config as `maskConfig` does. */
+export function maskConfigText(text: string): string {
+  const cut = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+  return mask.text(cut).replace(KEY_PARAMETER, `$1${MASK}`).replace(SCHEME_AND_TOKEN, `$1 ${MASK}`).replace(BARE_CREDENTIALS, `$1${MASK}@`);
+}
+
+function below(place: Place, name: string): Place {
+  return {
+    name,
+    isSecret: place.isSecret || mask.isSecretName(name) || isKey(place, name) || (place.name === "env" && ENVIRONMENT.test(name)),
+    isHeader: place.isHeader || HEADERS.test(name),
+    isWebhook: place.isWebhook || WEBHOOK.test(name),
+    isEnvironment: place.isEnvironment || place.name === "env",
+  };
+}
+
+/** Of `tls`, the key is the path of a file. */
+function isKey(place: Place, name: string): boolean {
+  return KEY.test(name) && !PUBLIC_KEY.test(name) && place.name !== "tls";
+}
+
+function masked(value: unknown, place: Place): unknown {
+  if (value === null || value === undefined || value === "" || typeof value === "boolean") return value;
+  if (place.isSecret) return isTokenRule(value, place) ? value : MASK;
+  if (Array.isArray(value)) return value.map((item) => masked(item, place));
+  if (typeof value === "object") return maskedMembers(value, place);
+  if (place.isHeader) return MASK;
+  if (typeof value !== "string") return value;
+  const text = maskConfigText(value);
+  return place.isWebhook ? text.replace(ADDRESS, originOnly) : text;
+}
+
+function maskedMembers(value: object, place: Place): unknown {
+  const { key, name, type } = value as { readonly key?: unknown; readonly name?: unknown; readonly type?: unknown };
+  const own = type === "webhook" ? { ...place, isWebhook: true } : place;
+  const label = typeof key === "string" ? key : name;
+  const nameOf = (member: string): string => {
+    if (member === "value" && typeof label === "string") return label.slice(label.lastIndexOf(".") + 1);
+    return member === "key" && "value" in value ? "name" : member;
+  };
+  return Object.fromEntries(Object.entries(value).map(([member, item]) => [maskConfigText(member), masked(item, below(own, nameOf(member)))]));
+}
+
+/** What a listener says about tokens, `token: required`, is no token: those have 16 characters. */
+function isTokenRule(value: unknown, { name, isEnvironment }: Place): boolean {
+  return name === "token" && !isEnvironment && (value === "required" || value === "optional");
+}
+
+function originOnly(_address: string, scheme: string, host: string, rest = ""): string {
+  return `${scheme}${host}${rest === "" || rest === "/" ? rest : `/${MASK}`}`;
+}

@@ -1,0 +1,25 @@
+import { SecretMask } from "./secret-mask.ts";
+
+export { MASK, SECRET_NAMES, SecretMask } from "./secret-mask.ts";
+
+const mask = new SecretMask();
+
+/** Returns whether the value of a member, attribute, header or variable of this name is a secret. */
+export function isSecretName(name: string): boolean {
+  return mask.isSecretName(name);
+}
+
+/** Masks the secrets of a JSON value; see `SecretMask.value`. */
+export function maskSecrets<Value>(value: Value): Value {
+  return mask.value(value);
+}
+
+/** Masks the secrets of a text; see `SecretMask.text`. */
+export function maskText(text: string): string {
+  return mask.text(text);
+}
+
+/** Masks the secrets of JSON text, which may be cut off; see `SecretMask.json`. */
+export function maskJson(text: string): string {
+  return mask.json(text);
+}

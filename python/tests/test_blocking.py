@@ -1,0 +1,56 @@
+"""The blocking methods of ``worker.state`` and the like, which are made from the async ones."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, get_args, get_origin, get_type_hints
+
+import pytest
+
+import svc
+from svc.blocking import run
+
+FORMS = [
+    (helper, name.removesuffix("_async"))
+    for helper in (svc.State, svc.Stream, svc.Events, svc.Queues, svc.Cron)
+    for name in vars(helper)
+    if name.endswith("_async") and name != "import_async"
+]
+
+
+@pytest.mark.parametrize(("helper", "name"), FORMS, ids=lambda of: of if isinstance(of, str) else of.__name__)
+def test_a_blocking_method_is_described_as_its_async_form(helper: type[Any], name: str) -> None:
+    form, of = getattr(helper, name), getattr(helper, f"{name}_async")
+    assert not inspect.iscoroutinefunction(form)
+    assert (form.__name__, form.__qualname__, form.__doc__) == (name, f"{helper.__name__}.{name}", of.__doc__)
+    signature, async_signature = inspect.signature(form), inspect.signature(of, eval_str=True)
+    assert signature.parameters == async_signature.parameters
+    assert signature.return_annotation == _blocking_type(async_signature.return_annotation)
+
+
+@pytest.mark.parametrize(("helper", "name"), FORMS, ids=lambda of: of if isinstance(of, str) else of.__name__)
+def test_the_types_of_a_blocking_method_are_its_own(helper: type[Any], name: str) -> None:
+    form, of = getattr(helper, name), getattr(helper, f"{name}_async")
+    for hints_of in (get_type_hints, lambda of: inspect.get_annotations(of, eval_str=True)):
+        hints, async_hints = hints_of(form), hints_of(of)
+        assert hints == {**async_hints, "return": _blocking_type(async_hints["return"])}
+    assert inspect.unwrap(form) is form
+
+
+def _blocking_type(of: Any) -> Any:
+    return Iterator[get_args(of)] if get_origin(of) is AsyncIterator else of  # type: ignore[misc]
+
+
+def test_a_method_that_would_suspend_is_no_blocking_one() -> None:
+    with pytest.raises(RuntimeError, match="suspended"):
+        run(asyncio.sleep(0))
+
+
+def test_what_a_blocking_method_raises_is_raised_as_it_is() -> None:
+    async def failing() -> None:
+        raise KeyError("no more")
+
+    with pytest.raises(KeyError, match="no more"):
+        run(failing())
