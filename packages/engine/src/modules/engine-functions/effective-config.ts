@@ -49,8 +49,8 @@ export function provideEffectiveConfig({ provideFunction }: Pick<ModuleContext<u
         file,
         settings: settings.map(masked),
         modules: modules.map((module) => ({ ...module, settings: module.settings.map(masked) })),
-        workers: workers.map((worker) => ({ ...worker, env: maskConfig(worker.env, ["env"]) })),
-        warnings,
+        workers: maskConfig(workers),
+        warnings: maskConfig(warnings),
       };
     },
   });
