@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cliReference } from "./generate/cli-reference.mjs";
 import { configReference, configSchema } from "./generate/config-reference.mjs";
+import { engineFlagsSource } from "./generate/engine-flags.mjs";
 import { errorCodesReference } from "./generate/error-codes-reference.mjs";
 import { functionsReference } from "./generate/functions-reference.mjs";
 import { messagesReference, messagesSchema } from "./generate/messages-reference.mjs";
@@ -22,6 +23,7 @@ const schema = engine.configJsonSchema(engine.configurableModules);
 const files = {
   "packages/protocol/schema/messages.json": messagesSchema(protocol),
   "python/src/svc/protocol.py": pythonProtocol(protocol),
+  "packages/cli/src/commands/engine-flags.ts": engineFlagsSource(engine),
   "docs/reference/messages.md": messagesReference(protocol),
   "docs/reference/error-codes.md": errorCodesReference(protocol),
   "docs/reference/cli.md": cliReference(cli),

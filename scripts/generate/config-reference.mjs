@@ -47,10 +47,15 @@ function objectIn(schema) {
 function rowsOf(schema, prefix) {
   return Object.entries(schema?.properties ?? {}).flatMap(([name, property]) => {
     const path = `${prefix}${name}`;
-    const row = `| \`${path}\` | ${shape(property)} | ${property.default === undefined ? "" : `\`${JSON.stringify(property.default)}\``} | ${(property.description ?? "").replaceAll("|", "\\|")} |`;
+    const row = `| \`${path}\` | ${shape(property)} | ${shownDefault(property)} | ${(property.description ?? "").replaceAll("|", "\\|")} |`;
     const inner = property.type === "object" ? rowsOf(property, `${path}.`) : [];
     return [row, ...inner];
   });
+}
+
+/** A block has the defaults of its members. */
+function shownDefault({ default: value, type }) {
+  return value === undefined || type === "object" ? "" : `\`${JSON.stringify(value)}\``;
 }
 
 function shape(property) {

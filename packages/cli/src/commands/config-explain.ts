@@ -81,7 +81,7 @@ function overruledByFlags(keys: readonly ExplainedKey[], flags: ReadonlyMap<stri
   return keys.map((one) => (flags.has(one.key) ? { ...one, value: flags.get(one.key), source: "flag", where: undefined, written: undefined } : one));
 }
 
-/** A file that is missing or has mistakes says nothing about values; what its keys mean can be told all the same. */
+/** The defaults and meanings of all keys where the file is missing or has mistakes. */
 async function explainedKeys(
   shell: Shell,
   { file, named }: { readonly file: string; readonly named: string },
@@ -100,8 +100,8 @@ async function explainedKeys(
     if (!(error instanceof ConfigError)) throw error;
     const { length } = error.problems;
     return {
-      keys: explainConfig(file, undefined, options),
-      note: `no values: ${length === 1 ? error.message : `${file} has ${length} problems, see svc config check${named}`}`,
+      keys: explainConfig(file, undefined, options).map((one) => (one.default === undefined ? one : { ...one, value: one.default, source: "default" })),
+      note: `only defaults: ${length === 1 ? error.message : `${file} has ${length} problems, see svc config check${named}`}`,
     };
   }
 }

@@ -192,7 +192,7 @@ describe("svc config explain", () => {
     const { status, out, notes } = await svc(projectWith("engine:\n  log_level: loud\n"), ["explain", "engine"]);
 
     expect(status).toBe(EXIT.done);
-    expect(notes).toContain("no values");
+    expect(notes).toContain("only defaults");
     expect(out).toContain("engine.log_level");
   });
 

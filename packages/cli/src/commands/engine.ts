@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Logger, LogLevel, LogRecord, RunningEngine } from "@svc/engine";
+import type { EngineFlag, Logger, LogLevel, LogRecord, RunningEngine } from "@svc/engine";
 import { type Command, Option } from "commander";
 import { DEFAULT_CONFIG_FILE } from "../engine-address.ts";
 import { CommandFailure, EXIT_MEANINGS } from "../exit-codes.ts";
@@ -10,6 +10,7 @@ import { startSummary } from "../start-summary.ts";
 import { listenForStop, type StopRequests } from "../stop-requests.ts";
 import { askedAsOption, typedWords } from "../typed-command.ts";
 import { workerRecordOf } from "../worker-record.ts";
+import { engineFlags } from "./engine-flags.ts";
 import { configOption, parsePort } from "./options.ts";
 import { UnknownCommand } from "./unknown-command.ts";
 
@@ -19,11 +20,10 @@ interface EngineOptions {
   readonly httpPort?: number;
   readonly wsPort?: number;
   readonly log?: LogForm;
-  readonly logLevel?: LogLevel;
   readonly stopWithStdin?: true;
-  readonly prod?: true;
-  readonly insecureBind?: true;
   readonly askedAs?: readonly string[];
+  /** By the names that commander gives to `engineFlags`. */
+  readonly [flag: string]: unknown;
 }
 
 /** What `svc` does without a command: run the engine in the foreground until it is told to stop. */
@@ -33,12 +33,9 @@ export function configureEngineCommand(program: Command, shell: Shell): void {
     .option("--bridge-port <port>", "port for workers, over the config file's (default: 49134)", parsePort)
     .option("--http-port <port>", "port of the HTTP API, over the config file's (default: 3111)", parsePort)
     .option("--ws-port <port>", "port of the real-time WebSocket, over the config file's (default: 3112)", parsePort)
-    .addOption(new Option("--log <form>", "form of the log on standard error (default: text on a terminal, else json)").choices(["text", "json"]))
-    .addOption(
-      new Option("--log-level <level>", "least level that is logged, over the config file's (default: info)").choices(["debug", "info", "warn", "error"]),
-    )
-    .option("--prod", "production: every client needs the engine's token, on loopback too (engine.mode)")
-    .option("--insecure-bind", "listen off loopback without any token (engine.insecure_bind)")
+    .addOption(new Option("--log <form>", "form of the log on standard error (default: text on a terminal, else json)").choices(["text", "json"]));
+  for (const flag of engineFlags) program.addOption(optionOf(flag));
+  program
     .option("--stop-with-stdin", "stop when standard input ends; for programs that start the engine as their child")
     .addOption(askedAsOption())
     .allowExcessArguments()
@@ -61,6 +58,20 @@ ${Object.entries(EXIT_MEANINGS)
       if (unknown !== undefined) throw new UnknownCommand(program, unknown);
       return runEngine(shell, { ...options, askedAs: options.askedAs ?? typedWords(program) });
     });
+}
+
+function optionOf({ usage, description, choices, default: fallback }: EngineFlag): Option {
+  const option = new Option(usage, fallback === undefined ? description : `${description} (default: ${String(fallback)})`);
+  return choices === undefined ? option : option.choices(choices);
+}
+
+/** What the flags set, by the engine's names, e.g. `mode` for `--prod`. */
+function flagValues(options: EngineOptions): Readonly<Record<string, unknown>> {
+  const given = engineFlags.flatMap((flag) => {
+    const value = options[optionOf(flag).attributeName()];
+    return value === undefined ? [] : [[flag.option, flag.sets ?? value]];
+  });
+  return Object.fromEntries(given) as Readonly<Record<string, unknown>>;
 }
 
 async function runEngine(shell: Shell, options: EngineOptions): Promise<void> {
@@ -118,15 +129,13 @@ async function start(shell: Shell, { configFile, form, options }: Omit<Serving, 
     bridgePort: options.bridgePort,
     httpPort: options.httpPort,
     realtimePort: options.wsPort,
-    logLevel: options.logLevel,
-    ...(options.prod === undefined ? {} : { mode: "production" as const }),
-    ...(options.insecureBind === undefined ? {} : { insecureBind: true }),
+    ...flagValues(options),
   };
   let engine: RunningEngine | undefined;
   const logger: Logger = createLogger({
     // The config file's level counts as soon as it is known, and follows the file from then on.
     get level() {
-      return engine?.config.engine.logLevel ?? options.logLevel ?? "info";
+      return engine?.config.engine.logLevel ?? (options.logLevel as LogLevel | undefined) ?? "info";
     },
     now: Date.now,
     write: (record) => shell.note(`${form === "json" ? jsonLine(record) : textLine(forPeople(record), shell.paint)}\n`),

@@ -3,14 +3,8 @@ import { z } from "zod";
 import { patternOfMatch } from "../kernel/access/match-form.ts";
 import { httpPathPrefixSchema } from "../kernel/access/principal.ts";
 import type { RbacSettings, RoleSettings } from "../kernel/access/settings.ts";
+import { tokenSchema } from "./engine-options.ts";
 import { addressBlockSchema } from "./listen-address.ts";
-
-const TOKEN = /^[\x21-\x7e]{16,512}$/;
-
-/** A token that a client presents. Never shown in messages. */
-export const tokenSchema = z.string().refine((token) => TOKEN.test(token), {
-  message: "must have 16 to 512 characters without blanks; make one with: openssl rand -base64 32",
-});
 
 const functionId = z.string().refine((id) => functionIdSchema.safeParse(id).success, { message: "must be the id of a function" });
 const patterns = z.array(z.string().min(1).max(256));

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { camelCase, type EngineOptionSettings, engineOptions, optionFacts } from "./engine-options.ts";
 import type { EngineSettings, ListenAddress, LoadedConfig, LocalWorkerEntry, ModuleEntry } from "./types.ts";
 
 export interface Changed<T> {
@@ -38,27 +39,16 @@ export interface ConfigDiff {
   readonly isEmpty: boolean;
 }
 
-/** Workers know the bridge's address and hold files below the folders, so these stay as they are while the engine runs. */
-const SETTINGS: Readonly<Record<keyof EngineSettings, { readonly key: string; readonly needsRestart: boolean }>> = {
-  bridge: { key: "engine.bridge", needsRestart: true },
-  bridgeAccess: { key: "engine.bridge", needsRestart: false },
-  bridges: { key: "engine.bridges", needsRestart: false },
-  mode: { key: "engine.mode", needsRestart: true },
-  token: { key: "engine.token", needsRestart: true },
-  insecureBind: { key: "engine.insecure_bind", needsRestart: true },
-  maxConnectionsPerAddress: { key: "engine.max_connections_per_address", needsRestart: false },
-  dataDir: { key: "engine.data_dir", needsRestart: true },
-  logsDir: { key: "engine.logs_dir", needsRestart: true },
-  defaultTimeoutMs: { key: "engine.default_timeout_ms", needsRestart: false },
-  legacyCallTimeoutMs: { key: "engine.legacy_call_timeout_ms", needsRestart: false },
-  drainMs: { key: "engine.drain_ms", needsRestart: false },
-  allowedOrigins: { key: "engine.allowed_origins", needsRestart: false },
-  allowedHosts: { key: "engine.allowed_hosts", needsRestart: false },
-  consoleInvoke: { key: "engine.console_invoke", needsRestart: false },
-  validateRequests: { key: "engine.validate_requests", needsRestart: false },
-  httpFunctions: { key: "engine.http_functions", needsRestart: false },
-  logLevel: { key: "engine.log_level", needsRestart: false },
-};
+/** Workers know the bridge's address, so it stays while the engine runs. */
+const SETTINGS: ReadonlyMap<keyof EngineSettings, { readonly key: string; readonly needsRestart: boolean }> = new Map([
+  ["bridge", { key: "engine.bridge", needsRestart: true }],
+  ["bridgeAccess", { key: "engine.bridge", needsRestart: false }],
+  ["bridges", { key: "engine.bridges", needsRestart: false }],
+  ...Object.entries(engineOptions).map(
+    ([name, schema]) =>
+      [camelCase(name) as keyof EngineOptionSettings, { key: `engine.${name}`, needsRestart: optionFacts.get(schema)?.needsRestart === true }] as const,
+  ),
+]);
 
 export function diffConfig(before: LoadedConfig, after: LoadedConfig): ConfigDiff {
   const modules = compareEntries(before.modules, after.modules, (entry) => entry.instance);
@@ -89,9 +79,9 @@ function compareEntries<T extends { readonly where: string }>(before: readonly T
 
 function compareSettings(before: EngineSettings, after: EngineSettings): SettingChange[] {
   const changes: SettingChange[] = [];
-  for (const setting of Object.keys(SETTINGS) as (keyof EngineSettings)[]) {
+  for (const [setting, about] of SETTINGS) {
     if (isDeepStrictEqual(before[setting], after[setting])) continue;
-    changes.push({ setting, ...SETTINGS[setting], before: before[setting], after: after[setting] });
+    changes.push({ setting, ...about, before: before[setting], after: after[setting] });
   }
   return changes;
 }

@@ -29,11 +29,11 @@ it("says which alternatives have a key", () => {
 
 it("knows the variable of each setting that one can say", () => {
   const values: Record<string, string> = { SVC_MODE: "production", SVC_TOKEN: "0123456789abcdef", SVC_DATA_DIR: "/tmp/data", SVC_LOG_LEVEL: "debug" };
-  const env = Object.fromEntries(Object.values(SETTING_VARIABLES).map((name, index) => [name, values[name] ?? `${4000 + index}`]));
+  const env = Object.fromEntries([...SETTING_VARIABLES.values()].map((name, index) => [name, values[name] ?? `${4000 + index}`]));
 
   const fromEnv = explainConfig("/project/config.yaml", "workers: []\n", { ...options, env }).filter(({ source }) => source === "env");
 
-  expect(fromEnv.map(({ key, variable }) => [key, variable]).sort()).toEqual(Object.entries(SETTING_VARIABLES).sort());
+  expect(fromEnv.map(({ key, variable }) => [key, variable]).sort()).toEqual([...SETTING_VARIABLES].sort());
   expect(variableOf("svc-observability.enabled")).toBe("OTEL_ENABLED");
 });
 

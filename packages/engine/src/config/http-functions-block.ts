@@ -10,16 +10,13 @@ const urlPatternSchema = z
 
 /** `engine.http_functions` of the config file. */
 export const httpFunctionsBlockSchema = z.strictObject({
-  url_allowlist: z
-    .array(urlPatternSchema)
-    .max(1000)
-    .optional()
-    .meta({ description: "Host globs and URL patterns that may be called. Default none, which allows all" }),
-  block_private_ips: z.boolean().optional().meta({ description: "Refuse loopback, private and other non-public addresses. Default true" }),
-  require_https: z.boolean().optional().meta({ description: "Refuse http: URLs. Default true" }),
-  retries: z.int().min(0).max(10).optional().meta({ description: "Further attempts after one that could not connect. Default 2" }),
+  url_allowlist: z.array(urlPatternSchema).max(1000).default([]).meta({ description: "Host globs and URL patterns that may be called; none allows all" }),
+  block_private_ips: z.boolean().default(true).meta({ description: "Refuse loopback, private and other non-public addresses" }),
+  require_https: z.boolean().default(true).meta({ description: "Refuse http: URLs" }),
+  retries: z.int().min(0).max(10).default(2).meta({ description: "Further attempts after one that could not connect" }),
 });
-export type HttpFunctionsBlock = z.output<typeof httpFunctionsBlockSchema>;
+/** As written, without defaults. */
+export type HttpFunctionsBlock = z.input<typeof httpFunctionsBlockSchema>;
 
 /** The `config` of the reference's own entry for this: `{security: {…}}`. */
 export const httpFunctionsEntrySchema = z.looseObject({ security: httpFunctionsBlockSchema.optional() });

@@ -3,6 +3,7 @@ export { type ConfigDiff, diffConfig } from "./diff.ts";
 export { addWorkerToConfig, type EditOptions, type EditResult, type NewEntry, removeWorkerFromConfig } from "./edit.ts";
 export { ConfigEditError, type ConfigEditErrorCode } from "./edit-error.ts";
 export { effectiveConfig } from "./effective.ts";
+export { type EngineFlag, engineFlags } from "./engine-options.ts";
 export type { ConfigOverrides } from "./engine-settings.ts";
 export { type ExplainedKey, explainConfig } from "./explain.ts";
 export { loadConfig, readConfigText } from "./load.ts";

@@ -275,7 +275,7 @@ describe("precedence", () => {
       '- -: the environment variable SVC_BRIDGE_PORT must be a port from 0 to 65535, got "70000"',
       '- -: the environment variable SVC_HTTP_PORT must be a port from 0 to 65535, got "0x10"',
       "- -: the port -1 of the command line must be a whole number from 0 to 65535",
-      expect.stringContaining("data folder of the command line is no usable path"),
+      expect.stringContaining("engine.data_dir of the command line is no usable path"),
       '- -: the environment variable SVC_LOG_LEVEL must be one of debug, info, warn, error, got "wran"; did you mean warn?',
     ]);
   });

@@ -3,6 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { BridgeBlock } from "./access-block.ts";
 import { type ConfigOverrides, type EngineBlock, engineBlockSchema, settle } from "./engine-settings.ts";
+import type { HttpFunctionsBlock } from "./http-functions-block.ts";
 import { kindOf, schemaProblems, unknownKey } from "./schema-problems.ts";
 import { withTelemetryVariables } from "./telemetry-variables.ts";
 import { hasStoredToken } from "./token-file.ts";
@@ -51,7 +52,7 @@ export function parseConfig(file: string, text: string, options: LoadOptions): L
     ]);
   }
   const entries = readEntries(top, { file, yaml, modules: options.modules });
-  const engine = readEngineBlock(top, yaml);
+  const engine = readEngineBlock(withOlderHttpFunctions(top, entries.httpFunctions), yaml);
   const { bridge, warnings } = mergeBridge(engine.block.bridge, entries);
   const settled = settle({
     file,
@@ -59,9 +60,8 @@ export function parseConfig(file: string, text: string, options: LoadOptions): L
       ...engine.block,
       ...(bridge === undefined ? {} : { bridge }),
       bridges: [...(engine.block.bridges ?? []), ...entries.furtherBridges],
-      // The older entry counts where the engine block is silent.
-      http_functions: { ...entries.httpFunctions, ...engine.block.http_functions },
     },
+    given: engine.given,
     hasStoredToken: options.hasStoredToken ?? false,
     http: entries.http,
     realtime: entries.realtime,
@@ -137,15 +137,31 @@ function unknownTopKeys(top: Readonly<Record<string, unknown>>, yaml: YamlSource
   });
 }
 
-function readEngineBlock(
-  top: Readonly<Record<string, unknown>>,
-  yaml: YamlSource,
-): { readonly block: EngineBlock; readonly problems: readonly ConfigProblem[] } {
+/** The older entry for URL functions counts where the engine block sets nothing. */
+function withOlderHttpFunctions(top: Readonly<Record<string, unknown>>, older: HttpFunctionsBlock | undefined): Readonly<Record<string, unknown>> {
+  const engine = top.engine ?? {};
+  if (older === undefined || !isBlock(engine)) return top;
+  const own = engine.http_functions ?? {};
+  return isBlock(own) ? { ...top, engine: { ...engine, http_functions: { ...older, ...own } } } : top;
+}
+
+interface EngineBlockOfFile {
+  readonly block: EngineBlock;
+  /** As written, without defaults. */
+  readonly given: Readonly<Record<string, unknown>>;
+  readonly problems: readonly ConfigProblem[];
+}
+
+function readEngineBlock(top: Readonly<Record<string, unknown>>, yaml: YamlSource): EngineBlockOfFile {
   // `engine:` with every line below it commented out is an empty block.
   const value = top.engine ?? {};
   const parsed = engineBlockSchema.safeParse(value);
-  if (parsed.success) return { block: parsed.data, problems: [] };
-  return { block: {}, problems: schemaProblems(parsed.error.issues, { schema: engineBlockSchema, value, base: ["engine"], yaml }) };
+  if (parsed.success) return { block: parsed.data, given: value as Readonly<Record<string, unknown>>, problems: [] };
+  return {
+    block: engineBlockSchema.parse({}),
+    given: {},
+    problems: schemaProblems(parsed.error.issues, { schema: engineBlockSchema, value, base: ["engine"], yaml }),
+  };
 }
 
 /** The older entry for the worker socket counts where the engine block is silent. */

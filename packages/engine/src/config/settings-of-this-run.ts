@@ -1,16 +1,22 @@
 import type { AccessSettings } from "../kernel/access/settings.ts";
+import { camelCase, type EngineOptionSettings, engineOptions, optionFacts } from "./engine-options.ts";
 import type { BridgeListener, EngineSettings, ListenAddress } from "./types.ts";
 
 /** Rules of a running listener that the config file no longer has. */
 const REMOVED: AccessSettings = { tokenRequired: true, rbac: undefined, middlewareFunctionId: undefined, isRemoved: true };
+
+/** Options that only a restart changes. */
+const KEPT = Object.entries(engineOptions)
+  .filter(([, schema]) => optionFacts.get(schema)?.needsRestart === true)
+  .map(([name]) => camelCase(name) as keyof EngineOptionSettings);
 
 /**
  * The settings in force after a change of the file. Stays as it is what only a restart changes: workers know the addresses of the bridges, and open
  * files lie in the folders. A listener that goes on listening where it did goes on wanting the token as it did.
  */
 export function settingsOfThisRun(before: EngineSettings, next: EngineSettings): EngineSettings {
-  const { bridge, dataDir, logsDir, mode, token, insecureBind } = before;
-  const isExposedAlike = mode === next.mode && insecureBind === next.insecureBind;
+  const { bridge } = before;
+  const isExposedAlike = before.mode === next.mode && before.insecureBind === next.insecureBind;
   const access = (running: BridgeListener, listener: BridgeListener): AccessSettings => {
     const [earlier, later] = [running.access, listener.access];
     if (isExposedAlike && running.address.host === listener.address.host) return later;
@@ -18,12 +24,8 @@ export function settingsOfThisRun(before: EngineSettings, next: EngineSettings):
   };
   return {
     ...next,
+    ...Object.fromEntries(KEPT.map((name) => [name, before[name]])),
     bridge,
-    dataDir,
-    logsDir,
-    mode,
-    token,
-    insecureBind,
     bridgeAccess: access({ address: bridge, access: before.bridgeAccess }, { address: next.bridge, access: next.bridgeAccess }),
     bridges: before.bridges.map((running, index) => {
       const listener = counterpartOf(index, before.bridges, next.bridges);

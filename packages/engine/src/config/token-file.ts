@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { tokenSchema } from "./access-block.ts";
+import { tokenSchema } from "./engine-options.ts";
 
 /** Where the token of an engine without a configured one lies: `.svc/token` beside the config file. */
 export function tokenFileOf(configFile: string): string {

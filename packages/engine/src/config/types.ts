@@ -1,7 +1,7 @@
 import { maskText } from "@svc/protocol";
 import type { AccessSettings } from "../kernel/access/settings.ts";
-import type { LogLevel } from "../kernel/logger.ts";
 import type { EnvFile } from "../local-workers/env-file.ts";
+import type { EngineOptionSettings } from "./engine-options.ts";
 
 /** Where a listener binds. Loopback unless said otherwise; port 0 picks a free one. */
 export interface ListenAddress {
@@ -20,60 +20,19 @@ export interface TlsFiles {
   readonly clientCa?: string;
 }
 
-/** The `engine:` block of the config file, with defaults filled in. Environment and flags are already applied. */
-export interface EngineSettings {
+/** The `engine:` block of the config file, with defaults filled in. Environment and flags are already applied. Paths are absolute. */
+export interface EngineSettings extends EngineOptionSettings {
   /** Worker WebSocket. Default 127.0.0.1:49134. */
   readonly bridge: ListenAddress;
   /** Who may connect there. */
   readonly bridgeAccess: AccessSettings;
   /** Further listeners for workers. Default none. */
   readonly bridges: readonly BridgeListener[];
-  /** In production every client of the engine needs a token, on loopback too. Default development. */
-  readonly mode: "development" | "production";
-  /** The token as configured; undefined when the one in `.svc/token` counts. */
-  readonly token: string | undefined;
-  /** Listeners off loopback need no token. Default false. */
-  readonly insecureBind: boolean;
-  /** Connections that one address may have to one listener; undefined: 1,000 from other machines, any number from this one. */
-  readonly maxConnectionsPerAddress: number | undefined;
-  /** Absolute path. Default `.svc/data` beside the config file. */
-  readonly dataDir: string;
-  /** Absolute path. Default `.svc/logs` beside the config file. */
-  readonly logsDir: string;
-  /** Deadline of a call that names none, in milliseconds. Default 30,000. */
-  readonly defaultTimeoutMs: number;
-  /** Deadline for clients that do not declare deadline support, in milliseconds. Default 900,000. */
-  readonly legacyCallTimeoutMs: number;
-  /** How long a stop waits for calls in flight, in milliseconds. Default 10,000. */
-  readonly drainMs: number;
-  /** Browser origins that may open sockets and call `/_console/*`, besides the listener's own. Default none. */
-  readonly allowedOrigins: readonly string[];
-  /** Host names accepted in the Host header besides the loopback ones. Default none. */
-  readonly allowedHosts: readonly string[];
-  /** `POST /_console/invoke` is served. Default true. */
-  readonly consoleInvoke: boolean;
-  /** Payloads are checked by the request format of each function that does not say otherwise itself. Default false. */
-  readonly validateRequests: boolean;
-  /** Where functions that are registered with a URL may lie. */
-  readonly httpFunctions: HttpFunctionSettings;
-  readonly logLevel: LogLevel;
 }
 
 export interface BridgeListener {
   readonly address: ListenAddress;
   readonly access: AccessSettings;
-}
-
-/** `engine.http_functions` of the config file. */
-export interface HttpFunctionSettings {
-  /** Host globs (`*.example.com`) and URL patterns (`https://api.example.com/v1/*`); empty allows every address. Default empty. */
-  readonly urlAllowlist: readonly string[];
-  /** Refuse loopback, private and other addresses that are not on the public internet. Default true. */
-  readonly blockPrivateIps: boolean;
-  /** Refuse `http:`. Default true. */
-  readonly requireHttps: boolean;
-  /** Further attempts after one that could not connect. Default 2. */
-  readonly retries: number;
 }
 
 /** One `workers:` entry that names a module of the engine, e.g. `svc-state`. */

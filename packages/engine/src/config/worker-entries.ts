@@ -271,7 +271,7 @@ class EntryReader implements ReadEntries {
   }
 
   #takeHttpFunctions(config: unknown, path: KeyPath): void {
-    if (this.#check(httpFunctionsEntrySchema, config, path)) this.httpFunctions = httpFunctionsEntrySchema.parse(config).security;
+    if (this.#check(httpFunctionsEntrySchema, config, path)) this.httpFunctions = (config as z.input<typeof httpFunctionsEntrySchema>).security;
   }
 
   /** The host and port of a block; other keys are left to the module. */
