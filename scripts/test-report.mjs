@@ -3,6 +3,7 @@
 import { relative } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { root } from "./steps.mjs";
+import { sourceFile } from "./test-selection.mjs";
 
 const MAX_FAILURES = 25;
 /** Of a failure: a message begins with what was expected, and what a command printed ends with why it failed. */
@@ -20,7 +21,7 @@ const RUNNERS_OWN = /^\s+at .*(?:node_modules|node:internal|<anonymous>\)$)/;
  */
 export function vitestFailures({ testResults = [] }) {
   return testResults.flatMap(({ name, status, message, assertionResults }) => {
-    const file = relative(root, name).replaceAll("\\", "/");
+    const file = sourceFile(relative(root, name).replaceAll("\\", "/"));
     const failed = assertionResults.filter((test) => test.status === "failed");
     // A file that does not load, or whose hook fails, has a message of its own; a hook of some of its tests leaves none.
     const isOfFile = status === "failed" && (message !== "" || failed.length === 0);

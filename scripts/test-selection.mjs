@@ -5,19 +5,24 @@ import { root, StepFailure } from "./steps.mjs";
 
 const FOLDERS = ["packages", "bench", "scripts", "e2e", "python/tests"];
 const SKIPPED = new Set(["node_modules", "dist", "bundle", "assets", "__pycache__"]);
-/** First match counts. The globs in vitest.config.ts say the same; a test compares them. */
+/** First match counts. vitest.config.ts reads them, too. */
 const PROJECTS = [
   ["pytest", /^python\/tests\/test_\w+\.py$/],
-  [undefined, /^e2e\/src\/faults\//],
+  ["faults", /^e2e\/src\/faults\/.*\.test\.ts$/],
   ["compat", /^e2e\/src\/compat\/.*\.test\.ts$/],
   ["console", /^e2e\/src\/console\/.*\.test\.ts$/],
   ["e2e", /^e2e\/src\/.*\.test\.ts$/],
   ["integration", /^(?:packages\/[^/]+\/src\/.*\.integration\.test\.tsx?|scripts\/[^/]+\.integration\.test\.mjs)$/],
+  ["web", /^packages\/console\/src\/web\/.*\.test\.tsx?$/],
   ["unit", /^(?:(?:packages\/[^/]+|bench)\/src\/.*\.test\.tsx?|scripts\/[^/]+\.test\.mjs)$/],
 ];
-const UNIT = ["unit"];
+const UNIT = ["unit", "web"];
+/** Projects that `npm test` does not run. */
+const LONG = ["faults"];
+/** Sources that are compiled into the folder `dist` beside `src`. The page's are not: Vite bundles them. */
+const COMPILED = /^((?:packages\/[^/]+|bench|e2e)\/)src(\/(?!web\/).*)\.ts$/;
 
-/** Name of the project that runs a test file, given by its path from the repository's root with `/`; undefined if `npm test` does not run it. */
+/** Name of the project that runs a test file, given by its path from the repository's root with `/`; undefined if it is no test file. */
 export function projectOf(file) {
   return PROJECTS.find(([, pattern]) => pattern.test(file))?.[0];
 }
@@ -29,7 +34,7 @@ export function projectOf(file) {
  * @returns {Promise<{ projects: string[], files: string[], name: string | undefined }>}
  */
 export async function selectTests({ patterns, name, unitOnly = false }) {
-  const runs = (project) => project !== undefined && (!unitOnly || UNIT.includes(project));
+  const runs = (project) => (unitOnly ? UNIT.includes(project) : !LONG.includes(project));
   const files = await testFiles();
   const found = files.filter((file) => patterns.some((pattern) => file.includes(normalized(pattern))));
   const selected = found.filter((file) => runs(projectOf(file)));
@@ -50,7 +55,17 @@ function normalized(pattern) {
 /** Paths of all test files from the repository's root, with `/`. */
 export async function testFiles() {
   const found = await Promise.all(FOLDERS.map(filesBelow));
-  return found.flat().filter((file) => /\.test\.(?:tsx?|mjs)$|\/test_\w+\.py$/.test(file));
+  return found.flat().filter((file) => projectOf(file) !== undefined);
+}
+
+/** Path of the file that runs for a test file: what the compiler makes of it, or the file itself. */
+export function builtFile(file) {
+  return file.replace(COMPILED, "$1dist$2.js");
+}
+
+/** The inverse of `builtFile`. */
+export function sourceFile(file) {
+  return file.replace(/^((?:packages\/[^/]+|bench|e2e)\/)dist(\/.*)\.js$/, "$1src$2.ts");
 }
 
 async function filesBelow(folder) {

@@ -2,26 +2,35 @@ import { relative } from "node:path";
 import { expect, it } from "vitest";
 import { createVitest } from "vitest/node";
 import { root } from "./steps.mjs";
-import { projectOf, selectTests, testFiles } from "./test-selection.mjs";
+import { builtFile, projectOf, selectTests, sourceFile, testFiles } from "./test-selection.mjs";
 
 it("knows every test file, in the project in which the test runner runs it", async () => {
   const vitest = await createVitest("test", { root, watch: false, run: true });
   try {
     const specifications = await vitest.globTestSpecifications();
-    const run = specifications.filter(({ project }) => project.name !== "faults");
-    const expected = run.map(({ moduleId, project }) => `${project.name} ${relative(root, moduleId).replaceAll("\\", "/")}`);
-    const known = (await testFiles()).filter((file) => !file.endsWith(".py")).filter((file) => projectOf(file) !== undefined);
-    expect(known.map((file) => `${projectOf(file)} ${file}`).sort()).toEqual(expected.sort());
+    const found = specifications.map(({ moduleId, project }) => `${project.name} ${sourceFile(relative(root, moduleId).replaceAll("\\", "/"))}`);
+    const known = (await testFiles()).filter((file) => !file.endsWith(".py"));
+    expect(found.sort()).toEqual(known.map((file) => `${projectOf(file)} ${file}`).sort());
   } finally {
     await vitest.close();
   }
 });
 
+it("maps a source to the compiled file that runs, and back", () => {
+  const pairs = {
+    "packages/engine/src/store/store.integration.test.ts": "packages/engine/dist/store/store.integration.test.js",
+    "e2e/src/mcp.test.ts": "e2e/dist/mcp.test.js",
+    "packages/console/src/web/lib/secrets.test.ts": "packages/console/src/web/lib/secrets.test.ts",
+    "scripts/steps.test.mjs": "scripts/steps.test.mjs",
+  };
+  for (const [source, built] of Object.entries(pairs)) expect([builtFile(source), sourceFile(built)]).toEqual([built, source]);
+});
+
 it("selects all projects without a pattern, and only one without processes with `unitOnly`", async () => {
   const all = await selectTests({ patterns: [] });
-  expect([...all.projects].sort()).toEqual(["compat", "console", "e2e", "integration", "pytest", "unit"]);
+  expect([...all.projects].sort()).toEqual(["compat", "console", "e2e", "integration", "pytest", "unit", "web"]);
   expect(all).toMatchObject({ files: [], name: undefined });
-  expect(await selectTests({ patterns: [], unitOnly: true })).toMatchObject({ projects: ["unit"], files: [] });
+  expect(await selectTests({ patterns: [], unitOnly: true })).toMatchObject({ projects: ["unit", "web"], files: [] });
 });
 
 it("selects files whose path contains a pattern, and their projects", async () => {

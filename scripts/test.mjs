@@ -22,7 +22,7 @@ import {
 } from "./setup.mjs";
 import { beside, interruptSignal, reportFailure, root, stepRunner } from "./steps.mjs";
 import { failureLines, pytestFailures, vitestFailures } from "./test-report.mjs";
-import { selectTests } from "./test-selection.mjs";
+import { builtFile, selectTests } from "./test-selection.mjs";
 import { installToolchains } from "./toolchains.mjs";
 
 const USAGE = `Usage: npm test -- [options] [pattern ...]
@@ -151,7 +151,7 @@ async function runVitest({ projects, files, name }) {
     `--outputFile.json=${report}`,
     "--passWithNoTests",
     ...(name === undefined ? [] : ["--testNamePattern", escaped(name)]),
-    ...files.filter((file) => !file.endsWith(".py")),
+    ...files.filter((file) => !file.endsWith(".py")).map(builtFile),
   ];
   const { code } = await run(process.execPath, [join(root, "node_modules/vitest/vitest.mjs"), ...args], { stdio: "inherit" });
   const content = await readFile(report, "utf8").then(JSON.parse, () => ({}));

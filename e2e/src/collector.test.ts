@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
 import { eventually } from "./support/processes.ts";
 
-const program = fileURLToPath(new URL("./support/otlp-collector.mjs", import.meta.url));
+const program = fileURLToPath(new URL("../src/support/otlp-collector.mjs", import.meta.url));
 const CALLS = 500;
 /** How long the collector is away, in milliseconds. SVC_COLLECTOR_AWAY_MS=60000 makes it the minute that the promise is about. */
 const AWAY_MS = Number(process.env.SVC_COLLECTOR_AWAY_MS ?? 5_000);

@@ -11,7 +11,7 @@ import { startEngine, svc } from "./support/cli.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "svc-quiet-"));
 const file = join(dir, "connections");
-const hook = fileURLToPath(new URL("./support/record-connections.mjs", import.meta.url));
+const hook = fileURLToPath(new URL("../src/support/record-connections.mjs", import.meta.url));
 const env = { NODE_OPTIONS: `--import=${hook}`, CONNECTIONS_FILE: file };
 const LOCAL = /^(?:watching \d+|(?:tcp|dns) (?:localhost|127\.0\.0\.1|::1))$/;
 const outside = (): readonly string[] =>

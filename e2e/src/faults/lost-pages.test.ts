@@ -16,7 +16,7 @@ describe("an engine whose disk fails syncs for 1.5 s and then works, with a powe
   it.each(runtimes())("keeps every acknowledged write, also those made after the disk worked again, $name", async ({ name, node }) => {
     const folder = realpathSync(faultsFolder("lost-pages"));
     const shim = join(folder, "lost-pages.so");
-    run("cc", "-shared", "-fPIC", "-O1", "-o", shim, fileURLToPath(new URL("lost-pages.c", import.meta.url)), "-ldl", "-lpthread");
+    run("cc", "-shared", "-fPIC", "-O1", "-o", shim, fileURLToPath(new URL("../../src/faults/lost-pages.c", import.meta.url)), "-ldl", "-lpthread");
     const [dataDir, image, failFile] = [join(folder, "data"), join(folder, "image"), join(folder, "syncs-fail")];
     for (const made of [dataDir, image]) mkdirSync(made);
     const env = { LD_PRELOAD: shim, DATA_DIR: dataDir, IMAGE_DIR: image, FAIL_FILE: failFile };

@@ -68,7 +68,7 @@ describe("the configs of the guide to observability", () => {
   });
 
   it("keep traces and logs on the disk", async () => {
-    guide = await openGuide(FILE, { config: "storage-config", programs: false });
+    guide = await openGuide(FILE, { config: "storage-config" });
     const { spans, logs } = (await guide.worker.call({ function_id: "engine::telemetry::status", payload: {} })) as Record<string, { max_bytes: number }>;
     // Spans and logs share what the config allows; a tenth is left for what is being written.
     const limit = 536_870_912;
@@ -77,7 +77,7 @@ describe("the configs of the guide to observability", () => {
   });
 
   it("record less", async () => {
-    guide = await openGuide(FILE, { config: "sampling-config", programs: false });
+    guide = await openGuide(FILE, { config: "sampling-config" });
     expect(await guide.worker.call({ function_id: "engine::sampling::rules", payload: {} })).toMatchObject({
       traces: { default_ratio: 0.1, rules: [{ operation: "GET /health*", rate: 0 }] },
     });
@@ -85,7 +85,7 @@ describe("the configs of the guide to observability", () => {
 
   it("take up what an OpenTelemetry SDK sends", async () => {
     const port = await freePort();
-    guide = await openGuide(FILE, { config: "receiver-config", morePorts: { 4318: port }, programs: false });
+    guide = await openGuide(FILE, { config: "receiver-config", morePorts: { 4318: port } });
     const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
     const span = {
       traceId,
@@ -113,7 +113,7 @@ describe("the configs of the guide to observability", () => {
 
   it("serve metrics that a parser of Prometheus' text reads, at the address that the scrape config names", async () => {
     const port = await freePort();
-    guide = await openGuide(FILE, { config: "prometheus-config", morePorts: { 9464: port }, programs: false });
+    guide = await openGuide(FILE, { config: "prometheus-config", morePorts: { 9464: port } });
     const target = /targets: \["(.+)"\]/.exec(guide.text("prometheus-scrape"))?.[1];
     expect(target).toBe(`localhost:${port}`);
     const scrape = async (): Promise<string> => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
@@ -128,7 +128,7 @@ describe("the configs of the guide to observability", () => {
     ["collector-http-config", 4318],
   ] as const)("send spans to a collector: %s (Done when 6)", async (config, port) => {
     const receiver = await otlpReceiver();
-    guide = await openGuide(FILE, { config, morePorts: { [port]: port === 4317 ? receiver.grpcPort : receiver.httpPort }, programs: false });
+    guide = await openGuide(FILE, { config, morePorts: { [port]: port === 4317 ? receiver.grpcPort : receiver.httpPort } });
     guide.worker.registerFunction("guide::sent", () => 1);
     await until(
       "the function answers",
@@ -147,7 +147,7 @@ describe("the configs of the guide to observability", () => {
 
 describe("the samples of the guide to observability", () => {
   it("have all run", async () => {
-    const guide = await openGuide(FILE, { programs: false });
+    const guide = await openGuide(FILE);
     const all = guide.samples();
     await guide.close();
     expect(all.filter((name) => !seen.has(name))).toEqual([]);

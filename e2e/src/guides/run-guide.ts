@@ -10,7 +10,7 @@
 //
 // Blocks of one name are one sample, so that a guide may explain a program piece by piece. By the fence's word:
 //
-//   ts      a program. All of a guide are type-checked (strict, with and without the DOM's types) when the guide is opened, then run by Node from the built SDK
+//   ts      a program, run by Node from the built SDK. guide-types.test.ts checks the types of all of them
 //   python  a program, run by the repository's .venv with python/src
 //   sh      a script for bash (-eu -o pipefail) in the project's folder, where `svc` is a command
 //   other   a file or an expected output: `guide.text(name)`. `openGuide(file, { config: name })` starts the engine with a yaml sample
@@ -30,17 +30,17 @@
 //     it("has run every sample", () => expect(guide.notRun()).toEqual([]));
 //
 // Needs what `npm test` makes first: the build (`npx tsc -b`) and .venv.
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { freePorts } from "@svc/protocol/testing";
 import { connect, type Worker } from "@svc/sdk";
+import { transformSync } from "rolldown/utils";
 import { type EngineProcess, type Ports, startEngine } from "../support/cli.ts";
-import { type Sample, samplesOf } from "./samples.ts";
+import { programsOf, type Sample, samplesOf } from "./samples.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 /** How long a sample may take to print something, or to end, in milliseconds. */
@@ -86,13 +86,11 @@ export interface GuideOptions {
   readonly configText?: string;
   /** Written into the project before the engine starts, by path within it. */
   readonly files?: Readonly<Record<string, string>>;
-  /** False: the guide's programs are not type-checked, since none is run. Default true. */
-  readonly programs?: boolean;
   /** What further numbers of ports, wherever they stand in the guide's samples, become in this run, e.g. `{ 9464: 20123 }`. */
   readonly morePorts?: Readonly<Record<number, number>>;
 }
 
-/** Opens `docs/guide/{file}`: reads and type-checks its samples and starts an engine for them. */
+/** Opens `docs/guide/{file}`: reads its samples and starts an engine for them. */
 export async function openGuide(file: string, options: GuideOptions = {}): Promise<Guide> {
   const samples = samplesOf(readFileSync(join(root, "docs/guide", file), "utf8"));
   const project = mkdtempSync(join(tmpdir(), "svc-guide-"));
@@ -118,12 +116,7 @@ export async function openGuide(file: string, options: GuideOptions = {}): Promi
     writeFileSync(join(project, "config.yaml"), options.config === undefined ? (options.configText ?? "workers: []\n") : sampleOf(options.config).code);
     symlinkSync(join(root, "node_modules"), join(project, "node_modules"), "dir");
     installSvcCommand(project);
-    await compile(
-      project,
-      [...samples.values()]
-        .filter(({ language }) => language === "ts" && options.programs !== false)
-        .map((sample) => ({ ...sample, code: inThisRun(sample.code) })),
-    );
+    for (const { name, code } of programsOf(samples)) writeFileSync(join(project, `${name}.mjs`), transformSync(`${name}.mts`, inThisRun(code)).code);
     engine = await startEngine({ cwd: project, ports });
   } catch (error) {
     engine?.child.kill("SIGKILL");
@@ -197,33 +190,6 @@ function installSvcCommand(project: string): void {
   mkdirSync(join(project, "bin"));
   writeFileSync(file, `#!/bin/sh\nexec "${process.execPath}" "${join(root, "packages/cli/bin/svc.js")}" "$@"\n`);
   chmodSync(file, 0o755);
-}
-
-/** Type-checks the programs against the built SDK and writes what Node runs beside them. */
-async function compile(project: string, samples: readonly Sample[]): Promise<void> {
-  if (samples.length === 0) return;
-  for (const { name, code } of samples) writeFileSync(join(project, `${name}.mts`), code);
-  const compilerOptions = {
-    target: "ES2023",
-    lib: ["ES2023"],
-    module: "NodeNext",
-    types: ["node"],
-    strict: true,
-    noUncheckedIndexedAccess: true,
-    moduleDetection: "force",
-    noEmitOnError: true,
-    skipLibCheck: true,
-  };
-  writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files: samples.map(({ name }) => `${name}.mts`) }));
-  const tsc = (...more: readonly string[]) =>
-    promisify(execFile)(process.execPath, [join(root, "node_modules/typescript-7/bin/tsc"), "-p", project, ...more], { cwd: project, timeout: 120_000 });
-  try {
-    await tsc();
-    // A project that names no `lib` has the page's types, whose streams are not Node's.
-    await tsc("--noEmit", "--lib", "ES2023,DOM");
-  } catch (error) {
-    throw new Error(`the guide's TypeScript does not compile:\n${(error as { stdout?: string }).stdout ?? String(error)}`);
-  }
 }
 
 function commandOf({ name, language, code }: Sample, project: string): [command: string, args: string[]] {

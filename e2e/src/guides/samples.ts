@@ -22,3 +22,8 @@ export function samplesOf(guide: string): ReadonlyMap<string, Sample> {
   }
   return samples;
 }
+
+/** The samples that are TypeScript programs. */
+export function programsOf(samples: ReadonlyMap<string, Sample>): Sample[] {
+  return [...samples.values()].filter(({ language }) => language === "ts");
+}

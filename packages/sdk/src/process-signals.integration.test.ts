@@ -22,7 +22,7 @@ const PROGRAM = `
 // Node 20 runs no TypeScript, so the child processes get the SDK's sources as one JavaScript file.
 beforeAll(async () => {
   await build({
-    input: join(import.meta.dirname, "node.ts"),
+    input: join(import.meta.dirname, "node.js"),
     platform: "node",
     resolve: { conditionNames: ["@svc/source", "import", "node", "default"] },
     output: { file: SDK, format: "esm" },

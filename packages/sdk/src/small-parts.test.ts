@@ -24,7 +24,7 @@ it("the browser entry reaches neither `ws` nor Node's own modules", () => {
       else foreign.add(specifier);
     }
   };
-  visit(new URL("browser.ts", import.meta.url));
+  visit(new URL("../src/browser.ts", import.meta.url));
   expect(seen.size).toBeGreaterThan(15);
   expect([...foreign].sort()).toEqual(["@svc/protocol", "zod/v4/core"]);
 });

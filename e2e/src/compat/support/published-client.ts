@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 
-const clients = fileURLToPath(new URL("../clients/", import.meta.url));
+const clients = fileURLToPath(new URL("../../../src/compat/clients/", import.meta.url));
 const python = fileURLToPath(new URL("../../../../.cache/compat/python/bin/python", import.meta.url));
 
 /** One of the clients that were published for this wire, with what a test has to know about it. */

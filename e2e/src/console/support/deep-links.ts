@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { build } from "rolldown";
 
-const tests = fileURLToPath(new URL("..", import.meta.url));
-/** What each page keeps in its address. By its own address: what is built of the page is one bundle, from which nothing can be imported. */
-const schemas = new URL("../../../../packages/console/src/web/app/search.ts", import.meta.url).href;
+const tests = fileURLToPath(new URL("../../../src/console/", import.meta.url));
+/** What each page keeps in its address. */
+const schemas = fileURLToPath(new URL("../../../../packages/console/src/web/app/search.ts", import.meta.url));
 const CALL = /deepLink\(\s*"(\w+)",\s*\[([^\]]*)\]/g;
 
 /**
@@ -24,6 +25,10 @@ export function namedDeepLinks(): string[] {
 
 /** `page.parameter` for each that a page keeps in its address. */
 export async function everyParameter(): Promise<string[]> {
-  const { searchSchemas } = (await import(schemas)) as { readonly searchSchemas: Readonly<Record<string, { readonly shape: object }>> };
+  // From the source: nothing can be imported from the page's bundle.
+  const { output } = await build({ input: schemas, write: false });
+  const { searchSchemas } = (await import(`data:text/javascript,${encodeURIComponent(output[0].code)}`)) as {
+    readonly searchSchemas: Readonly<Record<string, { readonly shape: object }>>;
+  };
   return Object.entries(searchSchemas).flatMap(([page, { shape }]) => Object.keys(shape).map((name) => `${page}.${name}`));
 }

@@ -1,12 +1,10 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { constants, tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
-import ts from "typescript";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Clock } from "../kernel/clock.ts";
 import { manualClock } from "../testing/index.ts";
@@ -342,13 +340,9 @@ describe("when the engine is killed with -9", () => {
     ["all of which ignore SIGTERM", "trap '' TERM; sh stubborn.sh & echo child $$; while :; do wait; done"],
   ])("ends all descendants, %s", async (_what, command) => {
     const engine = join(folder, "engine.mjs");
-    await compileInto(folder, [
-      "kernel/clock.ts",
-      ...["launcher", "process-table", "run-marker", "run-members", "process-group"].map((name) => `local-workers/${name}.ts`),
-    ]);
     await writeFile(
       engine,
-      `import { startProcessGroup } from "./local-workers/process-group.js";
+      `import { startProcessGroup } from ${JSON.stringify(new URL("./process-group.js", import.meta.url).href)};
        const group = startProcessGroup({ command: process.argv[2], cwd: process.cwd(), env: process.env, capture: ({ stdout, stderr }) => { stdout.pipe(process.stdout); stderr.resume(); } });
        console.log("group " + group.id);
        setInterval(() => {}, 1000);`,
@@ -371,17 +365,3 @@ describe("when the engine is killed with -9", () => {
     for (const name of ["child", "grandchild"]) expect(await identityOf(facts.get(name) ?? 0), name).toBeUndefined();
   });
 });
-
-/** Our floor of Node versions does not run TypeScript, so the few files that the small engine needs are translated for it. */
-async function compileInto(target: string, files: readonly string[]): Promise<void> {
-  await writeFile(join(target, "package.json"), JSON.stringify({ type: "module" }));
-  for (const file of files) {
-    const source = await readFile(fileURLToPath(new URL(`../${file}`, import.meta.url)), "utf8");
-    const { outputText } = ts.transpileModule(source, {
-      compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023, verbatimModuleSyntax: true, rewriteRelativeImportExtensions: true },
-    });
-    const output = join(target, file.replace(/\.ts$/, ".js"));
-    await mkdir(dirname(output), { recursive: true });
-    await writeFile(output, outputText);
-  }
-}

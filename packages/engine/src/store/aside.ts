@@ -1,6 +1,6 @@
+import { Worker } from "node:worker_threads";
 import type { Clock } from "../kernel/clock.ts";
 import { type DriverName, defaultDriver, type SqlRow, type SqlValue } from "./driver.ts";
-import { startWorker } from "./thread-url.ts";
 
 /** Given to the thread. */
 export interface AsideStart {
@@ -26,7 +26,7 @@ export async function runAside(sql: string, parameters: readonly SqlValue[], opt
   const { file, driver, clock, timeoutMs, signal } = options;
   signal.throwIfAborted();
   const start: AsideStart = { file, driver: driver ?? defaultDriver(), sql, parameters };
-  const worker = startWorker(new URL("./aside-thread.ts", import.meta.url), { workerData: start, name: "svc-store-aside" });
+  const worker = new Worker(new URL("./aside-thread.js", import.meta.url), { workerData: start, name: "svc-store-aside" });
   let rows: readonly SqlRow[] | undefined;
   let failure = new Error("its thread ended without saying why");
   worker.once("message", (message: readonly SqlRow[]) => {

@@ -6,14 +6,13 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, describe, expect, it } from "vitest";
 import { lockDataFolder } from "./data-folder.ts";
-import { threadUrl } from "./thread-url.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-lock-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
 /** A process of its own that holds the lock of `folder` until it is killed. */
 async function holder(folder: string) {
-  const program = `import { lockDataFolder } from ${JSON.stringify(threadUrl(new URL("./data-folder.ts", import.meta.url)).href)};
+  const program = `import { lockDataFolder } from ${JSON.stringify(new URL("./data-folder.js", import.meta.url).href)};
     lockDataFolder(process.argv[1]); process.stdout.write("held\\n"); setInterval(() => {}, 1000);`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", program, folder], { stdio: ["ignore", "pipe", "inherit"] });
   await once(createInterface({ input: child.stdout }), "line");

@@ -21,7 +21,7 @@ function freshFile(): string {
 function open(options: Partial<StoreOptions> = {}): Promise<Store<LedgerProcedures>> {
   return openStore<LedgerProcedures>({
     file: freshFile(),
-    procedures: new URL("./testing/ledger-procedures.ts", import.meta.url),
+    procedures: new URL("./testing/ledger-procedures.js", import.meta.url),
     log: silentLogger,
     ...options,
   });

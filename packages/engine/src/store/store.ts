@@ -13,7 +13,7 @@ import type { Answer, Request } from "./thread-messages.ts";
 export interface StoreOptions {
   /** Absolute path of the database; its folder must exist. The caller sees to it that no other process uses it (`lockDataFolder`). */
   readonly file: string;
-  /** URL of the file that exports `schema` and `openProcedures`, e.g. `new URL("./file-procedures.ts", import.meta.url)`. */
+  /** URL of the file that exports `schema` and `openProcedures`, e.g. `new URL("./file-procedures.js", import.meta.url)`. */
   readonly procedures: URL;
   readonly log: Logger;
   readonly clock?: Clock;

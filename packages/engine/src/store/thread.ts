@@ -1,9 +1,8 @@
-import type { Worker } from "node:worker_threads";
+import { Worker } from "node:worker_threads";
 import type { Clock } from "../kernel/clock.ts";
 import type { StoreDurability } from "./database-file.ts";
 import type { DriverName } from "./driver.ts";
 import type { Answer, FromThread, ThreadStart, ToThread } from "./thread-messages.ts";
-import { startWorker, threadUrl } from "./thread-url.ts";
 
 export interface ThreadOptions {
   readonly file: string;
@@ -47,8 +46,8 @@ export async function startThread(options: ThreadOptions, events: ThreadEvents):
 /** Resolves with undefined if the database was written to a new file. */
 async function openThread(options: ThreadOptions, events: ThreadEvents): Promise<Thread | undefined> {
   const { file, driver, durability } = options;
-  const workerData: ThreadStart = { file, procedures: threadUrl(options.procedures).href, driver, durability };
-  const worker = startWorker(new URL("./store-thread.ts", import.meta.url), { workerData, name: "svc-store" });
+  const workerData: ThreadStart = { file, procedures: options.procedures.href, driver, durability };
+  const worker = new Worker(new URL("./store-thread.js", import.meta.url), { workerData, name: "svc-store" });
   const thread = new WorkerThread(worker, options, events);
   return (await thread.opened) === "open" ? thread : undefined;
 }

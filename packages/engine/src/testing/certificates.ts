@@ -5,7 +5,7 @@ type Name = "ca.pem" | "server.pem" | "server.key" | "renewed.pem" | "renewed.ke
 
 /** Absolute path of a certificate or key for tests. */
 export function certificateFile(name: Name): string {
-  return fileURLToPath(new URL(`./certificates/${name}`, import.meta.url));
+  return fileURLToPath(new URL(`../../src/testing/certificates/${name}`, import.meta.url));
 }
 
 export function certificate(name: Name): Buffer {

@@ -7,7 +7,6 @@ import { createInterface } from "node:readline";
 import { afterAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../kernel/clock.ts";
 import { silentLogger } from "../../kernel/logger.ts";
-import { threadUrl } from "../../store/thread-url.ts";
 import type { Delivery, Outbox } from "../outbox.ts";
 import { openFileItems } from "./file.ts";
 
@@ -46,7 +45,7 @@ describe.each(["durable", "relaxed"] as const)("a %s file adapter whose process 
 
 /** Lets a real process write as fast as it can and kills it with -9 once it has acknowledged `count` writes. */
 async function writeUntilKilled(folder: string, durability: string, count: number): Promise<Acknowledged[]> {
-  const program = threadUrl(new URL("../testing/endless-writer.ts", import.meta.url)).pathname;
+  const program = new URL("../testing/endless-writer.js", import.meta.url).pathname;
   const child = spawn(process.execPath, [program, folder, durability], { stdio: ["ignore", "pipe", "inherit"] });
   const exited = once(child, "exit");
   const acknowledged: Acknowledged[] = [];

@@ -27,7 +27,7 @@ export async function openFileItems(options: FileItemsOptions): Promise<ItemStor
   const file = resolve(dataDir, options.filePath);
   const release = claimFile(file, { dataDir, what: "items" });
   try {
-    const procedures = new URL("./file-thread/procedures.ts", import.meta.url);
+    const procedures = new URL("./file-thread/procedures.js", import.meta.url);
     const store = await openStore<ItemProcedures>({ file, procedures, durability, log, clock });
     return new FileItems({ file, store, durability, cacheBytes, clock, log, onClosed: release });
   } catch (error) {

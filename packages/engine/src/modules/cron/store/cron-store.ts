@@ -31,7 +31,7 @@ export class CronStore {
   /** The store's deadlines are in real time, whatever clock the jobs go by: a disk knows no other. */
   static async open(options: { readonly dataDir: string; readonly log: Logger }): Promise<CronStore> {
     const { dataDir, log } = options;
-    return new CronStore(await openStore<CronProcedures>({ file: join(dataDir, FILE), procedures: new URL("./procedures.ts", import.meta.url), log }));
+    return new CronStore(await openStore<CronProcedures>({ file: join(dataDir, FILE), procedures: new URL("./procedures.js", import.meta.url), log }));
   }
 
   /** Registrations come in crowds: all of one turn travel together. */

@@ -218,7 +218,7 @@ export interface DiskLogsParts {
 
 async function openOrPutAside({ file, log, clock }: DiskLogsParts): Promise<Store<LogProcedures>> {
   const open = (): Promise<Store<LogProcedures>> =>
-    openStore<LogProcedures>({ file, procedures: new URL("./log-procedures.ts", import.meta.url), log, clock, durability: "relaxed" });
+    openStore<LogProcedures>({ file, procedures: new URL("./log-procedures.js", import.meta.url), log, clock, durability: "relaxed" });
   try {
     return await open();
   } catch (error) {

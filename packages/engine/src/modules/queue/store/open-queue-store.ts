@@ -17,7 +17,7 @@ export async function openQueueStore(
   const file = resolve(dataDir, adapter.config.file_path);
   const release = claimFile(file, { dataDir, what: "jobs" });
   try {
-    const store = await openStore<JobProcedures>({ file, procedures: new URL("./procedures.ts", import.meta.url), log, clock });
+    const store = await openStore<JobProcedures>({ file, procedures: new URL("./procedures.js", import.meta.url), log, clock });
     return {
       call: (name, input, options) => store.call(name, input, options),
       problem: () => store.problem(),

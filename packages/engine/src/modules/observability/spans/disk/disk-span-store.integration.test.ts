@@ -85,14 +85,7 @@ describe("spans on disk", () => {
 
   it("are there after kill -9, but for the last second's (L-3)", async () => {
     const file = freshFile();
-    // From dist, as the store thread: a child process of Node 20 cannot run TypeScript.
-    const child = fork(
-      fileURLToPath(new URL("../testing/writing-process.ts", import.meta.url))
-        .replace("/src/", "/dist/")
-        .replace(/\.ts$/, ".js"),
-      [file],
-      { execArgv: [] },
-    );
+    const child = fork(fileURLToPath(new URL("../testing/writing-process.js", import.meta.url)), [file]);
     const [written] = (await once(child, "message")) as [number];
     child.kill("SIGKILL");
     await once(child, "exit");

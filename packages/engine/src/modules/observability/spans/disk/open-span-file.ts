@@ -30,7 +30,7 @@ export async function openSpanFile({ file, log, nowMs }: SpanFile): Promise<Stor
 
 async function open(file: string, log: Logger): Promise<Store<SpanProcedures>> {
   if (!existsSync(file)) makeShrinkable(file);
-  return openStore<SpanProcedures>({ file, procedures: new URL("./procedures.ts", import.meta.url), log, durability: "relaxed" });
+  return openStore<SpanProcedures>({ file, procedures: new URL("./procedures.js", import.meta.url), log, durability: "relaxed" });
 }
 
 /** Makes the file such that room that became free can be given back; that has to be decided before there is anything in it. */
