@@ -50,6 +50,8 @@ export default defineConfig({
     globalSetup: "./scripts/temporary-folder.mjs",
     sequence: { sequencer: LongestFirst },
     maxWorkers: WORKERS,
+    // Stacks of failures name the sources.
+    execArgv: ["--enable-source-maps"],
     projects: [
       // Threads start faster than processes; a test that needs a process of its own is an integration test.
       project("unit", { pool: "threads", testTimeout: 30_000 }),
