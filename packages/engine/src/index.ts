@@ -4,7 +4,6 @@ export {
   type ConfigEditErrorCode,
   ConfigError,
   type ConfigOverrides,
-  type ConfigProblem,
   configJsonSchema,
   type EditOptions,
   type EditResult,

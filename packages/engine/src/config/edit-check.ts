@@ -1,8 +1,9 @@
+import type { FileProblem } from "../yaml/problem.ts";
 import { ConfigEditError } from "./edit-error.ts";
 import { entryLists } from "./list-edit.ts";
 import { type LoadOptions, parseConfig } from "./load.ts";
 import { hasStoredToken } from "./token-file.ts";
-import { ConfigError, type ConfigProblem } from "./types.ts";
+import { ConfigError } from "./types.ts";
 
 /** A text before and after an edit. `file` is the absolute path that the engine is given. */
 export interface Edited {
@@ -18,7 +19,7 @@ export interface Edited {
 export function refuseNewProblems({ file, before, after }: Edited, options: LoadOptions): void {
   // Variables are the engine's: it may have been started with others. Only those that the edit brings in have to be here.
   const env = { ...Object.fromEntries(variablesIn(before).map((name) => [name, ""])), ...options.env };
-  const problemsOf = (text: string): readonly ConfigProblem[] => problemsIn(file, text, { hasStoredToken: hasStoredToken(file), ...options, env });
+  const problemsOf = (text: string): readonly FileProblem[] => problemsIn(file, text, { hasStoredToken: hasStoredToken(file), ...options, env });
   const [problem] = without(problemsOf(after), problemsOf(before));
   if (problem === undefined) return;
   const dependents = dependentsOnLost(before, after);
@@ -31,7 +32,7 @@ export function refuseNewProblems({ file, before, after }: Edited, options: Load
   throw new ConfigEditError("would_be_refused", `${reasons}. Take that out of depends_on in ${file}, or remove ${names} first; nothing was changed`);
 }
 
-function problemsIn(file: string, text: string, options: LoadOptions): readonly ConfigProblem[] {
+function problemsIn(file: string, text: string, options: LoadOptions): readonly FileProblem[] {
   try {
     parseConfig(file, text, options);
     return [];
@@ -47,7 +48,7 @@ function variablesIn(text: string): string[] {
 }
 
 /** By what they say, each as often as it is said: positions shift with an edit. */
-function without(problems: readonly ConfigProblem[], known: readonly ConfigProblem[]): ConfigProblem[] {
+function without(problems: readonly FileProblem[], known: readonly FileProblem[]): FileProblem[] {
   const left = known.map(saying);
   return problems.filter((problem) => {
     const at = left.indexOf(saying(problem));
@@ -56,7 +57,7 @@ function without(problems: readonly ConfigProblem[], known: readonly ConfigProbl
   });
 }
 
-function saying({ message }: ConfigProblem): string {
+function saying({ message }: FileProblem): string {
   return message.replace(/:\d+/g, "");
 }
 

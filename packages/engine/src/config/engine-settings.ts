@@ -2,6 +2,7 @@ import { dirname, resolve } from "node:path";
 import { MASK } from "@svc/protocol";
 import { z } from "zod";
 import { didYouMean } from "../kernel/nearest-name.ts";
+import type { FileProblem } from "../yaml/problem.ts";
 import { type BridgeBlock, bridgeBlockSchema } from "./access-block.ts";
 import { accessSettings, bindProblem } from "./bind-rule.ts";
 import { camelCase, type EngineOptionSettings, engineOptions, optionFacts, valueOfText, withoutDefault } from "./engine-options.ts";
@@ -9,7 +10,7 @@ import { folderSchema } from "./folder-path.ts";
 import { type addressBlockSchema, collide, DEFAULT_BRIDGE, DEFAULT_HTTP, DEFAULT_REALTIME, portSchema } from "./listen-address.ts";
 import { PORT_VARIABLES } from "./setting-variables.ts";
 import type { TlsBlock } from "./tls-block.ts";
-import type { BridgeListener, ConfigProblem, EffectiveSetting, EngineSettings, ListenAddress, SettingSource, TlsFiles } from "./types.ts";
+import type { BridgeListener, EffectiveSetting, EngineSettings, ListenAddress, SettingSource, TlsFiles } from "./types.ts";
 
 /** What the command line says; it overrides everything. Paths are relative to the working directory. */
 export type ConfigOverrides = ListenerPorts & { readonly [Name in keyof EngineOptionSettings]?: EngineOptionSettings[Name] | undefined };
@@ -57,7 +58,7 @@ export interface SettledSettings {
   readonly realtime: ListenAddress;
   readonly effective: readonly EffectiveSetting[];
   /** Bad variables and flags, and listeners that want the same port. */
-  readonly problems: readonly ConfigProblem[];
+  readonly problems: readonly FileProblem[];
 }
 
 /** Brings flag, environment, file and default together, in this order. A variable that is set to nothing counts as not set. */
@@ -154,7 +155,7 @@ function memberOf(value: unknown, name: string): unknown {
 
 class Choices {
   readonly effective: EffectiveSetting[] = [];
-  readonly problems: ConfigProblem[] = [];
+  readonly problems: FileProblem[] = [];
   readonly #inputs: SettingInputs;
 
   constructor(inputs: SettingInputs) {

@@ -1,12 +1,12 @@
 import { basename } from "node:path";
+import { type KeyPath, readYaml, type YamlSource } from "../yaml/source.ts";
+import { lookupIn } from "../yaml/variables.ts";
 import { type DescribedKey, describedKeys, LOCAL_WORKER } from "./described-keys.ts";
 import { effectiveConfig } from "./effective.ts";
 import { type LoadOptions, parseConfig } from "./load.ts";
 import { variableOf } from "./setting-variables.ts";
 import type { LoadedConfig, SettingSource } from "./types.ts";
-import { lookupIn } from "./variables.ts";
 import type { KnownModules } from "./worker-entries.ts";
-import { type KeyPath, readYaml, type YamlSource } from "./yaml-source.ts";
 
 /** A key of the config file and what is in force for it. Values are not masked. */
 export interface ExplainedKey extends DescribedKey {

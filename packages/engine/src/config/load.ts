@@ -1,16 +1,17 @@
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { resolve } from "node:path";
+import { type FileProblem, inFileOrder } from "../yaml/problem.ts";
+import { kindOf, schemaProblems, unknownKey } from "../yaml/schema-problems.ts";
+import { readYaml, type YamlSource } from "../yaml/source.ts";
+import { lookupIn } from "../yaml/variables.ts";
 import type { BridgeBlock } from "./access-block.ts";
 import { type ConfigOverrides, type EngineBlock, engineBlockSchema, settle } from "./engine-settings.ts";
 import type { HttpFunctionsBlock } from "./http-functions-block.ts";
-import { kindOf, schemaProblems, unknownKey } from "./schema-problems.ts";
 import { withTelemetryVariables } from "./telemetry-variables.ts";
 import { hasStoredToken } from "./token-file.ts";
-import { ConfigError, type ConfigProblem, type LoadedConfig } from "./types.ts";
-import { lookupIn } from "./variables.ts";
+import { ConfigError, type LoadedConfig } from "./types.ts";
 import { type KnownModules, readEntries } from "./worker-entries.ts";
-import { readYaml, type YamlSource } from "./yaml-source.ts";
 
 /** Largest config file, in bytes. */
 export const MAX_CONFIG_BYTES = 1_048_576;
@@ -69,7 +70,7 @@ export function parseConfig(file: string, text: string, options: LoadOptions): L
     overrides: options.overrides ?? {},
     cwd: options.cwd ?? process.cwd(),
   });
-  const all = inOrder([...problems, ...unknownTopKeys(top, yaml), ...engine.problems, ...entries.problems, ...settled.problems]);
+  const all = inFileOrder([...problems, ...unknownTopKeys(top, yaml), ...engine.problems, ...entries.problems, ...settled.problems]);
   if (all.length > 0) throw new ConfigError(file, all, entries.folders);
   const telemetry = withTelemetryVariables(entries.modules, options.env, options.modules);
   return {
@@ -128,7 +129,7 @@ function isBlock(value: unknown): value is Record<string, unknown> {
 const TOP_KEYS = ["workers", "engine"];
 const ACCEPTED_TOP_KEYS: ReadonlySet<string> = new Set([...TOP_KEYS, "modules"]);
 
-function unknownTopKeys(top: Readonly<Record<string, unknown>>, yaml: YamlSource): ConfigProblem[] {
+function unknownTopKeys(top: Readonly<Record<string, unknown>>, yaml: YamlSource): FileProblem[] {
   const unknown = Object.keys(top).filter((key) => !ACCEPTED_TOP_KEYS.has(key));
   return unknown.map((key) => {
     const problem = unknownKey(key, { path: [], yaml, known: TOP_KEYS });
@@ -149,7 +150,7 @@ interface EngineBlockOfFile {
   readonly block: EngineBlock;
   /** As written, without defaults. */
   readonly given: Readonly<Record<string, unknown>>;
-  readonly problems: readonly ConfigProblem[];
+  readonly problems: readonly FileProblem[];
 }
 
 function readEngineBlock(top: Readonly<Record<string, unknown>>, yaml: YamlSource): EngineBlockOfFile {
@@ -177,16 +178,4 @@ function mergeBridge(
     bridge: { ...entries.bridge, ...block },
     warnings: overruled.map((part) => `engine.bridge.${part} (${block[part]}) wins over the older entry (${entries.bridge?.[part]})`),
   };
-}
-
-/** By line, those about the file as a whole first; of several about one key only the first, since the others follow from it. */
-function inOrder(problems: readonly ConfigProblem[]): ConfigProblem[] {
-  const seen = new Set<string>();
-  const firsts = problems.filter((problem) => {
-    const id = problem.key ?? `${problem.line}:${problem.message}`;
-    if (seen.has(id)) return false;
-    seen.add(id);
-    return true;
-  });
-  return firsts.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
 }

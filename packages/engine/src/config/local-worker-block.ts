@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import { defaultEnvFile, type EnvFile } from "../local-workers/env-file.ts";
+import type { KeyPath, YamlSource } from "../yaml/source.ts";
 import { folderSchema } from "./folder-path.ts";
 import { dependsOnSchema, environmentSchema, limitsSchema, watchPatternsSchema } from "./supervision-block.ts";
 import type { RestartOrder } from "./types.ts";
-import type { KeyPath, YamlSource } from "./yaml-source.ts";
 
 /** Most processes that one entry may ask for. */
 export const MAX_REPLICAS = 64;

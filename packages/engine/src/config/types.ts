@@ -1,6 +1,6 @@
-import { maskText } from "@svc/protocol";
 import type { AccessSettings } from "../kernel/access/settings.ts";
 import type { EnvFile } from "../local-workers/env-file.ts";
+import { FileError, type FileProblem } from "../yaml/problem.ts";
 import type { EngineOptionSettings } from "./engine-options.ts";
 
 /** Where a listener binds. Loopback unless said otherwise; port 0 picks a free one. */
@@ -135,17 +135,6 @@ export interface LoadedConfig {
   readonly warnings: readonly string[];
 }
 
-/** One thing wrong with a config file. */
-export interface ConfigProblem {
-  /** 1-based; undefined when the file as a whole is meant. */
-  readonly line: number | undefined;
-  readonly column: number | undefined;
-  /** Path of the key, e.g. `workers[2].config.port`. */
-  readonly key: string | undefined;
-  /** What is wrong and what is expected, one sentence. */
-  readonly message: string;
-}
-
 /** Where a local worker is said to be. */
 export interface WorkerFolder {
   /** Absolute. */
@@ -154,25 +143,14 @@ export interface WorkerFolder {
   readonly where: string;
 }
 
-/** The file cannot be used. The message lists every problem with file, line, key and what is expected. */
-export class ConfigError extends Error {
-  readonly file: string;
-  readonly problems: readonly ConfigProblem[];
+/** The config file cannot be used. */
+export class ConfigError extends FileError {
+  override readonly name = "ConfigError";
   /** Of its local workers, as far as the file could be read. */
   readonly folders: readonly WorkerFolder[];
 
-  constructor(file: string, problems: readonly ConfigProblem[], folders: readonly WorkerFolder[] = []) {
-    // Messages may quote the file: a name, or an entry that is no block.
-    const masked = problems.map((problem) => ({ ...problem, message: maskText(problem.message) }));
-    super(masked.map((problem) => formatProblem(file, problem)).join("\n"));
-    this.name = "ConfigError";
-    this.file = file;
-    this.problems = masked;
+  constructor(file: string, problems: readonly FileProblem[], folders: readonly WorkerFolder[] = []) {
+    super(file, problems);
     this.folders = folders;
   }
-}
-
-function formatProblem(file: string, problem: ConfigProblem): string {
-  const position = problem.line === undefined ? "" : `:${problem.line}${problem.column === undefined ? "" : `:${problem.column}`}`;
-  return `${file}${position}: ${problem.key === undefined ? "" : `${problem.key}: `}${problem.message}`;
 }

@@ -3,6 +3,9 @@ import { basename, dirname, resolve } from "node:path";
 import { z } from "zod";
 import { didYouMean } from "../kernel/nearest-name.ts";
 import { workerNameProblem } from "../local-workers/worker-name.ts";
+import type { FileProblem } from "../yaml/problem.ts";
+import { kindOf, problemAt, schemaProblems, unknownKey } from "../yaml/schema-problems.ts";
+import type { KeyPath, YamlSource } from "../yaml/source.ts";
 import { type BridgeBlock, bridgeBlockSchema } from "./access-block.ts";
 import {
   adapterNameOfClass,
@@ -20,11 +23,9 @@ import { folderSchema } from "./folder-path.ts";
 import { type HttpFunctionsBlock, httpFunctionsEntrySchema } from "./http-functions-block.ts";
 import { addressBlockSchema } from "./listen-address.ts";
 import { envFilesOf, localWorkerSchema, MAX_REPLICAS, readEnvironment } from "./local-worker-block.ts";
-import { kindOf, problemAt, schemaProblems, unknownKey } from "./schema-problems.ts";
 import { orderProblems } from "./start-order.ts";
 import { limitsOf, watchOf } from "./supervision-block.ts";
-import type { CommandEntry, ConfigProblem, LocalWorkerEntry, ModuleEntry, SupervisedEntry, WorkerFolder } from "./types.ts";
-import type { KeyPath, YamlSource } from "./yaml-source.ts";
+import type { CommandEntry, LocalWorkerEntry, ModuleEntry, SupervisedEntry, WorkerFolder } from "./types.ts";
 
 /** A module that this version of the engine has. A `Module` of the kernel is one. */
 export interface KnownModule {
@@ -48,7 +49,7 @@ export interface ReadEntries {
   readonly httpFunctions: HttpFunctionsBlock | undefined;
   /** Of every local worker, also where its entry has mistakes. */
   readonly folders: readonly WorkerFolder[];
-  readonly problems: readonly ConfigProblem[];
+  readonly problems: readonly FileProblem[];
   readonly warnings: readonly string[];
 }
 
@@ -97,7 +98,7 @@ class EntryReader implements ReadEntries {
   /** Names of entries that have mistakes. */
   readonly #mistaken: string[] = [];
   readonly folders: WorkerFolder[] = [];
-  readonly problems: ConfigProblem[] = [];
+  readonly problems: FileProblem[] = [];
   readonly warnings: string[] = [];
   http: AddressBlock = {};
   realtime: AddressBlock = {};

@@ -15,7 +15,7 @@ export {
   readManifest,
   type WorkerManifest,
 } from "./manifest.ts";
-export { ManifestError, type ManifestProblem } from "./manifest-error.ts";
+export { ManifestError } from "./manifest-error.ts";
 export { type ManifestProposal, proposeManifest } from "./propose-manifest.ts";
 export { kindRules, type PackageManager, packageManagerTools, type RuntimeKind, type Tool } from "./runtime-kinds.ts";
 export { workerNameProblem } from "./worker-name.ts";

@@ -57,7 +57,7 @@ describe("a folder without a manifest", () => {
 describe("a manifest", () => {
   it("with a slip in its kind is refused with the kind that was probably meant", async () => {
     expect(await refusal({ "svc.worker.yaml": PYTHON.replace("kind: python", "kind: pyhton"), "math_worker.py": "" })).toContain(
-      "runtime.kind: `pyhton` does not fit; expected one of `python`, `typescript`, `javascript`, `bun`, `deno`, `go`, `rust`, `other`; did you mean python?",
+      'svc.worker.yaml:3:9: runtime.kind: must be one of python, typescript, javascript, bun, deno, go, rust, other, got the text "pyhton"; did you mean python?',
     );
   });
 
@@ -115,6 +115,19 @@ describe("a manifest", () => {
     expect(await readManifest(folder)).toMatchObject({ install, start, kind: kind === "node" ? "javascript" : kind, packageManager: "npm" });
   });
 
+  it("leaves variables in its values to the shell", async () => {
+    process.env.SVC_TEST_GREETING = "replaced";
+    try {
+      await write({
+        "svc.worker.yaml": `${PYTHON}scripts: {start: "echo \${SVC_TEST_GREETING}"}\nenv: {A: "\${SVC_TEST_GREETING:b}"}\n`,
+        "math_worker.py": "",
+      });
+      expect(await readManifest(folder)).toMatchObject({ start: `echo \${SVC_TEST_GREETING}`, env: { A: `\${SVC_TEST_GREETING:b}` } });
+    } finally {
+      delete process.env.SVC_TEST_GREETING;
+    }
+  });
+
   it("switches file watching off with watch: false", async () => {
     await write({ "svc.worker.yaml": `${PYTHON}watch: false\n`, "math_worker.py": "" });
     expect((await readManifest(folder)).watch).toBe(false);
@@ -124,104 +137,153 @@ describe("a manifest", () => {
     [
       "a key with a typing mistake",
       "name: w\nruntime:\n  knd: python\n  kind: python\n",
-      ["W/svc.worker.yaml:3: unknown key `runtime.knd`; did you mean `kind`?"],
+      ['W/svc.worker.yaml:3:3: runtime.knd: unknown key "knd"; did you mean kind?'],
     ],
     [
       "the reference's word for kind",
       "name: w\nruntime:\n  kind: python\n  language: python\n",
-      ["W/svc.worker.yaml:4: unknown key `runtime.language`; did you mean `kind`?"],
+      ['W/svc.worker.yaml:4:3: runtime.language: unknown key "language"; did you mean kind?'],
     ],
     [
       "a key that is like no other",
       "name: w\nruntime: {kind: python}\nzzzzzzzz: 1\n",
-      ["W/svc.worker.yaml:3: unknown key `zzzzzzzz`; expected one of `name`, `description`, `runtime`, `scripts`, `env`, `watch`"],
+      ['W/svc.worker.yaml:3:1: zzzzzzzz: unknown key "zzzzzzzz"; known here: name, description, runtime, scripts, env, watch'],
     ],
     [
       "a wrong kind",
       "name: w\nruntime:\n  kind: fortran\n",
-      ["W/svc.worker.yaml:3: runtime.kind: `fortran` does not fit; expected one of `python`, `typescript`, `javascript`, `bun`, `deno`, `go`, `rust`, `other`"],
+      ['W/svc.worker.yaml:3:9: runtime.kind: must be one of python, typescript, javascript, bun, deno, go, rust, other, got the text "fortran"'],
     ],
     [
       "several mistakes",
       "nme: w\nruntime:\n  kind: 3\n",
       [
-        "W/svc.worker.yaml:1: name: this key is missing; expected the worker's name, e.g. `math-worker`",
-        "W/svc.worker.yaml:3: runtime.kind: `3` does not fit; expected one of `python`, `typescript`, `javascript`, `bun`, `deno`, `go`, `rust`, `other`",
-        "W/svc.worker.yaml:1: unknown key `nme`; did you mean `name`?",
+        "W/svc.worker.yaml:1:1: name: is missing; it must be the worker's name, e.g. `math-worker`",
+        'W/svc.worker.yaml:1:1: nme: unknown key "nme"; did you mean name?',
+        "W/svc.worker.yaml:3:9: runtime.kind: must be one of python, typescript, javascript, bun, deno, go, rust, other, got 3",
       ],
     ],
     [
       "a name with a path in it",
       "name: ../evil\nruntime: {kind: python}\n",
-      ["W/svc.worker.yaml:1: name: `../evil` holds other characters than letters, digits, `-`, `_` and `.`"],
+      ["W/svc.worker.yaml:1:7: name: `../evil` holds other characters than letters, digits, `-`, `_` and `.`"],
     ],
     [
       "an empty scripts block",
       "name: w\nscripts:\nruntime: {kind: python}\n",
-      ["W/svc.worker.yaml:2: scripts: an empty value does not fit; expected a map with `install` and `start`"],
+      ["W/svc.worker.yaml:2:1: scripts: must be a block with `install` and `start`, got nothing (null)"],
     ],
     [
       "an unknown key inside watch",
       "name: w\nruntime: {kind: python}\nwatch:\n  ignor: [a]\n",
-      ["W/svc.worker.yaml:4: unknown key `watch.ignor`; did you mean `ignore`?"],
+      ['W/svc.worker.yaml:4:3: watch.ignor: unknown key "ignor"; did you mean ignore?'],
     ],
     [
       "a package manager that does not fit",
       "name: w\nruntime:\n  kind: python\n  package_manager: npm\n",
-      ["W/svc.worker.yaml:4: runtime.package_manager: `npm` does not fit `kind: python`; expected one of `pip`, `uv`, `poetry`"],
+      ["W/svc.worker.yaml:4:20: runtime.package_manager: `npm` does not fit `kind: python`; expected one of `pip`, `uv`, `poetry`"],
     ],
     [
       "an entry that is not there",
       "name: w\nruntime:\n  kind: python\n  entry: wrker.py\n",
-      ["W/svc.worker.yaml:4: runtime.entry: there is no file `wrker.py` in W; expected the file to run, relative to the worker's folder, e.g. `src/worker.ts`"],
+      [
+        "W/svc.worker.yaml:4:10: runtime.entry: there is no file `wrker.py` in W; expected the file to run, relative to the worker's folder, e.g. `src/worker.ts`",
+      ],
     ],
     [
       "an entry outside of the folder",
       "name: w\nruntime:\n  kind: python\n  entry: ../a.py\n",
       [
-        "W/svc.worker.yaml:4: runtime.entry: `../a.py` lies outside the worker's folder; expected the file to run, relative to the worker's folder, e.g. `src/worker.ts`",
+        "W/svc.worker.yaml:4:10: runtime.entry: `../a.py` lies outside the worker's folder; expected the file to run, relative to the worker's folder, e.g. `src/worker.ts`",
       ],
     ],
     [
       "neither entry nor start",
       "name: w\nruntime:\n  kind: python\n",
       [
-        "W/svc.worker.yaml:2: runtime.entry: this key is missing; expected the file to run, relative to the worker's folder, e.g. `src/worker.ts`, or a start command in `scripts.start`",
+        "W/svc.worker.yaml:3:3: runtime.entry: is missing; it must be the file to run, relative to the worker's folder, e.g. `src/worker.ts`, or give a start command in `scripts.start`",
       ],
     ],
     [
       "a package manager where there can be none",
       "name: w\nruntime:\n  kind: other\n  package_manager: npm\nscripts: {start: a}\n",
-      ["W/svc.worker.yaml:4: runtime.package_manager: `npm` does not fit `kind: other`; expected no package manager, but `scripts`"],
+      ["W/svc.worker.yaml:4:20: runtime.package_manager: `npm` does not fit `kind: other`; expected no package manager, but `scripts`"],
     ],
     [
       "a kind that says nothing of how it starts",
       "name: w\nruntime: {kind: other}\n",
-      ["W/svc.worker.yaml:1: scripts.start: this key is missing; expected a shell command, e.g. `python math_worker.py`, for `kind: other`"],
+      ["W/svc.worker.yaml:1:1: scripts.start: is missing; it must be a shell command, e.g. `python math_worker.py`, for `kind: other`"],
     ],
     [
       "a variable that the engine sets",
       "name: w\nruntime: {kind: python}\nscripts: {start: a}\nenv:\n  SVC_URL: ws://x\n",
-      ["W/svc.worker.yaml:5: env.SVC_URL: the engine sets this variable; remove it here"],
+      ["W/svc.worker.yaml:5:12: env.SVC_URL: the engine sets this variable; remove it here"],
     ],
     [
       "a variable name that is none",
       "name: w\nruntime: {kind: python}\nscripts: {start: a}\nenv:\n  a b: c\n",
-      ["W/svc.worker.yaml:5: env.a b: this is not a variable name; expected letters, digits and `_`, not starting with a digit"],
+      ['W/svc.worker.yaml:5:8: env["a b"]: this is not a variable name; expected letters, digits and `_`, not starting with a digit'],
     ],
-    ["a list", "- a\n", ["W/svc.worker.yaml: a list does not fit; expected a map with at least `name` and `runtime`"]],
+    ["a list", "- a\n", ["W/svc.worker.yaml:1:1: must be a block with at least `name` and `runtime`, got a list"]],
+    ["no content", "# later\n", ["W/svc.worker.yaml: must be a block with at least `name` and `runtime`, got nothing (null)"]],
+    [
+      "values of wrong types",
+      "name: w\nruntime: {kind: other}\nscripts: {start: 5}\nenv: {A: [1]}\nwatch:\n  ignore: data\n",
+      [
+        "W/svc.worker.yaml:3:18: scripts.start: must be a shell command, e.g. `python math_worker.py`, got 5",
+        "W/svc.worker.yaml:4:10: env.A: must be text, a number, true or false, got a list",
+        'W/svc.worker.yaml:6:11: watch.ignore: must be a list of file or folder names, e.g. `["data", "*.csv"]`, got the text "data"',
+      ],
+    ],
+    ["a number for watch", "name: w\nruntime: {kind: other}\nwatch: 5\n", ["W/svc.worker.yaml:3:8: watch: must be false, or a block with `ignore`, got 5"]],
+    [
+      "a duplicate key and a key that is unknown",
+      "name: w\nname: v\nruntime: {kind: other}\nscript: {start: a}\n",
+      [
+        'W/svc.worker.yaml:2:1: name: the key "name" stands twice in the same block; keep one',
+        'W/svc.worker.yaml:4:1: script: unknown key "script"; did you mean scripts?',
+      ],
+    ],
+    [
+      "a merge key",
+      "name: w\nruntime: &r {kind: other}\nenv:\n  <<: *r\n  A: 1\nscripts: {<<: *r, start: a}\n",
+      [
+        'W/svc.worker.yaml:4:7: env["<<"]: must be text, a number, true or false, got a block of keys',
+        'W/svc.worker.yaml:6:11: scripts["<<"]: unknown key "<<"; merge keys are not supported, write each key out',
+      ],
+    ],
+    [
+      "secrets in wrong places",
+      'name: w\nruntime: postgres://ada:hunter22@db\nenv: {API_TOKEN: [hunter22]}\n"redis://:hunter22@db": 1\n',
+      [
+        'W/svc.worker.yaml:2:10: runtime: must be a block with `kind`, `package_manager` and `entry`, got the text "postgres://***@db"',
+        "W/svc.worker.yaml:3:18: env.API_TOKEN: must be text, a number, true or false, got a list",
+        'W/svc.worker.yaml:4:1: ["redis://***@db"]: unknown key "redis://***@db"; known here: name, description, runtime, scripts, env, watch',
+      ],
+    ],
   ])("with %s is refused with file, line, key and expectation", async (_what, text, expected) => {
     expect((await refusal({ "svc.worker.yaml": text })).split("\n").sort()).toEqual([...expected].sort());
   });
 
   it("that is no YAML is refused with the line", async () => {
-    expect(await refusal({ "svc.worker.yaml": "name: w\nruntime: {kind: python\n" })).toMatch(/^W\/svc\.worker\.yaml:\d: this is not valid YAML: /);
-    expect(await refusal({ "svc.worker.yaml": "name: w\nname: v\n" })).toMatch(/^W\/svc\.worker\.yaml:2: this is not valid YAML: .*unique/);
+    expect(await refusal({ "svc.worker.yaml": "name: w\nruntime: {kind: python\n" })).toBe(
+      "W/svc.worker.yaml:3:1: a `{` or `[` above is never closed, or a line inside it is not indented deeper than its key",
+    );
+    expect(await refusal({ "svc.worker.yaml": `name: w\nruntime: {entry: \${HOME}}\n` })).toMatch(/^W\/svc\.worker\.yaml:2:\d+: .*needs quotes$/);
+    expect(await refusal({ "svc.worker.yaml": "%YAML 1.1\n---\nname: on\n" })).toBe(
+      "W/svc.worker.yaml:1:1: this file is read as YAML 1.2; remove the line `%YAML 1.1`",
+    );
   });
 
   it("that nests deeper than 64 levels is refused before it is parsed", async () => {
-    for (const nest of ["[".repeat(200_000), "{a: ".repeat(50_000), "- ".repeat(100_000)]) {
-      expect(await refusal({ "svc.worker.yaml": `name: w\nenv:\n  ${nest}` })).toBe("W/svc.worker.yaml:3: lists and maps are nested deeper than 64 levels");
+    for (const [nest, column] of [
+      ["[".repeat(200_000), 65],
+      ["{a: ".repeat(50_000), 251],
+      ["- ".repeat(100_000), 129],
+    ] as const) {
+      expect(await refusal({ "svc.worker.yaml": `name: w\nenv:\n  ${nest}` })).toBe(
+        `W/svc.worker.yaml:3:${column}: lists and maps are nested deeper than 64 levels`,
+      );
     }
   });
 
@@ -246,7 +308,7 @@ describe("a manifest", () => {
 
   it("keeps names like __proto__ harmless", async () => {
     expect(await refusal({ "svc.worker.yaml": "name: w\n__proto__: {polluted: 1}\nruntime: {kind: python}\nscripts: {start: a}\n" })).toContain(
-      "unknown key `__proto__`",
+      "W/svc.worker.yaml:2:1: __proto__: __proto__ cannot be a key",
     );
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   });

@@ -1,13 +1,16 @@
 import { readdir } from "node:fs/promises";
 import { basename, extname, join, resolve } from "node:path";
 import { quoteWord } from "@svc/protocol";
+import type { z } from "zod";
+import { type FileProblem, inFileOrder, problemOfFile } from "../yaml/problem.ts";
+import { problemAt, schemaProblems } from "../yaml/schema-problems.ts";
+import { type KeyPath, readYaml, type YamlSource } from "../yaml/source.ts";
 import { readBoundedFile } from "./bounded-file.ts";
 import { RESERVED_VARIABLES } from "./environment.ts";
 import { entryProblem, inferredInstall, inferredPackageManager, inferredStart } from "./inferred-commands.ts";
 import { ManifestError } from "./manifest-error.ts";
 import { exampleFor } from "./manifest-example.ts";
-import { expectationAt, listed, manifestShape, referenceManifestShape } from "./manifest-schema.ts";
-import { PositionedYaml } from "./manifest-yaml.ts";
+import { ENTRY, listed, manifestShape, referenceManifestShape, START_COMMAND } from "./manifest-schema.ts";
 import { kindRules, type PackageManager, type RuntimeKind } from "./runtime-kinds.ts";
 import { workerNameProblem } from "./worker-name.ts";
 
@@ -49,12 +52,12 @@ export async function readManifest(folder: string): Promise<WorkerManifest> {
   if (files.includes(REFERENCE_MANIFEST_FILE))
     return parseReferenceManifest({ folder: absolute, files, ...(await readText(join(absolute, REFERENCE_MANIFEST_FILE))) });
   throw new ManifestError(join(absolute, MANIFEST_FILE), [
-    { line: undefined, key: undefined, message: `the file is missing; a worker's folder needs one. ${await exampleFor(absolute, files)}` },
+    problemOfFile(`the file is missing; a worker's folder needs one. ${await exampleFor(absolute, files)}`),
   ]);
 }
 
 async function filesOf(folder: string): Promise<readonly string[]> {
-  const problem = (message: string): ManifestError => new ManifestError(folder, [{ line: undefined, key: undefined, message }]);
+  const problem = (message: string): ManifestError => new ManifestError(folder, [problemOfFile(message)]);
   try {
     return await readdir(folder);
   } catch (error) {
@@ -69,7 +72,7 @@ async function readText(file: string): Promise<{ readonly file: string; readonly
   try {
     return { file, text: await readBoundedFile(file, MAX_MANIFEST_BYTES) };
   } catch (error) {
-    throw new ManifestError(file, [{ line: undefined, key: undefined, message: `the file cannot be read: ${(error as Error).message}` }]);
+    throw new ManifestError(file, [problemOfFile(`the file cannot be read: ${(error as Error).message}`)]);
   }
 }
 
@@ -81,8 +84,40 @@ interface Source {
   readonly text: string;
 }
 
+/** Keys of `iii.worker.yaml` that `svc.worker.yaml` names otherwise. */
+const SYNONYMS = { language: "kind" };
+
+/** A manifest's YAML. Variables (`${NAME}`) are left as they are: the shell replaces them in commands. */
+class ManifestYaml {
+  readonly #file: string;
+  readonly #yaml: YamlSource;
+  readonly #problems: readonly FileProblem[];
+
+  /** Throws ManifestError if the text cannot be read as YAML. */
+  constructor({ file, text }: Source) {
+    const { source, problems } = readYaml(text);
+    if (source === undefined) throw new ManifestError(file, problems);
+    this.#file = file;
+    this.#yaml = source;
+    this.#problems = problems;
+  }
+
+  /** Throws ManifestError with all problems of the file. */
+  parse<Output>(schema: z.ZodType<Output>): Output {
+    const value = this.#yaml.value ?? null;
+    const parsed = schema.safeParse(value);
+    if (parsed.success && this.#problems.length === 0) return parsed.data;
+    const ofSchema = schemaProblems(parsed.error?.issues ?? [], { schema, value, base: [], yaml: this.#yaml, synonyms: SYNONYMS });
+    throw new ManifestError(this.#file, inFileOrder([...this.#problems, ...ofSchema]));
+  }
+
+  fail(path: KeyPath, message: string): never {
+    throw new ManifestError(this.#file, [problemAt(path, this.#yaml, message)]);
+  }
+}
+
 function parseManifest(source: Source): Promise<WorkerManifest> {
-  const yaml = new PositionedYaml(source);
+  const yaml = new ManifestYaml(source);
   const parsed = yaml.parse(manifestShape);
   for (const name of Object.keys(parsed.env ?? {})) {
     if (RESERVED_VARIABLES.has(name)) yaml.fail(["env", name], "the engine sets this variable; remove it here");
@@ -93,7 +128,7 @@ function parseManifest(source: Source): Promise<WorkerManifest> {
 
 /** Compatibility (decision 29). There a missing kind means TypeScript and a missing name the folder's. */
 function parseReferenceManifest(source: Source): Promise<WorkerManifest> {
-  const yaml = new PositionedYaml(source);
+  const yaml = new ManifestYaml(source);
   const parsed = yaml.parse(referenceManifestShape);
   const ignored = [
     ...(["resources", "config", "dependencies"] as const).filter((key) => parsed[key] !== undefined),
@@ -126,7 +161,7 @@ interface Understood {
   readonly warnings: readonly string[];
 }
 
-async function complete(source: Source, yaml: PositionedYaml, understood: Understood): Promise<WorkerManifest> {
+async function complete(source: Source, yaml: ManifestYaml, understood: Understood): Promise<WorkerManifest> {
   const nameProblem = workerNameProblem(understood.name);
   if (nameProblem !== undefined) yaml.fail(["name"], `\`${understood.name}\` ${nameProblem}`);
   const kind: RuntimeKind = understood.kind === "node" ? "javascript" : understood.kind;
@@ -153,7 +188,7 @@ async function complete(source: Source, yaml: PositionedYaml, understood: Unders
   };
 }
 
-function checkedEnv(yaml: PositionedYaml, env: Readonly<Record<string, string | number | boolean>>): Readonly<Record<string, string>> {
+function checkedEnv(yaml: ManifestYaml, env: Readonly<Record<string, string | number | boolean>>): Readonly<Record<string, string>> {
   for (const [name, value] of Object.entries(env)) {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
       yaml.fail(["env", name], "this is not a variable name; expected letters, digits and `_`, not starting with a digit");
@@ -164,19 +199,19 @@ function checkedEnv(yaml: PositionedYaml, env: Readonly<Record<string, string | 
 
 async function checkedStart(
   { folder, file }: Source,
-  yaml: PositionedYaml,
+  yaml: ManifestYaml,
   { kind, packageManager, entry }: Pick<WorkerManifest, "kind" | "packageManager" | "entry">,
 ): Promise<string> {
-  if (kind === "other") return yaml.fail(["scripts", "start"], `this key is missing; expected ${expectationAt(["scripts", "start"])}, for \`kind: other\``);
+  if (kind === "other") return yaml.fail(["scripts", "start"], `is missing; it must be ${START_COMMAND}, for \`kind: other\``);
   // The reference also takes a Python module's name here.
   if (kind === "python" && entry !== undefined && extname(entry) === "" && file.endsWith(REFERENCE_MANIFEST_FILE)) return `python -m ${quoteWord(entry)}`;
-  const expected = `expected ${expectationAt(["runtime", "entry"])}`;
-  const path: readonly PropertyKey[] = ["runtime", "entry"];
+  const expected = `expected ${ENTRY}`;
+  const path: KeyPath = ["runtime", "entry"];
   switch (await entryProblem(kind, folder, entry)) {
     case undefined:
       return inferredStart(kind, packageManager, entry);
     case "missing":
-      return yaml.fail(path, `this key is missing; ${expected}, or a start command in \`scripts.start\``);
+      return yaml.fail(path, `is missing; it must be ${ENTRY}, or give a start command in \`scripts.start\``);
     case "outside":
       return yaml.fail(path, `\`${entry}\` lies outside the worker's folder; ${expected}`);
     case "not there":

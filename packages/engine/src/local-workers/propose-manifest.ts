@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
+import { problemOfFile } from "../yaml/problem.ts";
 import { MAX_PACKAGE_FILE_BYTES, readBoundedFile } from "./bounded-file.ts";
 import { type Detection, detect } from "./detect.ts";
 import { inferredPackageManager } from "./inferred-commands.ts";
@@ -39,7 +40,7 @@ export async function proposeManifest(path: string): Promise<ManifestProposal | 
   const file = join(folder, MANIFEST_FILE);
   if (found.found === "unclear") {
     const message = `the folder has no manifest, and none can be written for it: ${found.problem}; write one that says it`;
-    throw new ManifestError(file, [{ line: undefined, key: undefined, message }]);
+    throw new ManifestError(file, [problemOfFile(message)]);
   }
   return found.found === "manifest" ? { kind: found.kind, evidence: found.evidence, text: found.text, file } : undefined;
 }

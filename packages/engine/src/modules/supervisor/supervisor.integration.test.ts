@@ -242,7 +242,7 @@ describe("when files change", () => {
     await writeFile(join(project.folder, "w", "svc.worker.yaml"), "name: w\nrntime: {}\n");
     const told = await project.statusWith("w", ({ reason }) => reason?.includes("rntime") ?? false);
     expect(told).toMatchObject({ pids: [pid] });
-    expect(told.reason).toContain("did you mean `runtime`?");
+    expect(told.reason).toContain("did you mean runtime?");
     expect(told.reason).toContain("run on");
     await project.writeWorker("w", { manifest: "name: w\nruntime: {kind: javascript}\nenv: {EXTRA: fixed}\nscripts: {start: exec sh worker.sh}\n" });
     const next = await project.runningPid("w", [pid]);
@@ -256,7 +256,7 @@ describe("when files change", () => {
     await project.start([project.entry("w")]);
     const failed = (await project.engine.call("worker::wait", { name: "w", timeout_ms: 9_000 })) as WorkerStatus;
     expect(failed).toMatchObject({ state: "failed", pids: [] });
-    expect(failed.reason).toContain("runtime: this key is missing");
+    expect(failed.reason).toContain("runtime: is missing; it must be a block with `kind`");
     await project.writeWorker("w");
     await project.runningPid("w");
   });

@@ -1,32 +1,40 @@
 import { MASK, maskConfig, maskConfigText } from "@svc/protocol";
 import { z } from "zod";
 import { didYouMean } from "../kernel/nearest-name.ts";
-import type { ConfigProblem } from "./types.ts";
-import { formatKey, type KeyPath, type Position, type YamlSource } from "./yaml-source.ts";
+import type { FileProblem } from "./problem.ts";
+import { formatKey, type KeyPath, type Position, type YamlSource } from "./source.ts";
 
 type Issue = z.core.$ZodIssue;
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** Says what a schema found wrong with the value at `base`, each problem at its line. */
-export function schemaProblems(
-  issues: readonly Issue[],
-  options: { readonly schema: z.ZodType; readonly value: unknown; readonly base: KeyPath; readonly yaml: YamlSource },
-): ConfigProblem[] {
-  const { value, base, yaml } = options;
+export interface SchemaProblemOptions {
+  readonly schema: z.ZodType;
+  readonly value: unknown;
+  readonly base: KeyPath;
+  readonly yaml: YamlSource;
+  /** Words of other systems for keys of the schema, e.g. `{ language: "kind" }`. Hints suggest the schema's key. */
+  readonly synonyms?: Synonyms;
+}
+
+type Synonyms = Readonly<Record<string, string>>;
+
+/** Describes a schema's issues with the value at `base`, each with its line. */
+export function schemaProblems(issues: readonly Issue[], options: SchemaProblemOptions): FileProblem[] {
+  const { value, base, yaml, synonyms } = options;
   const vocabulary = new Vocabulary(options.schema);
   // A value that is meant to be secret is not for messages and logs, however wrong it is.
   const masked = maskConfig(value);
   return issues.flatMap(innermost).flatMap((issue) => {
     const inside = issue.path.map((part) => (typeof part === "number" ? part : String(part)));
     const path = [...base, ...inside];
-    if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownKey(key, { path, yaml, known: vocabulary.keysAt(inside, value) }));
+    if (issue.code === "unrecognized_keys") return issue.keys.map((key) => unknownKey(key, { path, yaml, known: vocabulary.keysAt(inside, value), synonyms }));
     if (issue.code === "invalid_key")
       return [{ ...place(yaml.positionOfKey(path)), key: formatKey(path), message: issue.issues.map((inner) => inner.message).join("; ") }];
     const words = vocabulary.wordsAt(inside);
     const found = valueAt(value, inside);
     const shown = valueAt(masked, inside);
     const isSecret = found !== undefined && found !== null && (shown === undefined || shown === MASK);
-    if (isSecret) return [problemAt(path, yaml, withoutValue(expectation(issue, words), found))];
+    if (isSecret) return [problemAt(path, yaml, `${withoutValue(expectation(issue, words), found)}${isWrongType(issue) ? `, got ${kindOf(found)}` : ""}`)];
     return [problemAt(path, yaml, sentence(issue, shown, { words, template: yaml.templateOf(path) }))];
   });
 }
@@ -40,18 +48,28 @@ function withoutValue(message: string, value: unknown): string {
 }
 
 /** A problem with the value at `path`. */
-export function problemAt(path: KeyPath, yaml: YamlSource, message: string): ConfigProblem {
+export function problemAt(path: KeyPath, yaml: YamlSource, message: string): FileProblem {
   return { ...place(yaml.positionOf(path)), key: formatKey(path), message };
 }
 
-function place(position: Position | undefined): Pick<ConfigProblem, "line" | "column"> {
+function place(position: Position | undefined): Pick<FileProblem, "line" | "column"> {
   return { line: position?.line, column: position?.column };
 }
 
+interface UnknownKeyOptions {
+  readonly path: KeyPath;
+  readonly yaml: YamlSource;
+  readonly known: readonly string[];
+  readonly synonyms?: Synonyms | undefined;
+}
+
 /** An unknown key in the block at `path`. */
-export function unknownKey(key: string, options: { readonly path: KeyPath; readonly yaml: YamlSource; readonly known: readonly string[] }): ConfigProblem {
-  const { path, yaml, known } = options;
-  const hint = didYouMean(key, known) || (known.length === 0 ? "" : `; known here: ${known.join(", ")}`);
+export function unknownKey(key: string, { path, yaml, known, synonyms = {} }: UnknownKeyOptions): FileProblem {
+  const meant = Object.hasOwn(synonyms, key) ? (synonyms[key] ?? key) : key;
+  const hint =
+    key === "<<"
+      ? "; merge keys are not supported, write each key out"
+      : didYouMean(meant, known) || (known.length === 0 ? "" : `; known here: ${known.join(", ")}`);
   return { ...place(yaml.positionOfKey([...path, key])), key: formatKey([...path, key]), message: `unknown key ${JSON.stringify(maskConfigText(key))}${hint}` };
 }
 
@@ -79,6 +97,11 @@ function mergedChoice(alternatives: readonly (readonly Issue[])[]): Issue[] {
   if (first === undefined) return [];
   const samePlace = choices.filter((inner) => formatKey(inner.path.map(String)) === formatKey(first.path.map(String)));
   return [{ ...first, values: [...new Set(samePlace.flatMap((inner) => inner.values))] }];
+}
+
+/** Whether another type of value is expected: only then does the type of a secret say more than the expectation. */
+function isWrongType(issue: Issue): boolean {
+  return issue.code === "invalid_type" || issue.code === "invalid_union";
 }
 
 function isWrongKind(issue: Issue): boolean {

@@ -2,7 +2,7 @@
 import { character } from "@svc/protocol/testing/arbitraries";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatKey, readYaml } from "./yaml-source.ts";
+import { formatKey, readYaml } from "./source.ts";
 
 const read = (text: string) => readYaml(text, () => undefined);
 const complaints = (text: string): string[] => read(text).problems.map((problem) => `${problem.line}:${problem.column} ${problem.message}`);

@@ -3,8 +3,8 @@ import { character } from "@svc/protocol/testing/arbitraries";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse, stringify } from "yaml";
+import { readYaml } from "./source.ts";
 import { literalText, lookupIn, readPlainScalar, substitute } from "./variables.ts";
-import { readYaml } from "./yaml-source.ts";
 
 const lookup = lookupIn({ HOST: "box", EMPTY: "", TRICK: "${HOST}" });
 

@@ -15,9 +15,9 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from "yaml";
-import type { ConfigProblem } from "./types.ts";
+import { MAX_YAML_DEPTH, tooDeepAt } from "./depth.ts";
+import type { FileProblem } from "./problem.ts";
 import { readPlainScalar, substitute, type VariableLookup } from "./variables.ts";
-import { MAX_YAML_DEPTH, tooDeepAt } from "./yaml-depth.ts";
 
 /** Keys and list positions from the top of the file to a value. */
 export type KeyPath = readonly (string | number)[];
@@ -60,11 +60,11 @@ const MAX_SYNTAX_PROBLEMS = 5;
 /** Problems with the YAML itself; `source` is undefined when it could not be read at all. */
 export interface YamlReading {
   readonly source: YamlSource | undefined;
-  readonly problems: readonly ConfigProblem[];
+  readonly problems: readonly FileProblem[];
 }
 
-/** Reads one YAML 1.2 document and replaces variables in its texts. Never throws. */
-export function readYaml(text: string, lookup: VariableLookup): YamlReading {
+/** Reads one YAML 1.2 document. Replaces variables in its texts if there is a `lookup`. Never throws. */
+export function readYaml(text: string, lookup?: VariableLookup): YamlReading {
   const lineCounter = new LineCounter();
   const deepAt = tooDeepAt(text);
   if (deepAt !== undefined) {
@@ -75,7 +75,9 @@ export function readYaml(text: string, lookup: VariableLookup): YamlReading {
   }
   // Duplicate keys are looked for below: the parser compares each key with all before it.
   const document = parseDocument(text, { lineCounter, stringKeys: true, uniqueKeys: false, prettyErrors: false, schema: "core", keepSourceTokens: false });
-  const syntax = syntaxProblems(text, [...document.errors, ...document.warnings], lineCounter);
+  const variables = lookup === undefined ? BRACES_HINT : VARIABLE_HINT;
+  const syntax = syntaxProblems(text, [...document.errors, ...document.warnings], { lineCounter, variables });
+  if (syntax.length === 0 && document.directives.yaml.version === "1.1") syntax.push(olderVersion(text));
   if (syntax.length > 0) return { source: undefined, problems: syntax };
   const reader = new Reader(lineCounter, lookup);
   const value = document.contents === null ? undefined : reader.read(document.contents, [], 0);
@@ -84,18 +86,18 @@ export function readYaml(text: string, lookup: VariableLookup): YamlReading {
 
 /** Turns nodes into plain values. One use per document. */
 class Reader {
-  readonly problems: ConfigProblem[] = [];
+  readonly problems: FileProblem[] = [];
   readonly targets = new Map<Alias, Node>();
   readonly templates = new Map<Scalar, string>();
   readonly #lineCounter: LineCounter;
-  readonly #lookup: VariableLookup;
+  readonly #lookup: VariableLookup | undefined;
   readonly #anchors = new Map<string, Node>();
   readonly #open = new Set<Node>();
   /** Values of scalars already read: one that aliases repeat is replaced once, so that a replaced text is never replaced again. */
   readonly #scalars = new Map<Scalar, unknown>();
   #values = 0;
 
-  constructor(lineCounter: LineCounter, lookup: VariableLookup) {
+  constructor(lineCounter: LineCounter, lookup: VariableLookup | undefined) {
     this.#lineCounter = lineCounter;
     this.#lookup = lookup;
   }
@@ -138,6 +140,7 @@ class Reader {
     const { value } = scalar;
     if (value === null || typeof value === "number" || typeof value === "boolean") return value;
     if (typeof value !== "string") return this.#refuse(scalar, path, "must be text, a number, true, false or null");
+    if (this.#lookup === undefined) return value;
     const substitution = substitute(value, this.#lookup);
     if (substitution.kind === "none") return value;
     this.templates.set(scalar, value);
@@ -248,14 +251,26 @@ function followed(node: Node, reader: Reader): Node {
   return target;
 }
 
-function syntaxProblems(text: string, errors: readonly YAMLError[], lineCounter: LineCounter): ConfigProblem[] {
-  const byLine = new Map<number, ConfigProblem>();
+/** YAML 1.1 gives other values to the same characters: `on` is true and 010 is 8. */
+function olderVersion(text: string): FileProblem {
+  const position = positionInText(text, text.search(/^%YAML/m));
+  return { ...position, key: undefined, message: "this file is read as YAML 1.2; remove the line `%YAML 1.1`" };
+}
+
+interface SyntaxContext {
+  readonly lineCounter: LineCounter;
+  /** Added to problems of lines that hold a `${`. */
+  readonly variables: string;
+}
+
+function syntaxProblems(text: string, errors: readonly YAMLError[], { lineCounter, variables }: SyntaxContext): FileProblem[] {
+  const byLine = new Map<number, FileProblem>();
   for (const error of errors) {
     // Behind a first slip the parser loses its place, and says so for every token that follows.
     if (error.code === "UNEXPECTED_TOKEN" && byLine.size > 0) continue;
     const { line, col } = lineCounter.linePos(error.pos[0]);
     if (byLine.has(line)) continue;
-    byLine.set(line, { line, column: col, key: undefined, message: inPlainWords(error, lineOf(text, error.pos[0])) });
+    byLine.set(line, { line, column: col, key: undefined, message: `${inPlainWords(error)}${lineOf(text, error.pos[0]).includes("${") ? variables : ""}` });
     if (byLine.size === MAX_SYNTAX_PROBLEMS) break;
   }
   return [...byLine.values()];
@@ -283,20 +298,23 @@ const PLAIN_WORDS: Partial<Record<YAMLError["code"], string>> = {
   UNEXPECTED_TOKEN: "this does not belong here; check the indentation and the quotes of this line and of the one above",
 };
 
-/** For the code MISSING_CHAR, which stands for many things. */
-const MISSING_CHARACTERS: readonly (readonly [RegExp, string])[] = [
+/** For codes that stand for many things. */
+const PLAIN_WORDS_OF_MESSAGES: readonly (readonly [RegExp, string])[] = [
+  [/^Flow (?:map|sequence) in block collection must/, "a `{` or `[` above is never closed, or a line inside it is not indented deeper than its key"],
+  [/^Flow (?:map|sequence) must/, "a `{` or `[` above is never closed"],
   [/^Sequence item without/, "a list entry does not begin with `- `, or its keys do not stand in the same column"],
   [/^Implicit map keys need/, "a `:` is missing behind this key"],
   [/^Missing closing/, "a quote is opened and never closed"],
   [/^Comments must be separated/, "a comment needs a space before its #"],
 ];
 
-function inPlainWords(error: YAMLError, line: string): string {
-  const known =
-    PLAIN_WORDS[error.code] ?? (error.code === "MISSING_CHAR" ? MISSING_CHARACTERS.find(([pattern]) => pattern.test(error.message))?.[1] : undefined);
-  const words = known ?? `not valid YAML: ${error.message.charAt(0).toLowerCase()}${error.message.slice(1)}`;
-  if (!line.includes("${")) return words;
-  return `${words}. A \${…} inside […] or {…}, or with a space behind its \`:\`, needs quotes ("\${NAME:default}"), which make it text; for a number write it unquoted on a line of its own`;
+/** Hint for files without variables. */
+const BRACES_HINT = `. A \${…} inside […] or {…} needs quotes`;
+const VARIABLE_HINT = `. A \${…} inside […] or {…}, or with a space behind its \`:\`, needs quotes ("\${NAME:default}"), which make it text; for a number write it unquoted on a line of its own`;
+
+function inPlainWords(error: YAMLError): string {
+  const known = PLAIN_WORDS_OF_MESSAGES.find(([pattern]) => pattern.test(error.message))?.[1] ?? PLAIN_WORDS[error.code];
+  return known ?? `not valid YAML: ${error.message.charAt(0).toLowerCase()}${error.message.slice(1)}`;
 }
 
 function lineOf(text: string, offset: number): string {
