@@ -61,10 +61,10 @@ async function manifestFindings(
   } catch (error) {
     if (!(error instanceof ManifestError)) throw error;
     const problems = error.problems.map(
-      ({ line, key, message }): ConfigFinding => ({
+      ({ line, column, key, message }): ConfigFinding => ({
         file: shownPath(shell, error.file),
         line: line ?? null,
-        column: null,
+        column: column ?? null,
         key: key ?? null,
         message: `${message} (listed at ${where})`,
       }),

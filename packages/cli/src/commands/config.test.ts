@@ -81,7 +81,7 @@ describe("svc config check", () => {
     const { status, notes } = await svc(project, ["check"]);
 
     expect(status).toBe(EXIT.failed);
-    expect(notes).toMatch(/mine\/svc\.worker\.yaml:3: runtime\.kind: .*\(listed at config\.yaml:2\)/);
+    expect(notes).toMatch(/mine\/svc\.worker\.yaml:3:9: runtime\.kind: .*\(listed at config\.yaml:2\)/);
     expect(notes).toMatch(/gone: there is no such folder.*\(listed at config\.yaml:4\)/);
   });
 
