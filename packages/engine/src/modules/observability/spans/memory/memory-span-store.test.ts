@@ -52,9 +52,6 @@ describe("spans in memory", () => {
     expect(released).toEqual([0, 1]);
     const filters = traceFiltersSchema().parse({});
     const search = store.list({ filters, sortBy: "start_time", descending: false, after: undefined, offset: 0, limit: 10, spans: "root" });
-    // The search has begun when its code is there.
-    await import("./memory-queries.ts");
-    await Promise.resolve();
     come(12, 14);
     const { rows } = await search;
     expect(rows).toHaveLength(10);

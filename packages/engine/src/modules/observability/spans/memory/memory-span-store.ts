@@ -68,9 +68,9 @@ export class MemorySpanStore implements SpanStore {
   }
 
   async list(request: TraceListRequest): Promise<TracePage> {
-    const { listTraces } = await import("./memory-queries.ts");
     this.#searches += 1;
     try {
+      const { listTraces } = await import("./memory-queries.ts");
       return await listTraces(this.#all(), request, this.#shown());
     } finally {
       this.#searches -= 1;
