@@ -51,6 +51,13 @@ describe("readYaml", () => {
     expect(read(`${lines.join("\n")}\n`).problems).toEqual([expect.objectContaining({ message: expect.stringContaining("more than 100000 values") })]);
   });
 
+  it("reads 40,000 keys of one block", () => {
+    const keys = 40_000;
+    const { problems, source } = read(Array.from({ length: keys }, (_, index) => `k${index}: ${index}\n`).join(""));
+    expect(problems).toEqual([]);
+    expect(source?.positionOf([`k${keys - 1}`])).toEqual({ line: keys, column: 9 });
+  });
+
   it("never throws, whatever the text, and gives every problem a place in it", () => {
     const token = fc.constantFrom(
       "a",
