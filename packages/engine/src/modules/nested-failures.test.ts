@@ -87,3 +87,62 @@ describe.each([
     await callsEndAfter(3);
   });
 });
+
+describe("a delivery whose only worker holds as many calls as it may", () => {
+  const MAX_ATTEMPTS = 2;
+  let release: () => void;
+
+  beforeEach(async () => {
+    await engine.stop();
+    engine = await inMemoryEngine({
+      modules: [queue, state] as unknown as readonly Module[],
+      config: { "svc-queue": memory, "svc-state": memory },
+      clock,
+      limits: { maxCallsHeld: 1 },
+    });
+    worker = await engine.connectWorker({ name: "w" });
+    worker.serve("handler", () => void calls++);
+    const isHeld = new Promise<void>((resolve) => {
+      worker.serve("hold", () => {
+        resolve();
+        return new Promise<void>((free) => {
+          release = free;
+        });
+      });
+    });
+    // The engine reads the registration before this call, as both come from the same worker.
+    worker.call("hold", {}, { timeout_ms: 3_600_000 }).catch(() => undefined);
+    await isHeld;
+  });
+
+  it.each([
+    [
+      "a job of a queue",
+      async () => {
+        await engine.call("queue::enqueue", { queue: "default", function_id: "handler", data: 1, max_attempts: MAX_ATTEMPTS });
+      },
+    ],
+    [
+      "a change for a state trigger",
+      async () => {
+        // Another worker binds it: the one that is full answers nothing but calls.
+        await bindTrigger(await engine.connectWorker(), "state", "handler", { scope: "s", max_attempts: MAX_ATTEMPTS });
+        await engine.call("state::set", { scope: "s", key: "k", value: 1 });
+      },
+    ],
+  ])("is tried again without using up an attempt: %s", async (_what, deliver) => {
+    await deliver();
+    const before = engine.kernel.router.counts.calls;
+    await expect
+      .poll(() => {
+        clock.advance(30_000);
+        return engine.kernel.router.counts.calls - before;
+      })
+      .toBeGreaterThan(2 * MAX_ATTEMPTS);
+    expect(calls).toBe(0);
+    release();
+    await callsEndAfter(1);
+    expect(await engine.call("queue::stats", { queue: "default" })).toMatchObject({ dead: 0 });
+    expect(engine.logs.filter(({ level }) => level === "error")).toEqual([]);
+  });
+});
