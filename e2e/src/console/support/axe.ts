@@ -70,35 +70,46 @@ export async function axeViolations(page: Page, rules: object = ALL_RULES, withi
   );
 }
 
-/** Pages whose frame (header, navigation) was checked: it is the same at each address of a page, and axe takes long. */
-const framesChecked = new WeakSet<Page>();
+/** Pages of each console that were checked whole, e.g. `http://localhost:4000/traces/*`. Elsewhere than in `main` they differ by nothing but their page. */
+const checkedPages = new Set<string>();
 
 /**
- * Checks that the page is accessible and no wider than the window, in a wide and in a narrow window and in both themes: with all rules when wide and light, and
- * when narrow and dark; with the rules about colours when wide and dark. Outside of `main` only once for each page. All of it on one page: a new page for each
- * costs more than axe. `ready` resolves when the page shows what is checked, in each of the windows.
+ * Checks that the page is accessible and no wider than the window, in a wide and in a narrow window and in both themes. All rules when wide and light, and
+ * when narrow and dark; else the rules about colours. Checks the document around `main` (title, landmarks, navigation) once for each page of a console. All of
+ * it in one browser page: a new one for each costs more than axe. `ready` resolves when the page shows what is checked, in each of the windows.
  */
 export async function checkAccessibility(page: Page, what: string, ready: () => Promise<unknown> = async () => undefined): Promise<void> {
   const [wide, narrow] = SIZES;
-  const within = framesChecked.has(page) ? "main" : undefined;
-  try {
-    await page.setViewportSize(wide);
+  const checkedPage = pageWithoutIds(page);
+  const within = checkedPages.has(checkedPage) ? "main" : undefined;
+  const resize = async (size: (typeof SIZES)[number]): Promise<void> => {
+    await page.setViewportSize(size);
     await page.evaluate(TWO_FRAMES);
     await ready();
+  };
+  try {
+    await resize(wide);
     expect(await axeViolations(page, ALL_RULES, within), `${what}, wide`).toEqual([]);
     expect(await widthOverflow(page), `${what}, wide`).toBe(0);
+    await resize(narrow);
+    expect(await axeViolations(page, COLOUR_RULES, within), `${what}, narrow`).toEqual([]);
     await setTheme(page, "dark");
-    expect(await axeViolations(page, COLOUR_RULES, within), `${what}, wide and dark`).toEqual([]);
-    await page.setViewportSize(narrow);
-    await page.evaluate(TWO_FRAMES);
-    await ready();
     expect(await axeViolations(page, ALL_RULES, within), `${what}, narrow and dark`).toEqual([]);
     expect(await widthOverflow(page), `${what}, narrow`).toBe(0);
-    framesChecked.add(page);
+    await resize(wide);
+    expect(await axeViolations(page, COLOUR_RULES, within), `${what}, wide and dark`).toEqual([]);
+    checkedPages.add(checkedPage);
   } finally {
     await page.emulateMedia({ colorScheme: "light" });
     await page.setViewportSize(SIZES[0]);
   }
+}
+
+/** Returns the page's address with `*` for what follows the name of the page, e.g. the id of a trace. */
+function pageWithoutIds(page: Page): string {
+  const { origin, pathname } = new URL(page.url());
+  const [name = "", ...ids] = pathname.slice(1).split("/");
+  return [origin, name, ...ids.map(() => "*")].join("/");
 }
 
 async function setTheme(page: Page, theme: "light" | "dark"): Promise<void> {
