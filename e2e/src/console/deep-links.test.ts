@@ -256,18 +256,32 @@ const withFacts = (text: string, encode: (value: string) => string): string => t
 
 const pageOf = (address: string): string => new URL(address, "http://x").pathname.split("/")[1] ?? "";
 
+/** Name of the page and number of ids behind it: addresses of the same route load the same code. */
+const routeOf = (address: string): string => `${pageOf(address)} ${address.split("?")[0]?.split("/").length}`;
+
+it("the console answers each address with the page", async () => {
+  const answers = LINKS.map(async ([address]) => {
+    const response = await fetch(`${system.console.url}${withFacts(address, encodeURIComponent)}`);
+    return [address, response.status, response.headers.get("content-type"), (await response.text()).includes('<div id="root">')];
+  });
+  expect(await Promise.all(answers)).toEqual(LINKS.map(([address]) => [address, 200, "text/html; charset=utf-8", true]));
+});
+
+// The first address of each route is loaded with the document, the others are visited inside it.
 it.each([...new Set(LINKS.map(([address]) => pageOf(address)))])("/%s shows what each address says, and keeps it", async (name) => {
   const links = LINKS.filter(([address]) => pageOf(address) === name);
-  const { page } = await openLive(`${system.console.url}${withFacts(links[0]?.[0] ?? "", encodeURIComponent)}`);
+  const urlOf = (address: string): string => `${system.console.url}${withFacts(address, encodeURIComponent)}`;
+  const first = links[0]?.[0] ?? "";
+  const { page } = await openLive(urlOf(first), { document: "new" });
+  const loaded = new Set([routeOf(first)]);
   const parameters = (url: string): string[] => [...new URL(url, "http://x").searchParams.keys()].sort();
-  let isOpen = true;
   await checkEach(
     links,
     ([address]) => address,
     async ([address, shown, hidden, sees]) => {
-      // The first one is loaded with the document.
-      if (!isOpen) await visit(page, withFacts(address, encodeURIComponent));
-      isOpen = false;
+      if (!loaded.has(routeOf(address))) await page.goto(urlOf(address));
+      else if (address !== first) await visit(page, withFacts(address, encodeURIComponent));
+      loaded.add(routeOf(address));
       for (const text of shown) await row(page, text).first().waitFor();
       await sees?.(page).waitFor();
       for (const text of hidden) await expect.poll(() => row(page, text).count(), { message: text }).toBe(0);

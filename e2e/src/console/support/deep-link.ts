@@ -11,7 +11,7 @@ export interface DeepLink {
 
 /**
  * Checks that each address shows what it says, and still does after another page was visited and one came back. Nothing of it is left out. The first address
- * is loaded with the document, and loaded again; the others are visited inside the page, which reads them in the same way.
+ * is loaded with the document, and left by going forward, too; the others are visited inside the page, which reads them in the same way.
  */
 export async function checkDeepLinks(links: readonly DeepLink[]): Promise<void> {
   const { page } = await openPage(links[0]?.url ?? "about:blank");
@@ -34,6 +34,9 @@ export async function checkDeepLinks(links: readonly DeepLink[]): Promise<void> 
       await page.getByRole("heading", { level: 1, name: "Config" }).waitFor();
       await page.goBack();
       await check();
+      if (url !== links[0]?.url) return;
+      await page.goForward();
+      await page.getByRole("heading", { level: 1, name: "Config" }).waitFor();
     },
   );
 }
