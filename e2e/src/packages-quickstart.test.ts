@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, delimiter, join, sep } from "node:path";
+import { basename, delimiter, dirname, join, sep } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { freePort, freePorts } from "@svc/protocol/testing";
@@ -189,6 +189,18 @@ describe("the packages by themselves", () => {
       await worker.shutdown();
       await engine.stop();`;
     expect(await runToEnd(process.execPath, ["--input-type=module", "--eval", script], { cwd: folder, env })).toBe("hello you\n");
+  });
+
+  it("give a project of its own the Python SDK", async () => {
+    const folder = join(work, "own-python");
+    const [wheel = ""] = matching("svc-*.whl");
+    // It is pure Python, so unpacking it installs it. Only what it depends on comes from the environment of the repository.
+    await runToEnd("python3", ["-m", "zipfile", "-e", join(packed, wheel), folder], { cwd: work });
+    const source = await runToEnd(join(root, ".venv/bin/python"), ["-c", "import svc; print(svc.__file__)"], {
+      cwd: work,
+      env: { ...env, PYTHONPATH: folder },
+    });
+    expect(dirname(source)).toBe(join(folder, "svc"));
   });
 
   it("include the Python SDK's wheel, the one that the quickstart below installs", async () => {
