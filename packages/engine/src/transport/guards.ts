@@ -12,10 +12,14 @@ export interface AccessRules {
 export function misdirection(request: IncomingMessage, port: number, rules: AccessRules): string | undefined {
   const { host } = request.headers;
   if (host === undefined) return "the request names no Host";
-  // The authority of a target in absolute form takes the place of the Host (RFC 9112, section 3.2.2).
-  const authority = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(request.url ?? "")?.[1];
-  const foreign = [host, ...(authority === undefined ? [] : [authority])].find((named) => !hostIsOurs(named, port, rules, request));
+  const authority = authorityOf(request.url ?? "");
+  const foreign = [host, authority].find((named) => named !== undefined && !hostIsOurs(named, port, rules, request));
   return foreign === undefined ? undefined : `the Host ${JSON.stringify(foreign)} is not served here; add ${JSON.stringify(foreign)} to engine.allowed_hosts`;
+}
+
+/** The authority of a target in absolute form, which takes the place of the Host (RFC 9112, section 3.2.2). */
+function authorityOf(target: string): string | undefined {
+  return target.startsWith("/") ? undefined : /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(target)?.[1];
 }
 
 /**
@@ -24,11 +28,11 @@ export function misdirection(request: IncomingMessage, port: number, rules: Acce
  */
 export function hostIsOurs(host: string | undefined, port: number, rules: AccessRules, request?: Pick<IncomingMessage, "socket">): boolean {
   if (host === undefined) return false;
-  const split = splitHost(host.toLowerCase());
+  const given = host.toLowerCase();
+  const split = splitHost(given);
   if (split === undefined) return false;
   // Behind a proxy or tunnel a name stands without port, or with that of the proxy.
-  const names = [split.name, split.name.replace(/^\[|\]$/g, ""), host.toLowerCase()];
-  if (names.some((name) => rules.allowedHosts.includes(name))) return true;
+  if (rules.allowedHosts.length > 0 && [split.name, split.name.replace(/^\[|\]$/g, ""), given].some((name) => rules.allowedHosts.includes(name))) return true;
   const isTls = request?.socket !== undefined && "encrypted" in request.socket;
   if ((split.port ?? (isTls ? 443 : 80)) !== port) return false;
   return (

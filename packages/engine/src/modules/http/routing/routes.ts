@@ -342,11 +342,11 @@ export class RouteTable {
   /** Finds the route of a decoded path. HEAD falls back to GET. */
   match(method: string, path: string): RouteMatch {
     const texts = textsOf(path);
-    const tree = this.#treeFor(texts);
-    const claim = serving(tree, method, texts) ?? (method === "HEAD" ? serving(tree, "GET", texts) : undefined);
+    // Most requests are for a trusted route, so that one search is enough.
+    const claim = servingOrHead(this.#trustedTree, method, texts) ?? servingOrHead(this.#treeFor(texts), method, texts);
     const holder = claim?.first;
     if (holder !== undefined) return { kind: "found", holder, pathParams: parametersOf(holder.pattern, texts) };
-    const allow = allowedMethods(tree, texts);
+    const allow = allowedMethods(this.#treeFor(texts), texts);
     return allow.length > 0 ? { kind: "wrong method", allow } : { kind: "none" };
   }
 
@@ -383,6 +383,10 @@ function allowedMethods(tree: RouteTree<RouteClaim>, texts: readonly string[]): 
   const allow = new Set<string>([...methods, "OPTIONS"]);
   if (allow.has("GET")) allow.add("HEAD");
   return [...allow].sort();
+}
+
+function servingOrHead(tree: RouteTree<RouteClaim>, method: string, texts: readonly string[]): RouteClaim | undefined {
+  return serving(tree, method, texts) ?? (method === "HEAD" ? serving(tree, "GET", texts) : undefined);
 }
 
 /** A reserved claim without members serves nothing. */
