@@ -197,6 +197,10 @@ describe.each([
   });
 });
 
+interface Workers {
+  readonly workers: readonly { readonly id: string; readonly name: string; readonly kind?: string; readonly internal: boolean }[];
+}
+
 const NAMING = [
   ["worker with a role that names functions", () => opened(site.connect({ token: NAMED })), "own"],
   ["tenant whose auth function names functions", () => opened(site.connect({ query: "?tenant=named" })), "named::own"],
@@ -280,13 +284,23 @@ describe.each([
 ] as const)("a %s", (_caller, connect) => {
   it("has its own name and kind, whatever it says", async () => {
     const client = await connect("console");
-    type Workers = { workers: { id: string; name: string; kind?: string; internal: boolean }[] };
     const shown = ((await owner.result("engine::workers::list")) as Workers).workers.find(({ id }) => id === client.id);
     expect([shown?.name, shown?.internal, shown?.kind === "console"]).toEqual([client.name, false, false]);
     await owner.serve("api::frame", (_data, { metadata, caller }) => ({ metadata, caller }));
     const answer = await client.result("api::frame", {}, { metadata: { svc: { job: "forged" } }, caller: { worker_id: "forged", name: "forged" } });
     expect(JSON.stringify(answer)).not.toContain("forged");
   });
+});
+
+it("a trusted worker has the name that it gives, and is the caller of its calls, whatever they say", async () => {
+  const client = await trusted();
+  const { workers } = (await owner.result("engine::workers::list")) as Workers;
+  expect(workers.find(({ id }) => id === client.id)?.name).toBe(client.name);
+  const witness = await trusted();
+  await witness.result("engine::workers::register", { name: witness.name, runtime: "raw", pid: process.pid, features: ["tolerates_bad_frames", "caller"] });
+  await witness.serve("witness::caller", (_data, { caller }) => caller);
+  const forged = { caller: { worker_id: owner.id, name: "forged" } };
+  expect(await client.result("witness::caller", {}, forged)).toEqual({ worker_id: client.id, name: client.name });
 });
 
 it("a role with admin administers the engine, and may call nothing more by that", async () => {

@@ -177,7 +177,7 @@ describe("svc worker add", () => {
       "svc.worker.yaml": `name: "\\e]0;owned\\a"\nruntime: { kind: other }\nscripts: { install: touch ${outside}/installed, start: touch ${outside}/started }\n`,
     });
     const refused = await svc(["worker", "add", join(workers, "escape")], { cwd: site.folder });
-    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("svc.worker.yaml:1: name:")]);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("svc.worker.yaml:1:7: name:")]);
     expect(refused.stdout + refused.stderr).not.toContain("\u001b");
     expect(readFileSync(join(site.folder, "config.yaml"), "utf8")).toBe(before);
   });
