@@ -28,7 +28,9 @@ const ADMINISTRATION = [
   "engine::workers::stop",
   "engine::shutdown",
   "state::snapshot",
-  // They act on everybody's jobs.
+  // They act on everybody's schedules and jobs.
+  "cron::pause",
+  "cron::resume",
   ...["pause", "resume", "purge", "discard", "cancel"].map((what) => `queue::${what}`),
   "svc::queue::discard_message",
   "iii::queue::discard_message",

@@ -274,8 +274,8 @@ export class CronJob implements Due {
   }
 
   #binding(): TriggerBinding<CronSettings> | undefined {
-    for (const binding of this.#bindings) if (this.#host.isAvailable(binding)) return binding;
-    return undefined;
+    const available = [...this.#bindings].filter((binding) => this.#host.isAvailable(binding));
+    return available.find(({ principal }) => principal.isTrusted) ?? available[0];
   }
 
   /** Whose share of the slots its runs take. */

@@ -10,6 +10,7 @@ import { LEASE_MS, QueueRunner } from "./queue-runner.ts";
 import { defaultQueueSettings, type QueueSettings } from "./queue-settings.ts";
 import type { AddedJob, QueueCounts } from "./store/job.ts";
 import type { QueueStore } from "./store/queue-store.ts";
+import { subscriptionOfQueue } from "./topics/queue-name.ts";
 
 const RENEW_MS = 10_000;
 
@@ -187,7 +188,7 @@ class Core implements QueueCore {
       for (;;) {
         const answer = await this.store.call("redrive", { queue, ids, payload, functions: mayRun && functions, maker, limits, limit, now });
         if (typeof answer === "number") return answer;
-        mayRun?.(answer.functionId);
+        mayRun?.(answer.functionId === "" ? subscriptionOfQueue(queue)?.functionId : answer.functionId);
         functions.push(answer.functionId);
       }
     };

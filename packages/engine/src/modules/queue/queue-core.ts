@@ -46,7 +46,7 @@ export interface RedriveOptions {
   readonly data?: Payload | undefined;
   /** Who redrives them; they are his from then on. */
   readonly maker?: Maker | undefined;
-  readonly mayRun?: ((functionId: string) => void) | undefined;
+  readonly mayRun?: ((functionId: string | undefined) => void) | undefined;
 }
 
 /**

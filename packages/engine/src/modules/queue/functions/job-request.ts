@@ -4,6 +4,7 @@ import type { CallerAccess, HandlerContext, Principal } from "../../../kernel/mo
 import type { JobRequest, QueueCore } from "../queue-core.ts";
 import type { QueueSettings } from "../queue-settings.ts";
 import type { Maker } from "../store/job.ts";
+import { isQueueOfTopic } from "../topics/queue-name.ts";
 import type { JobInput } from "./inputs.ts";
 
 type Origin = Pick<HandlerContext, "access" | "principal" | "traceparent" | "baggage">;
@@ -17,6 +18,11 @@ export function jobRequestOf(input: JobInput, core: Pick<QueueCore, "settingsOf"
   const settings = core.settingsOf(queue);
   if (settings === undefined) throw new CallError("queue_not_found", `Queue '${queue}' not found`, { details: { queue } });
   refuseForeign(functionId, access);
+  if (access !== undefined && isQueueOfTopic(queue)) {
+    throw new CallError("FORBIDDEN", "messages of a topic are published: a restricted connection may not add jobs to the queue of a subscription", {
+      details: { queue },
+    });
+  }
   return {
     queue,
     functionId: functionId ?? undefined,
@@ -62,7 +68,7 @@ function refuseForeign(functionId: string | null | undefined, access: CallerAcce
 }
 
 /** The same for dead letters: called with the function of each. Undefined when the caller is not restricted. */
-export function mayRun(access: CallerAccess | undefined): ((functionId: string) => void) | undefined {
+export function mayRun(access: CallerAccess | undefined): ((functionId: string | undefined) => void) | undefined {
   return access && ((functionId) => refuseForeign(functionId, access));
 }
 

@@ -72,7 +72,7 @@ export function openManagingProcedures(database: Database, jobs: JobTable) {
     redrive: write((input) => {
       const { queue, ids, payload, functions, limit } = input;
       const letters = lettersOf(queue, ids, limit);
-      const other = functions === undefined ? undefined : letters.find((job) => job.function !== "" && !functions.includes(job.function));
+      const other = functions === undefined ? undefined : letters.find((job) => !functions.includes(job.function));
       if (other !== undefined) return { functionId: other.function };
       if (payload !== undefined) refuseBeyondBytes(queue, letters, payload);
       for (const job of letters) redriveOne(job, input);
