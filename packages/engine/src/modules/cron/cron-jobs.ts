@@ -158,7 +158,9 @@ export class CronJobs implements JobHost {
     this.#jobs.set(jobId, job);
     this.#triggers.set(binding.id, { binding, job });
     job.add(binding);
+    const stopListening = binding.onPrincipalChange(() => job.principalChanged(binding));
     return () => {
+      stopListening();
       this.#triggers.delete(binding.id);
       job.remove(binding);
     };

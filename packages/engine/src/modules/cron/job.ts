@@ -125,7 +125,10 @@ export class CronJob implements Due {
   add(binding: TriggerBinding<CronSettings>): void {
     this.#bindings.add(binding);
     if (this.#problem !== undefined) binding.report(this.#problem);
-    if (this.#bindings.size > 1) return;
+    if (this.#bindings.size > 1) {
+      if (binding.principal.isTrusted) this.#own(true);
+      return;
+    }
     // Nothing is known of what happened to it while nobody asked for it.
     this.#state = "unread";
     this.look();
@@ -133,7 +136,11 @@ export class CronJob implements Due {
 
   remove(binding: TriggerBinding<CronSettings>): void {
     this.#bindings.delete(binding);
-    if (this.#bindings.size > 0) return;
+    const { isTrusted } = binding.principal;
+    if (this.#bindings.size > 0) {
+      if (isTrusted && binding.ended === "withdrawn" && !this.#isAskedByTrusted) this.#own(false);
+      return;
+    }
     const { alarm, store, clock, log, stopped } = this.#host;
     alarm.delete(this);
     this.#isAwaitingSomeone = false;
@@ -141,8 +148,29 @@ export class CronJob implements Due {
     if (stopped || binding.ended !== "withdrawn") return;
     this.#host.track(
       store
-        .retire({ id: this.id, now: clock.now() })
+        .retire({ id: this.id, now: clock.now(), isTrusted })
         .catch((error: unknown) => log.debug("the end of a cron trigger could not be stored", { job: this.id, error })),
+    );
+  }
+
+  /** Call when the principal of one of its triggers has become another. */
+  principalChanged(binding: TriggerBinding<CronSettings>): void {
+    if (binding.principal.isTrusted) this.#own(true);
+    else if (binding.isGivenUp && !this.#isAskedByTrusted) this.#own(false);
+  }
+
+  get #isAskedByTrusted(): boolean {
+    return [...this.#bindings].some(({ principal }) => principal.isTrusted);
+  }
+
+  /** Stores whether it is a trusted worker's: a restricted connection that leaves an equal trigger must not drop what that worker misses. */
+  #own(isTrusted: boolean): void {
+    const { store, log, stopped } = this.#host;
+    if (stopped) return;
+    this.#host.track(
+      store
+        .own({ id: this.id, isTrusted })
+        .catch((error: unknown) => log.warn("the owner of a cron trigger could not be stored", { job: this.id, function: this.#functionId, error })),
     );
   }
 
@@ -290,7 +318,7 @@ export class CronJob implements Due {
     const { store, clock } = this.#host;
     const now = clock.now();
     const redeliverFrom = this.settings.queue === undefined ? undefined : now - REDELIVER_MS;
-    const adoption = { id: this.id, functionId: this.#functionId, config: settingsText(this.settings), now, redeliverFrom };
+    const adoption = { id: this.id, functionId: this.#functionId, config: settingsText(this.settings), now, redeliverFrom, isTrusted: this.#isAskedByTrusted };
     this.#reading = store.adopt(adoption).then(
       (stored) => this.#adopt(stored),
       (error: unknown) => {

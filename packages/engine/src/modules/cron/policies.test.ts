@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type InMemoryEngine, type ManualClock, manualClock } from "../../testing/index.ts";
+import { accessOfRole, type InMemoryEngine, type ManualClock, manualClock } from "../../testing/index.ts";
 import { bind, cronEngine, gate, history, pass, settled, ticking, turns } from "./testing/cron-engine.ts";
 
 let clock: ManualClock;
@@ -144,6 +144,64 @@ describe("a trigger whose function is away", () => {
     const { times, count } = await ticking(engine);
     await count(6);
     expect(times().map((time) => time.slice(14, 19))).toEqual(["00:20", "00:40", "01:00", "01:20", "01:40", "02:00"]);
+  });
+});
+
+describe("ticks that the trigger of a trusted worker misses", () => {
+  const config = { expression: "0 * * * * *", misfire: "all" };
+  const guestBinds = async () => {
+    const guest = await engine.connectWorker({ access: accessOfRole("guest", ["on::tick"]) });
+    await bind(engine, guest, config, { id: "g" });
+    return guest;
+  };
+  /** Starts of a trusted worker that asks for the trigger after five minutes in which nobody did. */
+  const startsFiveMinutesLater = async (): Promise<number> => {
+    await turns(50);
+    clock.advance(5 * 60_000);
+    await turns(50);
+    const { worker, times } = await ticking(engine);
+    await turns();
+    await bind(engine, worker, config, { id: "o2" });
+    for (let n = 0; n < 10; n++) await settled(engine, "o2");
+    return times().length;
+  };
+  const lapse = async () => {
+    await turns();
+    clock.advance(61_000);
+    await turns(50);
+  };
+
+  it.each([
+    ["no restricted connection", false],
+    ["a restricted connection", true],
+  ])("are caught up after %s asked for an equal trigger and left", async (_, isAttacked) => {
+    const { worker } = await ticking(engine);
+    await bind(engine, worker, config, { id: "o" });
+    worker.close();
+    await lapse();
+    if (isAttacked) (await guestBinds()).close();
+    expect(await startsFiveMinutesLater()).toBeGreaterThanOrEqual(5);
+  });
+
+  it("are caught up when the restricted connection asked first and left last", async () => {
+    const guest = await guestBinds();
+    const { worker } = await ticking(engine);
+    await bind(engine, worker, config, { id: "o" });
+    worker.close();
+    await lapse();
+    guest.close();
+    expect(await startsFiveMinutesLater()).toBeGreaterThanOrEqual(5);
+  });
+
+  it("are none once it took the trigger back, whoever else asks for an equal one and leaves", async () => {
+    const guest = await guestBinds();
+    const { worker } = await ticking(engine);
+    await bind(engine, worker, config, { id: "o" });
+    worker.say({ type: "unregistertrigger", id: "o" });
+    await turns();
+    guest.close();
+    worker.close();
+    expect(await startsFiveMinutesLater()).toBe(0);
   });
 });
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openDatabase } from "../../store/driver.ts";
-import { type InMemoryEngine, type ManualClock, manualClock } from "../../testing/index.ts";
+import { accessOfRole, type InMemoryEngine, type ManualClock, manualClock } from "../../testing/index.ts";
 import { bind, cronEngine, history, pass, settled, storeAnswered, ticking, turns } from "./testing/cron-engine.ts";
 
 let dataDir: string;
@@ -144,6 +144,20 @@ describe("after a restart", () => {
     expect(await history(engine, "t")).toHaveLength(1);
   });
 
+  it("a restricted connection that asks for an equal trigger and leaves drops nothing that a trusted worker missed", async () => {
+    const config = { expression: "@hourly", misfire: "all" };
+    await again(config);
+    await restartAt("2026-01-01T02:30:00Z");
+    const guest = await engine.connectWorker({ access: accessOfRole("guest", ["on::tick"]) });
+    await bind(engine, guest, config, { id: "g" });
+    guest.close();
+    await turns();
+    await restartAt("2026-01-01T03:30:00Z");
+    const { count, times } = await again(config);
+    await count(3);
+    expect(times().map((time) => time.slice(11, 13))).toEqual(["01", "02", "03"]);
+  });
+
   it("a clock that was set back meanwhile goes on at its next instant, and starts nothing twice (T-1) (T-5)", async () => {
     const config = { expression: "*/30 * * * *" };
     const ahead = await again(config);
@@ -180,7 +194,8 @@ describe("after a restart", () => {
     await pass(engine, clock, "t", 120_000, 10_000);
     await stop();
     const database = openDatabase(join(dataDir, "cron.db"));
-    database.exec(`ALTER TABLE jobs DROP COLUMN handled_since; ALTER TABLE jobs DROP COLUMN handled; PRAGMA user_version=1;
+    database.exec(`ALTER TABLE jobs DROP COLUMN handled_since; ALTER TABLE jobs DROP COLUMN handled; ALTER TABLE jobs DROP COLUMN trusted;
+      PRAGMA user_version=1;
       UPDATE jobs SET decided_until = ${Date.parse("2027-01-01T00:00:00Z")}`);
     database.close();
     clock = manualClock(Date.parse("2026-01-01T00:01:30Z"));

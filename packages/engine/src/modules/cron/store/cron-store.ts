@@ -4,7 +4,7 @@ import type { Logger } from "../../../kernel/logger.ts";
 import { openStore, type Store } from "../../../store/store.ts";
 import type { HandledTicks } from "./handled-ticks.ts";
 import type { CronProcedures } from "./procedures.ts";
-import type { Adoption, Entry, Retirement, Rewind, Run, StoredJob, TakenBack } from "./rows.ts";
+import type { Adoption, Entry, OwnerChange, Retirement, Rewind, Run, StoredJob, TakenBack } from "./rows.ts";
 
 /** Lies in the data folder. */
 const FILE = "cron.db";
@@ -12,7 +12,7 @@ const FILE = "cron.db";
 const BATCH = 1_000;
 
 interface Waiting {
-  readonly change: Adoption | Retirement | Rewind;
+  readonly change: Adoption | OwnerChange | Retirement | Rewind;
   readonly resolve: (job: StoredJob | undefined) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -37,6 +37,11 @@ export class CronStore {
   /** Registrations come in crowds: all of one turn travel together. */
   adopt(adoption: Omit<Adoption, "kind">): Promise<StoredJob> {
     return this.#register({ kind: "adopt", ...adoption }) as Promise<StoredJob>;
+  }
+
+  /** Stores whether the job belongs to a trusted worker. */
+  async own(owner: Omit<OwnerChange, "kind">): Promise<void> {
+    await this.#register({ kind: "own", ...owner });
   }
 
   async retire(retirement: Omit<Retirement, "kind">): Promise<void> {
@@ -102,7 +107,7 @@ export class CronStore {
     return this.#store.close();
   }
 
-  #register(change: Adoption | Retirement | Rewind): Promise<StoredJob | undefined> {
+  #register(change: Adoption | OwnerChange | Retirement | Rewind): Promise<StoredJob | undefined> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ change, resolve, reject });
       if (this.#waiting.length === 1) setImmediate(() => this.#flush());

@@ -1,7 +1,7 @@
 import type { Database } from "../../../store/driver.ts";
 import { type ProcedureTable, read, write } from "../../../store/procedures.ts";
 import { endRange, type HandledTicks, rangeWith, type TickRange } from "./handled-ticks.ts";
-import type { Adoption, Entry, Outcome, Retirement, Rewind, Run, StoredJob, TakenBack } from "./rows.ts";
+import type { Adoption, Entry, Outcome, OwnerChange, Retirement, Rewind, Run, StoredJob, TakenBack } from "./rows.ts";
 
 /** Lines of history that are kept for each job. */
 const KEPT_RUNS = 100;
@@ -36,6 +36,9 @@ export const schema: readonly string[] = [
   `ALTER TABLE jobs ADD COLUMN handled_since INTEGER NOT NULL DEFAULT 0;
    ALTER TABLE jobs ADD COLUMN handled TEXT NOT NULL DEFAULT '[]';
    UPDATE jobs SET handled_since = decided_until + 1`,
+  // Whose jobs were is not known before this version: those that nobody took back are taken for a trusted worker's, which keeps what they missed.
+  `ALTER TABLE jobs ADD COLUMN trusted INTEGER NOT NULL DEFAULT 1;
+   UPDATE jobs SET trusted = 0 WHERE retired = 1`,
 ];
 
 const INTERRUPTED = "the engine ended before the run did; whether the function finished is not known";
@@ -64,13 +67,15 @@ const COLUMNS = "seq, scheduled_at, started_at, finished_at, outcome, error, man
 export function openProcedures(database: Database) {
   database.exec("PRAGMA foreign_keys=ON");
   const insertJob = database.prepare(
-    "INSERT INTO jobs (id, function_id, config, decided_until, handled_since, seen_at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at",
+    `INSERT INTO jobs (id, function_id, config, decided_until, handled_since, seen_at, trusted) VALUES (?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, trusted = max(trusted, excluded.trusted)`,
   );
   const job = database.prepare<JobRow>("SELECT decided_until, handled_since, handled, paused, retired FROM jobs WHERE id = ?");
   const takeBack = database.prepare("UPDATE jobs SET retired = 0 WHERE id = ?");
   const setHandled = database.prepare("UPDATE jobs SET handled_since = ?, handled = ? WHERE id = ?");
   const redecide = database.prepare("UPDATE jobs SET decided_until = ? WHERE id = ?");
-  const retire = database.prepare("UPDATE jobs SET retired = 1, seen_at = ? WHERE id = ?");
+  const own = database.prepare("UPDATE jobs SET trusted = ? WHERE id = ?");
+  const retire = database.prepare("UPDATE jobs SET retired = 1, trusted = 0, seen_at = ? WHERE id = ? AND trusted <= ?");
   const decide = database.prepare("UPDATE jobs SET decided_until = max(decided_until, ?) WHERE id = ?");
   const undecide = database.prepare("UPDATE jobs SET decided_until = ? WHERE id = ? AND decided_until = ?");
   const forgetRun = database.prepare("DELETE FROM runs WHERE job = ? AND seq = ?");
@@ -99,8 +104,8 @@ export function openProcedures(database: Database) {
     trim.run(id, seq - KEPT_RUNS);
   }
 
-  function adopt({ id, functionId, config, now, redeliverFrom }: Adoption, engine: string): StoredJob {
-    insertJob.run(id, functionId, config, now, now + 1, now);
+  function adopt({ id, functionId, config, now, redeliverFrom, isTrusted }: Adoption, engine: string): StoredJob {
+    insertJob.run(id, functionId, config, now, now + 1, now, isTrusted ? 1 : 0);
     const known = job.get(id);
     if (known?.retired === 1) {
       takeBack.run(id);
@@ -131,11 +136,12 @@ export function openProcedures(database: Database) {
   }
 
   return {
-    /** In order; undefined for retirements and rewinds. `engine` names this run of the engine. */
-    register: write(({ changes, engine }: { readonly changes: readonly (Adoption | Retirement | Rewind)[]; readonly engine: string }) =>
+    /** In order; undefined for all but adoptions. `engine` names this run of the engine. */
+    register: write(({ changes, engine }: { readonly changes: readonly (Adoption | OwnerChange | Retirement | Rewind)[]; readonly engine: string }) =>
       changes.map((change) => {
         if (change.kind === "adopt") return adopt(change, engine);
-        if (change.kind === "retire") retire.run(change.now, change.id);
+        if (change.kind === "own") own.run(change.isTrusted ? 1 : 0, change.id);
+        else if (change.kind === "retire") retire.run(change.now, change.id, change.isTrusted ? 1 : 0);
         else {
           handle(change.id, change.handled);
           redecide.run(change.decidedUntil, change.id);

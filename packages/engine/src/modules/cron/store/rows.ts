@@ -44,13 +44,24 @@ export interface Adoption {
   readonly now: number;
   /** Starts since then that were to be put on a queue are handed back, since doing so again does no harm. */
   readonly redeliverFrom: number | undefined;
+  /** A trusted worker asks for it. False leaves it at what is stored. */
+  readonly isTrusted: boolean;
 }
 
-/** Somebody took the job back: what comes due from now on is not missed. */
+/** Whether the job belongs to a trusted worker has changed. */
+export interface OwnerChange {
+  readonly kind: "own";
+  readonly id: string;
+  readonly isTrusted: boolean;
+}
+
+/** Somebody took the job back: what comes due from now on is not missed. A restricted connection cannot do that to a trusted worker's job. */
 export interface Retirement {
   readonly kind: "retire";
   readonly id: string;
   readonly now: number;
+  /** A trusted worker took it back. */
+  readonly isTrusted: boolean;
 }
 
 /** The clock was set back: ticks after `decidedUntil` are decided on again, unless they are handled. */
