@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type InMemoryEngine, inMemoryEngine, type ManualClock, manualClock } from "../../../testing/index.ts";
+import { accessTo, type InMemoryEngine, inMemoryEngine, type ManualClock, manualClock } from "../../../testing/index.ts";
 import { state } from "../index.ts";
 import { bind, gate, listener, turns } from "./testing/listeners.ts";
 
@@ -128,6 +128,29 @@ describe("state triggers after a restart", () => {
     await again.count(1);
     await storeAnswered();
     expect(again.names()).toEqual(["updated k@4"]);
+  });
+
+  it("of a trusted worker lose nothing by a restricted connection that asks for an equal one and leaves; those of the connection alone end", async () => {
+    const first = await listener(engine);
+    await bind(first.worker, "on::change", { key: "trusted" });
+    const access = accessTo(["on::change", "state::get"]);
+    const before = await engine.connectWorker({ name: "guest", access });
+    await bind(before, "on::change", { key: "guest" });
+    await restart();
+    const guest = await engine.connectWorker({ name: "guest", access });
+    const keys = ["trusted", "guest"];
+    for (const key of keys) await set(key, 1);
+    for (const key of keys) await bind(guest, "on::change", { key });
+    guest.close();
+    await storeAnswered();
+    await restart();
+    for (const key of keys) await set(key, 2);
+    const second = await listener(engine);
+    for (const key of keys) await bind(second.worker, "on::change", { key });
+    await set("guest", 3);
+    await second.count(3);
+    await storeAnswered();
+    expect(second.names().sort()).toEqual(["created trusted@1", "updated guest@3", "updated trusted@2"]);
   });
 
   it("wait for the new store when the module is configured anew while a worker stays connected", async () => {

@@ -449,6 +449,73 @@ describe("a restricted connection", () => {
     expect(guest.told).toHaveLength(0);
   });
 
+  it.each([
+    ["does not ask", false],
+    ["asks", true],
+  ])("drops no changes that wait for a trusted worker when it %s for an equal trigger and leaves", async (_, isAttacked) => {
+    const first = await listener(engine);
+    await bind(first.worker, "on::change");
+    first.worker.close();
+    await turns();
+    clock.advance(60_000);
+    await turns();
+    await set("k", 1);
+    await turns();
+    if (isAttacked) {
+      const guest = await engine.connectWorker({ name: "guest", access: accessTo(["on::change", "state::get"]) });
+      expect(await bind(guest, "on::change")).not.toHaveProperty("error");
+      guest.close();
+      await turns();
+    }
+    await set("k", 2);
+    const second = await listener(engine);
+    await bind(second.worker, "on::change");
+    await set("k", 3);
+    await second.count(3);
+    expect(second.names()).toEqual(["created k@1", "updated k@2", "updated k@3"]);
+  });
+
+  it("that asked first and leaves last drops no changes that wait for a trusted worker", async () => {
+    const guest = await engine.connectWorker({ name: "guest", access: accessTo(["on::change", "state::get"]) });
+    await bind(guest, "on::change");
+    const first = await listener(engine);
+    await bind(first.worker, "on::change");
+    first.worker.close();
+    await turns();
+    clock.advance(60_000);
+    await turns();
+    await set("k", 1);
+    guest.close();
+    await turns();
+    const second = await listener(engine);
+    await bind(second.worker, "on::change");
+    await second.count(1);
+    expect(second.names()).toEqual(["created k@1"]);
+  });
+
+  it.each([
+    ["it alone asked for", false],
+    ["a trusted worker took back", true],
+  ])("leaves nothing behind of a trigger that %s", async (_, isShared) => {
+    const guest = await engine.connectWorker({ name: "guest", access: accessTo(["on::change", "state::get"]) });
+    await bind(guest, "on::change");
+    if (isShared) {
+      const owner = await engine.connectWorker({ name: "owner" });
+      await bind(owner, "on::change", {}, { id: "owners" });
+      owner.say({ type: "unregistertrigger", id: "owners" });
+      await turns();
+    }
+    await set("k", 1);
+    guest.close();
+    await turns();
+    await set("k", 2);
+    const second = await listener(engine);
+    await bind(second.worker, "on::change");
+    await set("k", 3);
+    await second.count(1);
+    expect(second.names()).toEqual(["updated k@3"]);
+  });
+
   it("is not left with what an unrestricted worker asked for as well, when that one takes it back", async () => {
     const owner = await listener(engine, "shared::fn");
     await bind(owner.worker, "shared::fn", {}, { id: "owners" });

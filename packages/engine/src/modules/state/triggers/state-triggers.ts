@@ -27,6 +27,9 @@ const STOP_GRACE_MS = 5_000;
 /** Lies in the data folder, beside the database. */
 const REMEMBERED_FILE = "state-triggers.json";
 
+/** Begins the entries of bindings that no trusted worker asked for. The others are JSON. */
+const RESTRICTED = "restricted ";
+
 /** Fires functions when items change. See README.md. */
 export class StateTriggers implements ChangeListener {
   readonly #context: ModuleContext<unknown>;
@@ -38,6 +41,8 @@ export class StateTriggers implements ChangeListener {
   readonly #remembered: SavedSet | undefined;
   /** By watcher. */
   readonly #bound = new Map<string, Deliveries>();
+  /** Watchers of trusted workers, bound or awaited: a restricted connection that leaves an equal trigger must not drop what waits for them. */
+  readonly #trusted = new Set<string>();
   /** What withdrawn bindings have still in hand, by watcher. */
   readonly #ending = new Map<string, Promise<void>>();
   /** Watchers to wake, by binding. */
@@ -65,8 +70,12 @@ export class StateTriggers implements ChangeListener {
   async start(): Promise<void> {
     const context = this.#context;
     const waiting = new Map((await this.#store.outbox.watchers()).map((one) => [one.watcher, one.waiting]));
-    for (const key of (await this.#remembered?.load()) ?? []) this.#expect(key, waiting);
-    for (const watcher of waiting.keys()) if (!this.#orphans.has(watcher)) this.#orphans.add(watcher, watcher);
+    for (const entry of (await this.#remembered?.load()) ?? []) this.#expect(entry, waiting);
+    for (const watcher of waiting.keys()) {
+      if (this.#orphans.has(watcher)) continue;
+      this.#trusted.add(watcher);
+      this.#orphans.add(watcher, watcher, { forgotten: () => this.#trusted.delete(watcher) });
+    }
     this.#unlisten = context.directory.onChange(({ kind, id }) => {
       const watcher = kind === "trigger" ? this.#watcherOf.get(id) : undefined;
       if (watcher !== undefined) this.#bound.get(watcher)?.wake();
@@ -145,16 +154,23 @@ export class StateTriggers implements ChangeListener {
     this.#bound.set(id, deliveries);
     this.#watcherOf.set(binding.id, id);
     this.#index.add(settings, watcher);
-    this.#remembered?.add(key);
+    if (binding.principal.isTrusted) this.#trusted.add(id);
+    this.#remember(key, id);
+    const stopListening = binding.onPrincipalChange(() => {
+      if (binding.principal.isTrusted) this.#trusted.add(id);
+      else if (binding.isGivenUp) this.#trusted.delete(id);
+      this.#remember(key, id);
+    });
     if (settings.conditionFunctionId !== undefined) binding.needs([settings.conditionFunctionId]);
     return () => {
+      stopListening();
       this.#index.remove(settings, watcher);
       this.#watcherOf.delete(binding.id);
       this.#bound.delete(id);
       this.#letEnd(id, deliveries);
       if (this.#stopped || binding.ended === undefined) return;
-      const forgotten = (): void => this.#remembered?.remove(key);
-      if (binding.ended === "lapsed") {
+      const forgotten = (): void => this.#forgotten(key, id);
+      if (binding.ended === "lapsed" || (!binding.principal.isTrusted && this.#trusted.has(id))) {
         this.#orphans.add(id, nameOf(functionId, settings), { filter: settings, forgotten, isAway: true });
       } else {
         forgotten();
@@ -171,16 +187,31 @@ export class StateTriggers implements ChangeListener {
   }
 
   /** Takes a binding of the last run for one that will come again. */
-  #expect(key: string, waiting: ReadonlyMap<string, number>): void {
+  #expect(entry: string, waiting: ReadonlyMap<string, number>): void {
+    const isRestricted = entry.startsWith(RESTRICTED);
+    const key = isRestricted ? entry.slice(RESTRICTED.length) : entry;
     const binding = readKey(key);
     if (binding === undefined) {
-      this.#remembered?.remove(key);
+      this.#remembered?.remove(entry);
       return;
     }
     const { functionId, settings } = binding;
     const id = watcherId(key, functionId);
-    const forgotten = (): void => this.#remembered?.remove(key);
+    if (!isRestricted) this.#trusted.add(id);
+    const forgotten = (): void => this.#forgotten(key, id);
     this.#orphans.add(id, nameOf(functionId, settings), { filter: settings, forgotten, waiting: waiting.get(id) });
+  }
+
+  #remember(key: string, id: string): void {
+    const isTrusted = this.#trusted.has(id);
+    this.#remembered?.add(isTrusted ? key : RESTRICTED + key);
+    this.#remembered?.remove(isTrusted ? RESTRICTED + key : key);
+  }
+
+  #forgotten(key: string, id: string): void {
+    this.#trusted.delete(id);
+    this.#remembered?.remove(key);
+    this.#remembered?.remove(RESTRICTED + key);
   }
 
   #forget(id: string, trigger: string): void {
