@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { restrictedPrincipal, TRUSTED } from "../../../kernel/access/principal.ts";
 import { openDatabase } from "../../../store/driver.ts";
 import type { InMemoryWorker } from "../../../testing/in-memory-engine.ts";
+import { accessOfRole } from "../../../testing/index.ts";
 import { manualClock } from "../../../testing/manual-clock.ts";
 import { defaultQueueSettings } from "../queue-settings.ts";
 import { type ModuleEngine, moduleEngine } from "../testing/module-engine.ts";
@@ -273,6 +274,83 @@ describe("a store that fails", () => {
     await made.stop();
     engines.length = 0;
     folder.remove();
+  });
+});
+
+describe("the subscription that a trusted worker took over", () => {
+  const config = { topic: "orders", queue_config: { maxRetries: 0 } };
+  const queue = "topic:orders>mail";
+  const access = accessOfRole("guest", ["mail", "svc::durable::publish"]);
+
+  /** A restricted connection that subscribed `mail` first, with a condition of its own unless that is undefined; the owner of `mail` did then. */
+  async function takenOver(condition: string | undefined) {
+    const made = await start();
+    const { engine, bind, until } = made;
+    const owner = await engine.connectWorker({ name: "owner" });
+    const seen: unknown[] = [];
+    owner.serve("mail", (data) => void seen.push(data));
+    await until("mail is there", () => engine.directory.functionById("mail") !== undefined);
+    const guest = await engine.connectWorker({ access });
+    const asked: unknown[] = [];
+    guest.serve("guest::condition", (data) => {
+      asked.push(data);
+      throw new Error("no");
+    });
+    await until("the condition is there", () => engine.directory.functionById("guest::condition") !== undefined);
+    const guestConfig = condition === undefined ? config : { ...config, condition_function_id: condition };
+    expect((await bind(guest, "durable:subscriber", "mail", guestConfig)).error ?? null).toBeNull();
+    owner.say({ type: "registertrigger", id: "owners", trigger_type: "durable:subscriber", function_id: "mail", config });
+    await owner.next((frame) => frame.type === "triggerregistrationresult" && frame.id === "owners");
+    const publish = async (...messages: readonly number[]): Promise<void> => {
+      for (const data of messages) await made.call("svc::durable::publish", { topic: "orders", data });
+    };
+    const ended = async (): Promise<number> => {
+      const { dead, done } = await made.call<{ dead: number; done: number }>("queue::stats", { queue });
+      return dead + done;
+    };
+    const statuses = () =>
+      engine.directory
+        .triggers()
+        .filter(({ function_id: id }) => id === "mail")
+        .map(({ status, reason }) => [status, reason ?? null]);
+    return { ...made, owner, guest, seen, asked, publish, ended, statuses };
+  }
+
+  it("has no messages decided on by the condition of the restricted connection, which is shown", async () => {
+    const { seen, asked, publish, ended, statuses, until, call } = await takenOver("guest::condition");
+    await publish(1, 2, 3, 4);
+    await until("all ended", async () => (await ended()) === 4);
+    expect([seen, asked, (await call<{ dead: number }>("queue::stats", { queue })).dead]).toEqual([[1, 2, 3, 4], [], 0]);
+    expect(statuses()).toEqual([
+      ["error", "the subscription of mail to the topic orders belongs to a trusted worker; subscribe a function of your own"],
+      ["active", null],
+    ]);
+  });
+
+  it("is the restricted connection's again when the worker takes its trigger back, and waits for the worker when that is away", async () => {
+    const { engine, clock, owner, asked, publish, ended, statuses, until } = await takenOver("guest::condition");
+    owner.say({ type: "unregistertrigger", id: "owners" });
+    await until("it is taken back", () => statuses().length === 1);
+    expect(statuses()).toEqual([["active", null]]);
+    await publish(1);
+    await until("it ended", async () => (await ended()) === 1);
+    expect(asked).toEqual([1]);
+    owner.say({ type: "registertrigger", id: "owners", trigger_type: "durable:subscriber", function_id: "mail", config });
+    await until("it is taken again", () => statuses()[0]?.[0] === "error");
+    owner.close();
+    await until("it is away", () => engine.directory.functionById("mail") === undefined);
+    clock.advance(60_000);
+    await until("its trigger lapsed", () => statuses().length === 1);
+    const other = await engine.connectWorker({ name: "owner" });
+    const seen: unknown[] = [];
+    other.serve("mail", (data) => void seen.push(data));
+    await until("mail is there", () => engine.directory.functionById("mail") !== undefined);
+    await publish(2);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect([seen, asked]).toEqual([[], [1]]);
+    other.say({ type: "registertrigger", id: "owners", trigger_type: "durable:subscriber", function_id: "mail", config });
+    await until("it came", () => seen.length === 1);
+    expect([seen, asked]).toEqual([[2], [1]]);
   });
 });
 

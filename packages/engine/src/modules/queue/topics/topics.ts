@@ -146,7 +146,7 @@ export class Topics {
     // It would change how the other's messages are delivered, and end the subscription by leaving it.
     if (found !== undefined && owner !== "" && found.owner !== owner) {
       const whose = found.owner === "" ? "a trusted worker" : "another principal";
-      throw new CallError("FORBIDDEN", `the subscription of ${functionId} to the topic ${topic} belongs to ${whose}; subscribe a function of your own`);
+      throw new CallError("FORBIDDEN", takenSubscription(topic, functionId, whose));
     }
     if (found === undefined) this.#refuseBeyondShare(owner);
     if (found === undefined && this.#count >= MAX_SUBSCRIPTIONS) {
@@ -320,6 +320,10 @@ export class Topics {
     });
     this.#timers.add(cancel);
   }
+}
+
+export function takenSubscription(topic: string, functionId: string, whose: string): string {
+  return `the subscription of ${functionId} to the topic ${topic} belongs to ${whose}; subscribe a function of your own`;
 }
 
 function ownerOf({ id, isTrusted }: Principal): string {

@@ -19,10 +19,15 @@ type Bound = TriggerBinding<WithCondition>;
 export class BoundFunctions implements JobServer {
   readonly #directory: Pick<Directory, "functionById">;
   readonly #bound: Bound[] = [];
+  readonly #takenProblem: string | undefined;
+  /** A trusted worker asks for the jobs, or its trigger lapsed and it may come back: triggers of restricted connections get none. */
+  #isTaken = false;
   #turn = 0;
 
-  constructor(directory: Pick<Directory, "functionById">) {
+  /** `takenProblem` is what restricted triggers report while a trusted worker has the jobs for itself. Undefined: all triggers share the jobs. */
+  constructor(directory: Pick<Directory, "functionById">, takenProblem?: string) {
     this.#directory = directory;
+    this.#takenProblem = takenProblem;
   }
 
   get size(): number {
@@ -37,14 +42,23 @@ export class BoundFunctions implements JobServer {
     this.#bound.push(binding);
     const { conditionFunctionId } = binding.settings;
     if (conditionFunctionId !== undefined) binding.needs([conditionFunctionId]);
+    this.#decideWhose();
     return () => {
       const index = this.#bound.indexOf(binding);
       if (index >= 0) this.#bound.splice(index, 1);
+      if (binding.principal.isTrusted && binding.ended !== "lapsed") this.#isTaken = false;
+      this.#decideWhose();
     };
   }
 
+  /** Call when the principal of one of the triggers has become another. */
+  principalChanged(binding: Bound): void {
+    if (binding.isGivenUp) this.#isTaken = false;
+    this.#decideWhose();
+  }
+
   isAway(): boolean {
-    return !this.#bound.some((binding) => this.#isThere(binding));
+    return !this.#served().some((binding) => this.#isThere(binding));
   }
 
   /** Shows all of them as in error, with the reason; undefined takes that back. */
@@ -64,10 +78,22 @@ export class BoundFunctions implements JobServer {
 
   /** Those that are there, another one first each time. With none there, all: one of them says what is missing. */
   #inTurn(): Bound[] {
-    const there = this.#bound.filter((binding) => this.#isThere(binding));
-    const asked = there.length === 0 ? [...this.#bound] : there;
+    const served = this.#served();
+    const there = served.filter((binding) => this.#isThere(binding));
+    const asked = there.length === 0 ? served : there;
     this.#turn = (this.#turn + 1) % Math.max(1, asked.length);
     return [...asked.slice(this.#turn), ...asked.slice(0, this.#turn)];
+  }
+
+  /** Those that get jobs. */
+  #served(): Bound[] {
+    return this.#bound.filter(({ principal }) => principal.isTrusted || !this.#isTaken);
+  }
+
+  #decideWhose(): void {
+    if (this.#takenProblem === undefined) return;
+    this.#isTaken ||= this.#bound.some(({ principal }) => principal.isTrusted);
+    for (const binding of this.#bound) binding.report(this.#isTaken && !binding.principal.isTrusted ? this.#takenProblem : undefined);
   }
 
   #isThere(binding: Bound): boolean {

@@ -3,7 +3,7 @@ import type { ModuleContext, TriggerBinding } from "../../../kernel/module.ts";
 import type { Undo } from "../../../kernel/scope.ts";
 import type { QueueCore } from "../queue-core.ts";
 import { queueOfSubscription } from "../topics/queue-name.ts";
-import type { Topics } from "../topics/topics.ts";
+import { type Topics, takenSubscription } from "../topics/topics.ts";
 import { BoundFunctions } from "./bound-functions.ts";
 import { type QueueTriggerSettings, queueTriggerSettings, type SubscriberTriggerSettings, subscriberTriggerSettings } from "./settings.ts";
 
@@ -107,7 +107,7 @@ export class QueueTriggers {
       throw new CallError("FORBIDDEN", `a subscription is for who may call ${TOPIC_FUNCTIONS.join(" or ")}: ${refusals[0]?.message}`);
     }
     const ofTopic = this.#bySubscription.get(topic) ?? new Map<string, BoundFunctions>();
-    const functions = ofTopic.get(functionId) ?? new BoundFunctions(this.#context.directory);
+    const functions = ofTopic.get(functionId) ?? new BoundFunctions(this.#context.directory, takenSubscription(topic, functionId, "a trusted worker"));
     const remove = functions.add(binding);
     let unserve: Undo;
     try {
@@ -119,11 +119,18 @@ export class QueueTriggers {
     this.#bySubscription.set(topic, ofTopic.set(functionId, functions));
     // The subscription outlives its trigger.
     if (binding.principal.isTrusted) this.#context.rememberFunction(functionId);
-    this.#wakeOnChange(binding, queueOfSubscription(topic, functionId));
+    const queue = queueOfSubscription(topic, functionId);
+    this.#wakeOnChange(binding, queue);
+    const stopListening = binding.onPrincipalChange(() => functions.principalChanged(binding));
     return () => {
+      stopListening();
       this.#wakers.delete(binding.id);
       remove();
-      if (functions.size > 0) return;
+      if (functions.size > 0) {
+        // The others may have been taken until now.
+        this.#core.wake(queue);
+        return;
+      }
       unserve();
       ofTopic.delete(functionId);
       if (ofTopic.size === 0) this.#bySubscription.delete(topic);
