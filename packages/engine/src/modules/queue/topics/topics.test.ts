@@ -352,6 +352,21 @@ describe("the subscription that a trusted worker took over", () => {
     await until("it came", () => seen.length === 1);
     expect([seen, asked]).toEqual([[2], [1]]);
   });
+
+  it.each([
+    ["one trigger that both asked for", undefined],
+    ["triggers of their own", "guest::condition"],
+  ])("is not ended by the restricted connection that leaves, with %s", async (_, condition) => {
+    const { engine, clock, owner, guest, publish, until, call } = await takenOver(condition);
+    owner.close();
+    await until("it is away", () => engine.directory.functionById("mail") === undefined);
+    clock.advance(60_000);
+    await publish(1);
+    guest.close();
+    await until("no trigger is left", () => engine.directory.triggers().every(({ function_id: id }) => id !== "mail"));
+    expect(await call("engine::queue::topic_stats", { topic: "orders" })).toMatchObject({ depth: 1 });
+    expect(await call("svc::durable::publish", { topic: "orders", data: 2 })).toMatchObject({ subscriptions: 1 });
+  });
 });
 
 describe("the subscription of a restricted connection", () => {

@@ -168,6 +168,14 @@ export class Topics {
     };
   }
 
+  /** A trusted worker asks for a subscription of others as it is: it becomes the owner. */
+  takeOver(topic: string, functionId: string): void {
+    const known = this.#byTopic.get(topic)?.get(functionId);
+    if (known === undefined || known.owner === "") return;
+    known.owner = "";
+    this.#remember(known, 1);
+  }
+
   #refuseBeyondShare(owner: string): void {
     if (owner === "") return;
     const { each, restricted } = sharesOf(MAX_SUBSCRIPTIONS);

@@ -121,7 +121,12 @@ export class QueueTriggers {
     if (binding.principal.isTrusted) this.#context.rememberFunction(functionId);
     const queue = queueOfSubscription(topic, functionId);
     this.#wakeOnChange(binding, queue);
-    const stopListening = binding.onPrincipalChange(() => functions.principalChanged(binding));
+    const stopListening = binding.onPrincipalChange(() => {
+      functions.principalChanged(binding);
+      if (!binding.principal.isTrusted) return;
+      this.#topics.takeOver(topic, functionId);
+      this.#context.rememberFunction(functionId);
+    });
     return () => {
       stopListening();
       this.#wakers.delete(binding.id);
