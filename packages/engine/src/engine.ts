@@ -298,6 +298,7 @@ class Engine implements RunningEngine {
     this.#listeners.reloadCertificates();
     if (diff.isEmpty) return;
     const undoMoves: (() => Promise<void>)[] = [];
+    let reason: { readonly problems: readonly string[] } | { readonly error: unknown };
     try {
       await this.#listeners.move(diff, undoMoves);
       this.#announceAgain();
@@ -314,11 +315,15 @@ class Engine implements RunningEngine {
         if (moved) this.#listeners.warnOfOpenOnes();
         return;
       }
-      this.#log.error("the config file could not be applied; the running configuration stays", { problems });
+      reason = { problems };
     } catch (error) {
-      this.#log.error("the config file could not be applied; the running configuration stays", { error });
+      reason = { error };
     }
-    await this.#goBackTo(before, undoMoves);
+    try {
+      await this.#goBackTo(before, undoMoves);
+    } finally {
+      this.#log.error("the config file could not be applied; the running configuration stays", reason);
+    }
   }
 
   #dropOutdated(): void {
