@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { accessOfRole, manualClock } from "../../testing/index.ts";
-import { queue } from "../queue/index.ts";
-import { cronEngine, pass, turns } from "./testing/cron-engine.ts";
+import { accessOfRole, manualClock } from "../testing/index.ts";
+import { cronEngine, pass, turns } from "./cron/testing/cron-engine.ts";
+import { queue } from "./queue/index.ts";
 
 async function bound(worker: Awaited<ReturnType<Awaited<ReturnType<typeof cronEngine>>["connectWorker"]>>, id: string, config: unknown, metadata?: unknown) {
   worker.say({ type: "registertrigger", id, trigger_type: "cron", function_id: "report::send", config, metadata });
