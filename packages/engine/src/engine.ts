@@ -309,7 +309,7 @@ class Engine implements RunningEngine {
       const problems = await this.#host.apply(requestsOf(next));
       if (problems.length === 0) {
         this.#kernel.roles.set(accessOf(this.#config));
-        this.#kernel.unownedTriggers.removeThoseOfRemovedRoles();
+        this.#kernel.unownedTriggers.removeThoseOfChangedRoles();
         const moved = diff.http !== undefined || diff.realtime !== undefined;
         this.#log.info("the config file was applied", { ...describeDiff(diff), ...(moved ? this.#listeners.exposure() : {}) });
         if (moved) this.#listeners.warnOfOpenOnes();

@@ -25,6 +25,8 @@ interface Held {
   readonly request: TriggerRequest;
   readonly hold: BindingHold;
   readonly madeBy: Principal;
+  /** Rules for the maker's role when the trigger was made, as `Roles.rulesFor` returns them. */
+  rules: readonly string[];
   readonly unwatch: Undo;
   readonly size: number;
 }
@@ -92,7 +94,8 @@ export class EngineTriggers implements UnownedTriggers {
       };
       let verdict: "taken" | "refused" | undefined;
       const hold = this.#triggers.register(owner, request);
-      this.#held.set(id, { request, hold, madeBy, unwatch: this.#watch(request, session?.access), size });
+      const rules = madeBy.role === undefined ? [] : this.#roles.rulesFor(madeBy.role);
+      this.#held.set(id, { request, hold, madeBy, rules, unwatch: this.#watch(request, session?.access), size });
       this.#characters += size;
       // It may have been refused while it was being registered, before there was anything to take back.
       if (verdict === "refused") this.#take(id);
@@ -114,14 +117,23 @@ export class EngineTriggers implements UnownedTriggers {
     throw new CallError("FORBIDDEN", `the trigger ${id} belongs to ${binding.workerName || "another owner"}, which alone may remove it`);
   }
 
-  /** Call when the config has changed: what was made with a role that is no longer in force is removed. */
-  removeThoseOfRemovedRoles(): void {
-    for (const [id, { request, madeBy }] of this.#held) {
-      const { role } = madeBy;
-      if (role === undefined || this.#roles.isInForce(role)) continue;
+  /** Call after a config was applied: removes triggers of roles that are no longer in force or whose rules changed. */
+  removeThoseOfChangedRoles(): void {
+    for (const [id, held] of this.#held) {
+      const { role } = held.madeBy;
+      if (role === undefined) continue;
+      const isInForce = this.#roles.isInForce(role);
+      const rules = this.#roles.rulesFor(role);
+      if (isInForce && held.rules.every((rule) => rules.includes(rule))) {
+        // The trigger may have been made while the config that added the role was being applied.
+        if (held.rules.length === 0) held.rules = rules;
+        continue;
+      }
       this.#take(id);
-      const { type, functionId } = request;
-      this.#log.warn("a trigger was removed, because the role that made it, or every token of it, was removed from the config", { id, type, functionId, role });
+      const { type, functionId } = held.request;
+      const fields = { id, type, functionId, role };
+      if (isInForce) this.#log.warn("a trigger was removed, because the rules for the role that made it changed in the config", fields);
+      else this.#log.warn("a trigger was removed, because the role that made it, or every token of it, was removed from the config", fields);
     }
   }
 
