@@ -762,3 +762,79 @@ describe("connections (gap 58)", () => {
     for (const elapsed of await Promise.all(ends)) expect(elapsed).toBeGreaterThan(9_000);
   });
 });
+
+describe("what a role left behind", () => {
+  async function workerOf({ engine }: Site, credential: string) {
+    const socket = (await dial(engine.addresses.bridge, bearer(credential))) as WebSocket;
+    const waiting = new Map<string, (frame: Record<string, unknown>) => void>();
+    const delivered: unknown[] = [];
+    socket.on("message", (text) => {
+      const frame = JSON.parse(String(text)) as Record<string, unknown>;
+      if (frame.type === "invocationresult") waiting.get(String(frame.invocation_id))?.(frame);
+      if (frame.type === "invokefunction") delivered.push(frame.data);
+    });
+    const say = (frame: unknown): void => socket.send(JSON.stringify(frame));
+    const call = (functionId: string, data: unknown): Promise<Record<string, unknown>> => {
+      const id = crypto.randomUUID();
+      const answer = new Promise<Record<string, unknown>>((resolve) => waiting.set(id, resolve));
+      say({ type: "invokefunction", invocation_id: id, function_id: functionId, data });
+      return answer;
+    };
+    return { socket, delivered, call, say };
+  }
+  const trustedToken = ({ dir }: Site): string => readFileSync(join(dir, ".svc", "token"), "utf8").trim();
+
+  it("a trigger made by engine::register_trigger is removed when its role has fewer rights, with a line in the log", async () => {
+    const config = (allowed: string, token = "a-guest-token-that-is-long"): string =>
+      `workers: [{name: svc-state, config: {adapter: {name: in_memory}}}]\nengine: {bridge: {rbac: {roles: {guest: {allowed_functions: ${allowed}}}, tokens: [{token: ${token}, role: guest}]}}}\n`;
+    const rights = '["engine::register_trigger", "state::get"]';
+    const site = await start(config(rights));
+    const owner = await workerOf(site, trustedToken(site));
+    const guest = await workerOf(site, "a-guest-token-that-is-long");
+    const spy = { type: "registerfunction", id: "guest::spy" };
+    const trigger = { trigger_type: "state", function_id: "guest::spy", config: {} };
+    guest.say(spy);
+    const made = await guest.call("engine::register_trigger", trigger);
+    expect(made).toMatchObject({ result: { id: expect.any(String) } });
+    await owner.call("state::set", { scope: "s", key: "before", value: "one" });
+    await expect.poll(() => guest.delivered.length).toBe(1);
+    const closed = once(guest.socket, "close");
+    const removed = site.logged("a trigger was removed, because the rules for the role that made it changed in the config");
+    site.edit(config("[]"));
+    await closed;
+    expect(await removed).toMatchObject({ fields: { id: (made.result as { readonly id: string }).id, role: "guest" } });
+    const again = await workerOf(site, "a-guest-token-that-is-long");
+    again.say(spy);
+    expect(await again.call("engine::register_trigger", trigger)).toMatchObject({ error: { code: "FORBIDDEN" } });
+    const list = await owner.call("engine::registered-triggers::list", {});
+    expect(JSON.stringify(list.result)).not.toContain("guest::spy");
+  });
+
+  it("an alert made by a role is removed with the role, also if that happened while the engine was off", async () => {
+    const config = (...roles: string[]): string =>
+      `workers: [{name: svc-observability, config: {}}]\nengine: {bridge: {rbac: {expose_functions: ['match("api::*")'], roles: {${roles.map((role) => `${role}: {allowed_functions: ["engine::alerts::create"]}`).join(", ")}}, tokens: [${roles.map((role) => `{token: a-${role}-token-that-is-long, role: ${role}}`).join(", ")}]}}}\n`;
+    const site = await start(config("guest", "second"));
+    const owner = await workerOf(site, trustedToken(site));
+    owner.say({ type: "registerfunction", id: "api::notify" });
+    await owner.call("engine::info", {});
+    const action = { type: "function", path: "api::notify" };
+    const alert = { metric: "svc.workers", threshold: 1_000, operator: ">=", window_seconds: 60, cooldown_seconds: 0, action };
+    for (const role of ["guest", "second"]) {
+      const worker = await workerOf(site, `a-${role}-token-that-is-long`);
+      expect(await worker.call("engine::alerts::create", { ...alert, name: role })).toMatchObject({ result: { name: role } });
+    }
+    const names = async (from: typeof owner): Promise<readonly string[]> => {
+      const { result } = (await from.call("engine::alerts::list", {})) as { readonly result: { readonly alerts: readonly { readonly name: string }[] } };
+      return result.alerts.map(({ name }) => name);
+    };
+    const text = "an alert was removed, because the role that made it, or every token of it, was removed from the config";
+    const removed = site.logged(text);
+    site.edit(config("second"));
+    expect(await removed).toMatchObject({ fields: { alert: "guest", role: "guest" } });
+    expect(await names(owner)).toEqual(["second"]);
+    await site.engine.stop({ graceMs: 0 });
+    const next = await start(config("other"), { dir: site.dir });
+    expect(await next.logged(text)).toMatchObject({ fields: { alert: "second", role: "second" } });
+    expect(await names(await workerOf(next, trustedToken(next)))).toEqual([]);
+  }, 30_000);
+});

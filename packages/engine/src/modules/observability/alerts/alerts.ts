@@ -8,7 +8,7 @@ import type { AlertEvent } from "./alert-event.ts";
 import { AlertHistory } from "./alert-history.ts";
 import type { MetricReader } from "./metric-reader.ts";
 import { Notices } from "./notices.ts";
-import { type AlertOverride, RulesFile, type SavedRule, type SavedRules } from "./saved-rules.ts";
+import { type AlertMaker, type AlertOverride, RulesFile, type SavedRule, type SavedRules } from "./saved-rules.ts";
 
 const EVALUATE_MS = 5_000;
 const MAX_RULES = 1_000;
@@ -16,7 +16,7 @@ const MAX_RULES = 1_000;
 const MAX_CHANGES = 100;
 
 export interface AlertsParts {
-  readonly context: Pick<ModuleContext<unknown>, "clock" | "log" | "identity" | "outboundRules" | "call" | "reserveFunction">;
+  readonly context: Pick<ModuleContext<unknown>, "clock" | "log" | "identity" | "outboundRules" | "call" | "reserveFunction" | "isRoleInForce">;
   /** Of the config file. */
   readonly rules: readonly AlertRule[];
   /** Keeps what is made at run time. */
@@ -59,6 +59,7 @@ export class Alerts {
   static async open(parts: AlertsParts): Promise<Alerts> {
     const alerts = new Alerts(parts);
     alerts.#take(parts.rules, await alerts.#file.read());
+    alerts.#removeThoseOfRemovedRoles();
     alerts.#stopEvaluating = every(parts.context.clock, EVALUATE_MS, () => void alerts.evaluate());
     return alerts;
   }
@@ -70,6 +71,7 @@ export class Alerts {
   /** Answers what began to fire. */
   evaluate(): readonly AlertEvent[] {
     const { reader, context } = this.#parts;
+    this.#removeThoseOfRemovedRoles();
     const at = { now: context.clock.now(), monotonic: context.clock.monotonic(), instanceId: context.identity.instanceId };
     const begun: AlertEvent[] = [];
     reader.refresh();
@@ -81,8 +83,8 @@ export class Alerts {
     return begun;
   }
 
-  create(given: AlertRule, { isRestricted }: { readonly isRestricted: boolean }): Promise<Alert> {
-    const rule: SavedRule = isRestricted ? { ...given, of_restricted: true } : given;
+  create(given: AlertRule, { madeBy }: { readonly madeBy: AlertMaker | undefined }): Promise<Alert> {
+    const rule: SavedRule = madeBy === undefined ? given : { ...given, made_by: madeBy };
     return this.#change(async () => {
       if (this.#alerts.has(rule.name)) throw new CallError("registration_refused", `there is an alert named ${rule.name} already`);
       if (this.#alerts.size >= MAX_RULES) throw new CallError("registration_refused", `there are ${MAX_RULES} alerts, which is the most there can be`);
@@ -96,11 +98,11 @@ export class Alerts {
   }
 
   /** Members that are left out stay. Of a rule of the config only `enabled` changes here. */
-  update(name: string, changes: AlertChanges, { isRestricted }: { readonly isRestricted: boolean }): Promise<Alert> {
+  update(name: string, changes: AlertChanges, { madeBy }: { readonly madeBy: AlertMaker | undefined }): Promise<Alert> {
     return this.#change(async () => {
       const alert = this.#find(name);
       // What is there is not undefined: it came as JSON.
-      const origin = changes.action === undefined ? {} : { of_restricted: isRestricted ? true : undefined };
+      const origin = changes.action === undefined ? {} : { made_by: madeBy, of_restricted: undefined };
       const rule = { ...alert.rule, ...changes, ...origin, name } as SavedRule;
       if (alert.source === "runtime") await this.#save({ rules: this.#madeHere().map((made) => (made.name === name ? rule : made)) });
       else if (Object.keys(changes).some((key) => key !== "enabled")) throw ofTheConfig(name, "only `enabled` can be changed at run time");
@@ -172,9 +174,30 @@ export class Alerts {
     for (const [name, alert] of this.#alerts) this.#parts.onChange(before.get(name) === alert ? "update" : "create", alert);
   }
 
+  /** Removes alerts whose maker's role is no longer in force: at once in memory, then on the disk. */
+  #removeThoseOfRemovedRoles(): void {
+    const { log, isRoleInForce } = this.#parts.context;
+    const isLeft = ({ made_by }: SavedRule): boolean => made_by?.role !== undefined && !isRoleInForce(made_by.role);
+    const left = this.#madeHere().filter(isLeft);
+    if (left.length === 0) return;
+    this.#shadowed = this.#shadowed.filter((rule) => !isLeft(rule));
+    for (const { name, made_by } of left) {
+      const alert = this.#alerts.get(name);
+      if (alert?.source === "runtime") {
+        this.#alerts.delete(name);
+        // Its action must not run any more, so nobody is notified that it resolved.
+        this.#parts.onChange("delete", alert);
+      }
+      log.warn("an alert was removed, because the role that made it, or every token of it, was removed from the config", { alert: name, role: made_by?.role });
+    }
+    this.#change(() => this.#save({})).catch((error: unknown) => {
+      log.error("the removal of alerts could not be saved; they are removed again at the next start", { error });
+    });
+  }
+
   /** An alert that is switched off counts: it can be switched on again. */
   #reserveFunctions(): void {
-    const ids = this.all().flatMap(({ rule: { action, of_restricted } }) => (action.type === "function" && of_restricted !== true ? [action.path] : []));
+    const ids = this.all().flatMap(({ rule }) => (rule.action.type === "function" && !isOfRestricted(rule) ? [rule.action.path] : []));
     for (const undo of this.#reservations) undo();
     this.#reservations = ids.map((id) => this.#parts.context.reserveFunction(id));
   }
@@ -229,6 +252,10 @@ export class Alerts {
     this.#changes = done.catch(() => {});
     return done;
   }
+}
+
+function isOfRestricted({ made_by, of_restricted }: SavedRule): boolean {
+  return made_by !== undefined || of_restricted === true;
 }
 
 function ofTheConfig(name: string, what: string): CallError {

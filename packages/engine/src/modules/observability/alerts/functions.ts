@@ -10,6 +10,7 @@ import { alertProblem } from "./alert-problem.ts";
 import { type AlertState, alertState, alertStateSchema } from "./alert-state.ts";
 import type { Alerts } from "./alerts.ts";
 import type { MetricReader } from "./metric-reader.ts";
+import type { AlertMaker } from "./saved-rules.ts";
 
 const MAX_SILENCE_SECONDS = 366 * 86_400;
 const MAX_PAGE = 1_000;
@@ -119,6 +120,10 @@ function provideLooking({ clock, provideFunction }: ModuleContext<ObservabilityC
   });
 }
 
+function makerOf({ access, principal }: HandlerContext): AlertMaker | undefined {
+  return access === undefined ? undefined : { principal: principal.id, role: principal.role };
+}
+
 function provideChanging(context: ModuleContext<ObservabilityConfig>, alerts: () => Promise<Alerts>, show: Show): void {
   const { clock, provideFunction } = context;
   provideFunction({
@@ -128,7 +133,7 @@ function provideChanging(context: ModuleContext<ObservabilityConfig>, alerts: ()
     output: alertStateSchema,
     async handle(rule, caller) {
       refuseAction(rule.action, context, caller);
-      return show(await (await alerts()).create(rule, { isRestricted: caller.access !== undefined }), caller);
+      return show(await (await alerts()).create(rule, { madeBy: makerOf(caller) }), caller);
     },
   });
   provideFunction({
@@ -138,7 +143,7 @@ function provideChanging(context: ModuleContext<ObservabilityConfig>, alerts: ()
     output: alertStateSchema,
     async handle({ name: wanted, ...changes }, caller) {
       refuseAction(changes.action, context, caller);
-      return show(await (await alerts()).update(wanted, changes, { isRestricted: caller.access !== undefined }), caller);
+      return show(await (await alerts()).update(wanted, changes, { madeBy: makerOf(caller) }), caller);
     },
   });
   provideFunction({

@@ -14,8 +14,12 @@ const overrideSchema = z.strictObject({
 });
 export type AlertOverride = z.infer<typeof overrideSchema>;
 
-/** `of_restricted`: a restricted caller set its action. */
-const savedRuleSchema = alertRuleSchema.extend({ of_restricted: z.boolean().optional() });
+/** The restricted caller that set a rule's action. */
+const makerSchema = z.strictObject({ principal: z.string(), role: z.string().optional() });
+export type AlertMaker = z.infer<typeof makerSchema>;
+
+/** `made_by`: undefined if a trusted caller set the action. `of_restricted`: older form of it, without the role. */
+const savedRuleSchema = alertRuleSchema.extend({ made_by: makerSchema.optional(), of_restricted: z.boolean().optional() });
 export type SavedRule = z.infer<typeof savedRuleSchema>;
 
 const fileSchema = z.strictObject({ version: z.literal(1), rules: z.array(savedRuleSchema).max(1_000), overrides: z.array(overrideSchema).max(2_000) });
