@@ -14,14 +14,14 @@ it("a tick has the metadata of the trusted binding, also if a restricted one has
   const clock = manualClock(Date.UTC(2026, 0, 1));
   const engine = await cronEngine({ clock });
   const owner = await engine.connectWorker({ name: "owner" });
-  const told: unknown[] = [];
-  owner.serve("report::send", (_data, frame) => void told.push(frame.metadata));
+  const received: unknown[] = [];
+  owner.serve("report::send", (_data, frame) => void received.push(frame.metadata));
   await turns();
   const guest = await engine.connectWorker({ access: accessOfRole("guest", ["report::send"]) });
   await bound(guest, "g", { expression: "0 * * * * *", timezone: "UTC" }, { to: "guest@example.com" });
   await bound(owner, "o", { expression: "0 * * * * *" }, { to: "boss@example.com" });
   await pass(engine, clock, "o", 60_000, 10_000);
-  expect(told).toEqual([{ to: "boss@example.com" }]);
+  expect(received).toEqual([{ to: "boss@example.com" }]);
   await engine.stop();
 });
 

@@ -193,7 +193,7 @@ describe("ticks that the trigger of a trusted worker misses", () => {
     expect(await startsFiveMinutesLater()).toBeGreaterThanOrEqual(5);
   });
 
-  it("are none once it took the trigger back, whoever else asks for an equal one and leaves", async () => {
+  it("are dropped once it unregistered the trigger, although a restricted connection registers an equal one and leaves", async () => {
     const guest = await guestBinds();
     const { worker } = await ticking(engine);
     await bind(engine, worker, config, { id: "o" });
