@@ -100,16 +100,17 @@ export function commandStep(command, args, { cwd, timeoutMs = STEP_TIMEOUT_MS })
   return async ({ write, signal }) => {
     const child = startCommand(command, args, { cwd });
     for (const output of [child.process.stdout, child.process.stderr]) output.on("data", write);
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    // Not AbortSignal.any: in Node 20 the garbage collector removes a time limit that only the combined signal refers to.
+    const deadline = AbortSignal.timeout(timeoutMs);
     const stop = () => void child.stop();
-    limit.addEventListener("abort", stop);
-    if (limit.aborted) stop();
+    for (const limit of [signal, deadline]) limit.addEventListener("abort", stop);
+    if (signal.aborted) stop();
     const { code, error } = await child.ended;
-    limit.removeEventListener("abort", stop);
+    for (const limit of [signal, deadline]) limit.removeEventListener("abort", stop);
     signal.throwIfAborted();
     const shown = [command.split("/").at(-1), ...args].join(" ");
     if (error !== undefined) throw new StepFailure(`\`${shown}\` could not be started: ${error.message}`);
-    if (limit.aborted) throw new StepFailure(`\`${shown}\` timed out after ${timeoutMs / 1000} s`);
+    if (deadline.aborted) throw new StepFailure(`\`${shown}\` timed out after ${timeoutMs / 1000} s`);
     if (code !== 0) throw new StepFailure(`\`${shown}\` ended with status ${code}`);
   };
 }

@@ -1,3 +1,5 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { commandStep, runParallel, stepTable } from "./parallel-steps.mjs";
 import { root, StepFailure } from "./steps.mjs";
@@ -130,6 +132,16 @@ describe("commandStep", () => {
 
   it("stops a command that takes too long", async () => {
     expect((await run("setInterval(() => {}, 1000)", { timeoutMs: 300 })).error.message).toMatch(/timed out after 0\.3 s$/);
+  });
+
+  it("stops it after a garbage collection, too", async () => {
+    const program = `
+      import { commandStep } from ${JSON.stringify(new URL("./parallel-steps.mjs", import.meta.url).href)};
+      setInterval(gc, 20).unref();
+      const step = commandStep(process.execPath, ["-e", "setTimeout(() => {}, 5000)"], { cwd: ".", timeoutMs: 300 });
+      await step({ write() {}, signal: new AbortController().signal }).catch(({ message }) => console.log(message));`;
+    const { stdout } = await promisify(execFile)(process.execPath, ["--expose-gc", "--input-type=module", "--eval", program]);
+    expect(stdout).toMatch(/timed out after 0\.3 s\n$/);
   });
 });
 

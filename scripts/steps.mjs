@@ -172,15 +172,16 @@ export async function runCommand(command, args, { signal, cwd, env, timeoutMs = 
   child.process.stdout.on("data", (text) => {
     stdout += text;
   });
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  // Not AbortSignal.any: in Node 20 the garbage collector removes a time limit that only the combined signal refers to.
+  const deadline = AbortSignal.timeout(timeoutMs);
   const stop = () => void child.stop();
-  limit.addEventListener("abort", stop);
-  if (limit.aborted) stop();
+  for (const limit of [signal, deadline]) limit.addEventListener("abort", stop);
+  if (signal.aborted) stop();
   const { code, error } = await child.ended;
-  limit.removeEventListener("abort", stop);
+  for (const limit of [signal, deadline]) limit.removeEventListener("abort", stop);
   signal.throwIfAborted();
   const output = child.lastLines();
-  if (limit.aborted) throw new StepFailure(`\`${shown}\` was not done after ${timeoutMs / 1000} s`, { output, fix });
+  if (deadline.aborted) throw new StepFailure(`\`${shown}\` was not done after ${timeoutMs / 1000} s`, { output, fix });
   if (error !== undefined) throw new StepFailure(`\`${shown}\` could not be started: ${error.message}`, { output, fix, cause: error });
   if (code !== 0) throw new StepFailure(`\`${shown}\` ended with status ${code}`, { output, fix });
   return { stdout, output };
