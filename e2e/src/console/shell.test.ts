@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { axeViolations } from "./support/axe.ts";
 import { clipboard } from "./support/clipboard.ts";
+import { holdCalls } from "./support/held-calls.ts";
 import { systemOfFile } from "./support/of-file.ts";
 import { openLive, openPage, widthOverflow } from "./support/watched-page.ts";
 
@@ -55,6 +56,15 @@ it("goes from page to page by two keys, skips to the content, and tells every sh
   }
   await page.keyboard.press("?");
   await page.getByRole("dialog", { name: "Keyboard shortcuts" }).getByText("Go to Workers").waitFor();
+});
+
+it("animates nothing for those who prefer reduced motion", async () => {
+  const { page } = await openPage("about:blank");
+  const release = await holdCalls(page, "engine::functions::list");
+  await page.goto(`${system.console.url}/functions`);
+  await page.getByRole("status", { name: "Loading" }).locator("[aria-hidden]").first().waitFor();
+  expect(await page.evaluate("document.getAnimations().length")).toBe(0);
+  release();
 });
 
 it("copies the link to the view", async () => {
