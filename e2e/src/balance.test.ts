@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
 
 const project = mkdtempSync(join(tmpdir(), "svc-balance-"));
-const wheel = fileURLToPath(new URL("../../packages/cli/assets/svc-0.1.0-py3-none-any.whl", import.meta.url));
+const repository = fileURLToPath(new URL("../..", import.meta.url));
 let ports: Ports;
 let engine: EngineProcess;
 let caller: Worker;
@@ -30,9 +30,9 @@ beforeAll(async () => {
   const folder = join(project, "math-worker");
   mkdirSync(folder);
   writeFileSync(join(folder, "math_worker.py"), MATH_WORKER);
-  const manifest = `name: math-worker\nruntime: {kind: python, entry: math_worker.py}\nscripts: {install: pip install ${wheel}, start: python math_worker.py}\n`;
+  const manifest = `name: math-worker\nruntime: {kind: other}\nscripts: {start: exec ${join(repository, ".venv/bin/python")} math_worker.py}\n`;
   writeFileSync(join(folder, "svc.worker.yaml"), manifest);
-  writeFileSync(join(project, "config.yaml"), "workers:\n  - name: math-worker\n    path: ./math-worker\n    replicas: 2\n");
+  writeFileSync(join(project, "config.yaml"), `workers:\n  - {name: math-worker, path: ./math-worker, replicas: 2, env: {PYTHONPATH: ${join(repository, "python/src")}}}\n`);
   engine = await startEngine({ cwd: project, ports });
   caller = connect(`ws://localhost:${ports.bridge}`, { name: "caller", handleSignals: false });
   const status = await caller.call<{ state: string }>({

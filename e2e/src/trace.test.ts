@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { resourceFromAttributes } from "@opentelemetry/resources";
 import { BatchSpanProcessor, NodeTracerProvider } from "@opentelemetry/sdk-trace-node";
@@ -12,7 +13,8 @@ import { eventually, processesIn } from "./support/processes.ts";
 import { logsOf, outlineOf, spansOf, type Tree, type TreeSpan, treeOf, until } from "./support/traces.ts";
 import { edit, uncomment } from "./support/uncomment.ts";
 
-// The quickstart's project as its reader has it at the end, with a log line in each of its functions.
+// The quickstart's project as its reader has it at the end, with a log line in each of its functions. Its Python worker uses the repository's environment.
+const repository = fileURLToPath(new URL("../..", import.meta.url));
 const parent = mkdtempSync(join(tmpdir(), "svc-trace-"));
 const project = join(parent, "quickstart");
 let ports: Ports;
@@ -95,6 +97,9 @@ beforeAll(async () => {
   edit(caller, "async (payload: Numbers) => worker.call", 'async (payload: Numbers, context) => (context.log.info("asking math"), worker.call');
   edit(caller, '<Sum>({ function_id: "math::add", payload }),', '<Sum>({ function_id: "math::add", payload })),');
   edit(caller, "async (request: { body: Numbers }) => {\n", 'async (request: { body: Numbers }, context) => {\n    context.log.info("requested");\n');
+  edit(join(project, "workers/math-worker/svc.worker.yaml"), "kind: python\n  package_manager: pip\n  entry: math_worker.py", "kind: other");
+  edit(join(project, "workers/math-worker/svc.worker.yaml"), "pip install -r requirements.txt", "echo nothing to install");
+  edit(join(project, "workers/math-worker/svc.worker.yaml"), "start: python", `start: exec ${join(repository, ".venv/bin/python")}`);
   writeFileSync(
     join(project, "config.yaml"),
     `workers:
@@ -104,7 +109,7 @@ beforeAll(async () => {
       otlp_receiver: { port: ${otlpPort} }
   - name: svc-state
   - name: svc-http
-  - { name: math-worker, path: ./workers/math-worker }
+  - { name: math-worker, path: ./workers/math-worker, env: { PYTHONPATH: ${join(repository, "python/src")} } }
   - { name: caller-worker, path: ./workers/caller-worker }
 `,
   );
