@@ -12,11 +12,11 @@ worker.run()
 """
 
 from .backoff import ReconnectOptions
+from .channel_ends import Channel
 from .channel_reader import ChannelReader
 from .channel_refs import ChannelRef
 from .channel_writer import ChannelWriter
-from .channels import Channel
-from .connecting import connect
+from .connect_worker import connect
 from .connection import ConnectionState
 from .context import HandlerContext
 from .cron import Cron
@@ -33,8 +33,7 @@ from .cron_types import (
 )
 from .effects import Caller, Job
 from .errors import CallError
-from .event_types import EventMetadata, EventTopic, EventTriggerConfig, SubscribeTriggerConfig
-from .events import Events
+from .events import EventMetadata, Events, EventTopic, EventTriggerConfig, SubscribeTriggerConfig
 from .http_function import HttpFunction
 from .http_handler import http
 from .http_request import HttpFile, HttpRequest
@@ -56,7 +55,7 @@ from .queue_types import (
     QueueTriggerConfig,
 )
 from .queues import Queues
-from .registering import FunctionRef, TriggerTypeRef
+from .registrar import FunctionRef, TriggerTypeRef
 from .requests import CallRequest, EnqueueRequest, TriggerInput, TriggerTypeInput
 from .state import State
 from .state_types import (

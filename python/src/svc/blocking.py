@@ -1,40 +1,50 @@
-"""Blocking forms of async methods, made from them."""
+"""Blocking forms of async methods, derived from them.
+
+A blocking form runs the coroutine of its async method on the calling thread. The coroutine never suspends: while a
+blocking form runs, the two places where this SDK waits (``CallClient.finish`` and ``LoopBridge.run``) block the thread.
+"""
 
 from __future__ import annotations
 
-import copy
+import asyncio
 import inspect
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import wraps
-from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar, cast, get_args, get_origin
-
-from .helper_calls import HelperCalls
+from typing import Any, ClassVar, Concatenate, ParamSpec, Protocol, TypeVar, cast, get_args, get_origin
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
-class Helper:
-    """Base of ``worker.state`` and the like. Their async methods wait for the engine by ``self._calls`` only."""
+class Receiver(Protocol):
+    """Class that has blocking methods."""
 
-    #: Name of the worker's attribute.
+    #: How users reach the object, for errors, e.g. ``worker.state``.
     _name: ClassVar[str]
 
-    def __init__(self, calls: HelperCalls) -> None:
-        self._calls = calls
+
+Of = TypeVar("Of", bound=Receiver)
 
 
-Of = TypeVar("Of", bound=Helper)
+class _Active(threading.local):
+    """The blocking method that runs on this thread, and the event loop that ran there when it was called."""
+
+    method: str | None = None
+    loop: asyncio.AbstractEventLoop | None = None
+
+
+_active = _Active()
 
 
 def blocking(
     method: Callable[Concatenate[Of, Parameters], Coroutine[Any, Any, Result]],
 ) -> Callable[Concatenate[Of, Parameters], Result]:
-    """Makes the blocking form of a method whose name ends with ``_async``."""
+    """Returns the blocking form of a method whose name ends with ``_async``."""
 
     @wraps(method)
     def form(self: Of, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
-        return run(method(_blocking(self, form), *args, **kwargs))
+        return run(method(self, *args, **kwargs), f"{self._name}.{form.__name__}")
 
     _describe(form, method)
     return form
@@ -43,48 +53,52 @@ def blocking(
 def blocking_iterator(
     method: Callable[Concatenate[Of, Parameters], AsyncIterator[Result]],
 ) -> Callable[Concatenate[Of, Parameters], Iterator[Result]]:
-    """As ``blocking``, for async generators."""
+    """Returns the blocking form of an async generator whose name ends with ``_async``."""
 
     @wraps(method)
     def form(self: Of, /, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Iterator[Result]:
-        items = method(_blocking(self, form), *args, **kwargs)
+        name = f"{self._name}.{form.__name__}"
+        items = method(self, *args, **kwargs)
         try:
             while True:
-                yield run(_next(items))
+                yield run(_next(items), name)
         except StopAsyncIteration:
             return
         finally:
-            run(cast(Any, items).aclose())
+            run(cast(Any, items).aclose(), name)
 
     _describe(form, method)
     return form
 
 
-def run(work: Coroutine[Any, Any, Result]) -> Result:
-    """Runs a coroutine that never suspends, because all that it waits for blocks the thread."""
+def run(work: Coroutine[Any, Any, Result], method: str = "this method") -> Result:
+    """Runs the coroutine of a blocking method on this thread. ``method`` names that method in errors."""
+    before = _active.method, _active.loop
+    _active.method, _active.loop = method, asyncio._get_running_loop()
     try:
         work.send(None)
     except StopIteration as done:
         return cast(Result, done.value)
+    finally:
+        _active.method, _active.loop = before
     work.close()
     raise RuntimeError("a blocking method was suspended")
+
+
+def blocking_method() -> str | None:
+    """Returns the name of the blocking method that runs on this thread, or None in async code."""
+    # User code below a blocking method, e.g. the iterable of an import, may run an event loop of its own.
+    return None if _active.method is None or _active.loop is not asyncio._get_running_loop() else _active.method
 
 
 async def _next(items: AsyncIterator[Result]) -> Result:
     return await items.__anext__()
 
 
-def _blocking(helper: Of, form: Callable[..., object]) -> Of:
-    """A copy of the helper with calls that block. ``form`` is refused by its name on the worker's event loop."""
-    copied = copy.copy(helper)
-    copied._calls = helper._calls.blocking(f"{helper._name}.{form.__name__}")
-    return copied
-
-
 def _describe(form: Callable[..., object], method: Callable[..., object]) -> None:
     form.__name__ = form.__name__.removesuffix("_async")
     form.__qualname__ = form.__qualname__.removesuffix("_async")
-    # The form is not defined in the module of the method, in which the names of types have their meaning.
+    # The form is defined in this module, in which the type names of the method's module are unknown.
     signature = inspect.signature(method, eval_str=True)
     annotations = inspect.get_annotations(method, eval_str=True)
     returned = annotations["return"]
@@ -93,5 +107,5 @@ def _describe(form: Callable[..., object], method: Callable[..., object]) -> Non
         returned = Iterator[get_args(returned)]  # type: ignore[misc]
     form.__annotations__ = {**annotations, "return": returned}
     form.__signature__ = signature.replace(return_annotation=returned)  # type: ignore[attr-defined]
-    # Set by `wraps`: tools would take the async method for what is called.
+    # Set by `wraps`. With it, tools would inspect the async method.
     del form.__wrapped__  # type: ignore[attr-defined]

@@ -1,8 +1,9 @@
-"""All channel ends of a worker: makes them, and ends them with the call or the worker that they belong to."""
+"""All channel ends of a worker: creates them, and ends them with the call or the worker that they belong to."""
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from .channel_end import ChannelEnd
@@ -13,21 +14,46 @@ from .channel_writer import ChannelWriter
 from .context import HandlerContext
 from .errors import CallError
 from .loop_bridge import LoopBridge
+from .requests import CallRequest
+
+CREATE = "engine::channels::create"
+MAX_BUFFER_ITEMS = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """Both ends of a new channel. Each end can be used once: here, or by whoever receives it (or its ref)."""
+
+    reader: ChannelReader
+    writer: ChannelWriter
+
+    @property
+    def reader_ref(self) -> ChannelRef:
+        return self.reader.ref
+
+    @property
+    def writer_ref(self) -> ChannelRef:
+        return self.writer.ref
 
 
 class ChannelEnds:
     def __init__(self, address: str, bridge: LoopBridge) -> None:
         self.bridge = bridge
         self._base = _base_of(address)
-        # What follows belongs to the loop's thread.
+        # The following belong to the loop's thread.
         self._in_use: set[ChannelEnd] = set()
         self._dropping: set[asyncio.Task[None]] = set()
         self._idle = asyncio.Event()
-        # Calls whose handlers write to a channel that came with them, while they are in hand.
+        # Running calls whose handlers write to a channel that came with the call.
         self._writing: set[HandlerContext] = set()
         self._is_closed = False
 
     # ---- on any thread
+
+    def channel(self, created: object) -> Channel:
+        """Returns both ends of a channel. ``created``: result of the call of ``channel_creation``."""
+        refs = created if isinstance(created, dict) else {}
+        return Channel(self.reader(refs.get("reader")), self.writer(refs.get("writer")))
 
     def reader(self, ref: object, owner: HandlerContext | None = None) -> ChannelReader:
         return ChannelReader(_checked(ref, "read"), owner, self)
@@ -36,7 +62,7 @@ class ChannelEnds:
         return ChannelWriter(_checked(ref, "write"), owner, self)
 
     def replace_refs(self, payload: object, owner: HandlerContext) -> object:
-        """The payload with a reader or writer in the place of every ref."""
+        """Returns the payload with every ref replaced by a reader or writer."""
         return replace_channel_refs(payload, lambda ref: self._of(ref, owner))
 
     def _of(self, ref: ChannelRef, owner: HandlerContext) -> ChannelReader | ChannelWriter:
@@ -44,14 +70,14 @@ class ChannelEnds:
         return kind(ref, owner, self)
 
     def leave(self, handle: ChannelHandle, reason: str) -> None:
-        """Drops an end without waiting for anything."""
+        """Drops an end. Returns immediately."""
         self.bridge.soon(lambda: self._leave(handle.on_loop(), reason))
 
     def forget(self, end: ChannelEnd) -> None:
-        """Drops an end that nobody holds any more."""
-        self.bridge.soon(lambda: end.drop("channel_closed", "nobody holds it any more"))
+        """Drops an end whose handle was garbage-collected."""
+        self.bridge.soon(lambda: end.drop("channel_closed", "its reader or writer was garbage-collected"))
 
-    # ---- on the loop
+    # ---- on the worker's loop
 
     def make(self, ref: ChannelRef, owner: HandlerContext | None) -> ChannelEnd:
         channel_id, key = quote(ref["channel_id"], safe=""), quote(ref["access_key"], safe="")
@@ -60,7 +86,7 @@ class ChannelEnds:
 
     def opening(self, end: ChannelEnd) -> None:
         if self._is_closed:
-            raise CallError("draining", "the worker was shut down; no channel can be connected any more")
+            raise CallError("draining", "the worker was shut down; channels can no longer be opened")
         if end.owner is not None and end.owner.cancelled.is_set():
             raise CallError("call_cancelled", "the call that this channel came with was cancelled")
         self._in_use.add(end)
@@ -76,7 +102,7 @@ class ChannelEnds:
 
     @property
     def in_use(self) -> int:
-        """Ends that have sockets."""
+        """Number of ends that have sockets."""
         return len(self._in_use)
 
     async def idle(self) -> None:
@@ -86,18 +112,18 @@ class ChannelEnds:
             await self._idle.wait()
 
     def drop_of(self, owner: HandlerContext) -> None:
-        """Nobody waits for this call any more: what it still reads and writes is cut off."""
+        """Drops all ends of a cancelled call."""
         for end in [end for end in self._in_use if end.owner is owner]:
             end.drop("call_cancelled", "the call that it came with was cancelled")
 
     def settle_of(self, owner: HandlerContext) -> bool:
-        """The handler of this call has returned. Answers whether it wrote to a channel that came with the call."""
+        """Called when a handler has returned. Returns whether it wrote to a channel that came with the call."""
         wrote = owner in self._writing
         self._writing.discard(owner)
         return wrote
 
     def close(self) -> None:
-        """Cuts off all that is open; nothing is opened from now on."""
+        """Drops all open ends. No end can be opened afterwards."""
         self._is_closed = True
         for task in self._dropping:
             task.cancel()
@@ -113,15 +139,25 @@ class ChannelEnds:
         task.add_done_callback(self._dropping.discard)
 
 
+def channel_creation(buffer_items: int | None) -> CallRequest:
+    """Returns the call that creates a channel. Raises CallError ``invalid_input`` if the size is out of range."""
+    if buffer_items is None:
+        return {"function_id": CREATE, "payload": {}}
+    if isinstance(buffer_items, bool) or not isinstance(buffer_items, int) or not 1 <= buffer_items <= MAX_BUFFER_ITEMS:
+        message = f"buffer_items must be a whole number from 1 to {MAX_BUFFER_ITEMS}, not {buffer_items!r}"
+        raise CallError("invalid_input", message)
+    return {"function_id": CREATE, "payload": {"buffer_size": buffer_items}}
+
+
 def _checked(ref: object, direction: str) -> ChannelRef:
     read = read_channel_ref(ref)
     if read is None or read["direction"] != direction:
         wanted = f"a dict with channel_id, access_key and direction {direction!r}"
-        raise CallError("invalid_input", f"that does not name an end of a channel; it must be {wanted}")
+        raise CallError("invalid_input", f"not a ref of a channel end; it must be {wanted}")
     return read
 
 
 def _base_of(address: str) -> str:
-    """The worker's address without its query, which belongs to the worker's socket; credentials stay."""
+    """The worker's address without its query, which only applies to the worker's socket. Credentials stay."""
     parts = urlsplit(address)
     return urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))

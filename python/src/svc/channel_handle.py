@@ -1,4 +1,4 @@
-"""What readers and writers have in common: a ref, and the end behind it that is made at the first use."""
+"""Base of readers and writers: a ref, and the channel end that is created at the first use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .loop_bridge import LoopBridge
 
 
 class Ends(Protocol):
-    """The part of a worker that an end needs."""
+    """The part of ``ChannelEnds`` that a handle needs."""
 
     @property
     def bridge(self) -> LoopBridge: ...
@@ -24,7 +24,7 @@ class Ends(Protocol):
 
 
 class ChannelHandle(NamedByRef):
-    # A payload may name very many channels; what is never used shall cost little.
+    # A payload may name very many channels, so an unused handle must be small.
     __slots__ = ("_end", "_ends", "_owner")
 
     def __init__(self, ref: ChannelRef, owner: HandlerContext | None, ends: Ends) -> None:
@@ -37,13 +37,13 @@ class ChannelHandle(NamedByRef):
         return f"<svc.{type(self).__name__} {self.ref['channel_id']:.64}>"
 
     def __del__(self) -> None:
-        # Nobody reads or writes any more; without this a handler that reads half of a body would leave a socket behind.
+        # Without this, a handler that reads half of a body would leak a socket.
         end = getattr(self, "_end", None)
         if end is not None and not end.is_over:
             self._ends.forget(end)
 
     def on_loop(self) -> ChannelEnd:
-        """For the SDK itself, on its loop."""
+        """Returns the channel end. For the SDK, on the worker's loop."""
         if self._end is None:
             self._end = self._ends.make(self.ref, self._owner)
         return self._end

@@ -1,12 +1,15 @@
-"""The writing end of a channel, as users hold it."""
+"""The writing end of a channel, as users see it."""
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from .blocking import blocking
 from .channel_handle import ChannelHandle
 from .errors import CallError
 from .protocol import MAX_FRAME_BYTES
 
-#: Bytes of one binary item; more is written as several.
+#: Maximum size of one binary item. More bytes are written as several items.
 CHUNK_BYTES = 65_536
 
 Chunk = bytes | bytearray | memoryview
@@ -16,49 +19,46 @@ class ChannelWriter(ChannelHandle):
     """The writing end of a channel. Each write waits until there is room for the next, so a slow reader slows it down.
 
     It connects at its first use. Use it as a context manager, ``with`` in threads (sync handlers too), ``async with``
-    in event loops: it is ended behind the block, and aborted when the block raises. Passed in a payload *before it was
-    used* it goes to another worker: an end can be taken once.
+    in event loops: the channel ends after the block, and is aborted if the block raises. If it is passed in a payload
+    *before its first use*, the receiver can write to it instead: an end can be used by one worker only.
 
-    All writes raise CallError: ``channel_closed`` when the reader is gone or takes nothing for 5 minutes,
-    ``call_cancelled`` when the call that this writer came with was cancelled, ``draining`` when the worker was shut
-    down. A write that is cancelled may have been written in part.
+    All writes raise CallError: ``channel_closed`` if the reader disconnected or receives nothing for 5 minutes,
+    ``call_cancelled`` if the call that this writer came with was cancelled, ``draining`` if the worker was shut down.
+    A cancelled write may be partial.
+
+    Methods without ``_async`` block the thread. They raise RuntimeError inside an async handler.
 
     Attributes:
-        ref: What names this end in payloads.
+        ref: Names this end in payloads.
     """
 
     __slots__ = ()
-
-    def write(self, chunk: Chunk) -> None:
-        """Writes bytes, as binary items of 65,536 bytes at most. An empty chunk is an empty item."""
-        view = _bytes_of(chunk)
-        self._ends.bridge.wait(lambda: self._write(view), "writer.write", "await writer.write_async(...)")
+    _name: ClassVar[str] = "writer"
 
     async def write_async(self, chunk: Chunk) -> None:
-        """As ``write``, for event loops."""
-        view = _bytes_of(chunk)
-        await self._ends.bridge.await_(lambda: self._write(view))
+        """Writes bytes, as binary items of at most 65,536 bytes. An empty chunk is an empty item."""
+        if not isinstance(chunk, (bytes, bytearray, memoryview)):
+            raise TypeError(f"write takes bytes, not {type(chunk).__name__}; send(...) takes texts")
+        view = memoryview(chunk).cast("B")
+        await self._ends.bridge.run(lambda: self._write(view))
 
-    def send(self, text: str) -> None:
-        """Writes a text as one item, 16 MiB of UTF-8 at most."""
-        checked = _text_of(text)
-        self._ends.bridge.wait(lambda: self._send(checked), "writer.send", "await writer.send_async(...)")
+    write = blocking(write_async)
 
     async def send_async(self, text: str) -> None:
-        """As ``send``, for event loops."""
-        checked = _text_of(text)
-        await self._ends.bridge.await_(lambda: self._send(checked))
+        """Writes a string as one item, at most 16 MiB in UTF-8."""
+        _check_text(text)
+        await self._ends.bridge.run(lambda: self._send(text))
 
-    def end(self) -> None:
-        """Says that nothing more comes; returns when the engine has taken everything. A second time does nothing."""
-        self._ends.bridge.wait(self._finish, "writer.end", "await writer.end_async()")
+    send = blocking(send_async)
 
     async def end_async(self) -> None:
-        """As ``end``, for event loops."""
-        await self._ends.bridge.await_(self._finish)
+        """Ends the channel. Returns when the engine has received everything. Does nothing the second time."""
+        await self._ends.bridge.run(self._finish)
+
+    end = blocking(end_async)
 
     def abort(self) -> None:
-        """Breaks off: the reader is told that what it got is not the whole. Returns at once."""
+        """Ends the channel early: the reader is notified that its data is incomplete. Returns immediately."""
         self._ends.leave(self, "it was aborted")
 
     def __enter__(self) -> ChannelWriter:
@@ -79,7 +79,7 @@ class ChannelWriter(ChannelHandle):
         else:
             self.abort()
 
-    # ---- on the loop
+    # ---- on the worker's loop
 
     async def _write(self, view: memoryview) -> None:
         end = self.on_loop()
@@ -98,22 +98,13 @@ class ChannelWriter(ChannelHandle):
             await end.finish()
 
 
-def _bytes_of(chunk: Chunk) -> memoryview:
-    if not isinstance(chunk, (bytes, bytearray, memoryview)):
-        raise TypeError(f"write takes bytes, not {type(chunk).__name__}; send(...) takes texts")
-    return memoryview(chunk).cast("B")
-
-
-def _text_of(text: str) -> str:
+def _check_text(text: str) -> None:
     if not isinstance(text, str):
         raise TypeError(f"send takes a str, not {type(text).__name__}; write(...) takes bytes")
     try:
         size = len(text) if text.isascii() else len(text.encode("utf-8"))
     except UnicodeEncodeError:
-        raise CallError(
-            "invalid_input", "a text with half of a surrogate pair has no UTF-8 and cannot be sent"
-        ) from None
+        raise CallError("invalid_input", "a string with half of a surrogate pair cannot be encoded in UTF-8") from None
     if size > MAX_FRAME_BYTES:
-        message = f"the text has {size} bytes, an item may have {MAX_FRAME_BYTES}; send it in parts"
+        message = f"the string has {size} bytes, an item has at most {MAX_FRAME_BYTES}; send it in parts"
         raise CallError("payload_too_large", message, {"bytes": size, "limit_bytes": MAX_FRAME_BYTES})
-    return text

@@ -1,4 +1,4 @@
-"""What a handler knows about the call that it carries out."""
+"""The context of a call, which handlers receive."""
 
 from __future__ import annotations
 
@@ -6,19 +6,17 @@ import threading
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
+from .blocking import blocking
 from .effects import Caller, Job, Run
 from .logger import Logger
-from .telemetry.baggage import read_baggage
 from .telemetry.spans import Span, SpanKind
-from .telemetry.trace_context import CallFacts
+from .telemetry.trace_context import CallFacts, read_baggage
 
 
 class Calls(Protocol):
     """The part of a worker that a context needs."""
-
-    def call_within(self, context: HandlerContext, request: Mapping[str, Any]) -> Any: ...
 
     async def call_async_within(self, context: HandlerContext, request: Mapping[str, Any]) -> Any: ...
 
@@ -31,15 +29,16 @@ class HandlerContext:
 
     Attributes:
         invocation_id: UUID of the call.
-        function_id: The function that was called.
-        caller: Who called, by the engine's word: ``worker_id`` and ``name``. None when the engine itself called.
-        job: The queued job that this call carries out: ``queue``, ``id``, ``attempt`` (from 1). None outside queues.
-        metadata: The caller's remarks, or the trigger's ``metadata``.
-        traceparent: W3C trace context of the call; calls made within the handler carry it on.
-        baggage: W3C baggage, likewise.
-        cancelled: Set when nobody waits any more: the caller withdrew, its deadline passed, or the connection was lost.
-            Long sync handlers should look at it; async handlers are cancelled besides (``asyncio.CancelledError``).
-        log: Its lines carry the function, the call and the span, and are kept by the engine with that span.
+        function_id: The called function.
+        caller: Who called, as verified by the engine: ``worker_id`` and ``name``. None if the engine itself called.
+        job: The queued job of this call: ``queue``, ``id``, ``attempt`` (from 1). None outside queues.
+        metadata: The caller's ``metadata``, or the trigger's.
+        traceparent: W3C trace context of the call, propagated by calls within the handler.
+        baggage: W3C baggage, likewise propagated.
+        cancelled: Set when the result is not needed any more: the caller cancelled, the deadline passed, or the
+            connection was lost. Long sync handlers should check it. Async handlers are also cancelled
+            (``asyncio.CancelledError``).
+        log: Logger whose lines carry the function, the call and the span. The engine stores them with that span.
     """
 
     invocation_id: str
@@ -53,30 +52,31 @@ class HandlerContext:
     _calls: Calls = field(repr=False)
     cancelled: threading.Event = field(default_factory=threading.Event, repr=False)
 
-    def call(self, request: Mapping[str, Any]) -> Any:
-        """As ``worker.call``; carries the trace on also from threads that the handler started itself."""
-        return self._calls.call_within(self, request)
+    _name: ClassVar[str] = "context"
 
     async def call_async(self, request: Mapping[str, Any]) -> Any:
-        """As ``worker.call_async``; carries the trace on."""
+        """As ``worker.call``. Propagates the trace context, also from threads that the handler started itself."""
         return await self._calls.call_async_within(self, request)
 
-    def span(self, name: str, /, *, kind: SpanKind = "internal", **attributes: object) -> Span:
-        """Records a piece of work as a span of its own below this call's: ``with context.span("load", rows=3):``.
+    call = blocking(call_async)
 
-        In ``async with`` too. Calls and log lines inside hang below the span; what is raised is recorded and raised on.
+    def span(self, name: str, /, *, kind: SpanKind = "internal", **attributes: object) -> Span:
+        """Records an operation as a child span of this call's span: ``with context.span("load", rows=3):``.
+
+        Also works in ``async with``. Calls and log lines inside belong to the span. An exception is recorded and
+        propagates.
 
         Raises:
-            ValueError: a kind that there is not.
+            ValueError: the kind is unknown.
         """
         return self._calls.span_within(self, name, kind, attributes)
 
     def baggage_entry(self, name: str) -> str | None:
-        """One entry of ``baggage``, decoded."""
+        """Returns one entry of ``baggage``, decoded."""
         return read_baggage(self.baggage).get(name)
 
 
-#: The call that the running code carries out, if any. Copied into tasks and handler threads.
+#: The call whose handler runs the current code, if any. Copied into tasks and handler threads.
 current_context: ContextVar[HandlerContext | None] = ContextVar("svc_current_context", default=None)
 
 

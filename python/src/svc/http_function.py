@@ -8,7 +8,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from .errors import CallError
-from .options import timeout_option
+from .outgoing import timeout_option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

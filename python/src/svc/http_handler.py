@@ -1,4 +1,4 @@
-"""Handlers of ``http`` triggers that may write their answer piece by piece."""
+"""Handlers of ``http`` triggers that may stream their response."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import inspect
 from collections.abc import Awaitable, Callable
 from typing import Any, overload
 
+from .blocking import run
 from .channel_writer import ChannelWriter
 from .context import HandlerContext
 from .errors import CallError
 from .handlers import is_async_function
 from .http_request import HttpRequest
-from .http_response import HttpResponse, SyncHttpResponse
+from .http_response import HttpResponse, StreamedResponse, SyncHttpResponse
 
 WrappedHandler = Callable[[Any, HandlerContext], Any]
 
@@ -28,40 +29,24 @@ def http(handler: Callable[..., Any]) -> WrappedHandler:
     """Decorator below ``@worker.function``, for handlers ``(request, response)`` or ``(request, response, context)``.
 
     ``request`` is a ``HttpRequest``; ``response`` a ``HttpResponse`` in async handlers, a ``SyncHttpResponse`` in sync
-    ones. What the handler writes to it is sent as it comes; the response is ended when the handler returns, and broken
-    off when it raises. A handler that writes nothing answers with what it returns, as every other one, with the status
-    and headers that it set; None is an empty body, and without status and headers 204.
+    ones. What the handler writes is sent immediately. The response ends when the handler returns, and is aborted when
+    it raises. If a handler writes nothing, its return value is the response, as in other handlers, with the status and
+    headers that it set. None is an empty body; without status and headers, the status is 204.
 
     Raises:
-        TypeError: a handler that cannot be called with two or three arguments.
+        TypeError: the handler cannot be called with two or three arguments.
     """
     wants_context = _wants_context(handler)
+    is_async = is_async_function(handler)
 
-    if is_async_function(handler):
-
-        async def run_async(payload: Any, context: HandlerContext) -> Any:
-            response = HttpResponse(_writer_of(payload))
-            arguments = (HttpRequest.model_validate(payload), response, *((context,) if wants_context else ()))
-            try:
-                result = await handler(*arguments)
-                if response.has_begun:
-                    await response.end()
-                    return None
-            except BaseException:
-                if response.has_begun:
-                    response.abort()
-                raise
-            return response.result_with(result)
-
-        return _named_as(handler, run_async)
-
-    def run(payload: Any, context: HandlerContext) -> Any:
-        response = SyncHttpResponse(_writer_of(payload))
+    async def respond(payload: Any, context: HandlerContext, response: StreamedResponse) -> Any:
         arguments = (HttpRequest.model_validate(payload), response, *((context,) if wants_context else ()))
         try:
             result = handler(*arguments)
+            if is_async:
+                result = await result
             if response.has_begun:
-                response.end()
+                await response._end()
                 return None
         except BaseException:
             if response.has_begun:
@@ -69,7 +54,17 @@ def http(handler: Callable[..., Any]) -> WrappedHandler:
             raise
         return response.result_with(result)
 
-    return _named_as(handler, run)
+    async def run_async(payload: Any, context: HandlerContext) -> Any:
+        return await respond(payload, context, HttpResponse(_writer_of(payload)))
+
+    def run_sync(payload: Any, context: HandlerContext) -> Any:
+        return run(respond(payload, context, SyncHttpResponse(_writer_of(payload))), "response.end")
+
+    wrapper: WrappedHandler = run_async if is_async else run_sync
+    # Not functools.wraps: the wrapper's input is the engine's payload, so it must not get the handler's type hints.
+    for name in ("__name__", "__qualname__", "__module__", "__doc__"):
+        setattr(wrapper, name, getattr(handler, name, None))
+    return wrapper
 
 
 def _writer_of(payload: object) -> ChannelWriter | None:
@@ -91,10 +86,3 @@ def _wants_context(handler: Callable[..., Any]) -> bool:
     if unfilled or (len(positional) < 2 and not takes_any):
         raise TypeError("a handler wrapped by http takes (request, response) or (request, response, context)")
     return len(positional) >= 3 and positional[2].default is inspect.Parameter.empty
-
-
-def _named_as(handler: Callable[..., Any], wrapper: WrappedHandler) -> WrappedHandler:
-    # Not functools.wraps: the wrapper's input is what the engine sends, and its hints shall not be the handler's.
-    for name in ("__name__", "__qualname__", "__module__", "__doc__"):
-        setattr(wrapper, name, getattr(handler, name, None))
-    return wrapper

@@ -1,10 +1,11 @@
-"""Answers that are written piece by piece while the function runs."""
+"""HTTP responses that are sent in parts while the function runs."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 
+from .blocking import run
 from .channel_writer import ChannelWriter, Chunk
 from .codec import encode_json
 from .errors import CallError
@@ -13,40 +14,40 @@ from .http_result import Headers, checked_headers, checked_status, http_response
 _SSE_HEADERS = {"content-type": "text/event-stream", "cache-control": "no-cache"}
 
 
-class _Head:
-    """Status and headers, which leave with the first piece of the body."""
+class StreamedResponse:
+    """Base of ``HttpResponse`` and ``SyncHttpResponse``: status and headers, which are sent with the first chunk."""
 
     def __init__(self, writer: ChannelWriter | None) -> None:
         self._given_writer = writer
         self._status: int | None = None
         self._headers: dict[str, str | list[str]] = {}
-        self._head_left = False
+        self._head_sent = False
         self._ended = False
 
     @property
     def has_begun(self) -> bool:
-        """Status and headers have left, and cannot be changed any more."""
-        return self._head_left
+        """Whether status and headers were sent. They cannot be changed afterwards."""
+        return self._head_sent
 
     def status(self, status_code: int) -> None:
-        """Sets the status, 200 to 599; 200 unless set. RuntimeError once the body has begun."""
+        """Sets the status, 200 to 599. Default 200. Raises RuntimeError once the body has begun."""
         self._refuse_when_begun("status")
         self._status = checked_status(status_code)
 
     def headers(self, headers: Headers) -> None:
-        """Adds headers, each in the place of what its name had. RuntimeError once the body has begun."""
+        """Adds headers, replacing those of the same name. Raises RuntimeError once the body has begun."""
         self._refuse_when_begun("headers")
         for name, value in checked_headers(headers).items():
             self._headers[name.lower()] = value
 
     def abort(self) -> None:
-        """Breaks off: the client sees that the answer is not whole. Returns at once."""
-        self._head_left = self._ended = True
+        """Ends the response early: the client sees that it is incomplete. Returns immediately."""
+        self._head_sent = self._ended = True
         if self._given_writer is not None:
             self._given_writer.abort()
 
     def result_with(self, value: object) -> object:
-        """What the function returned, with the status and headers that it set; what it returned wins."""
+        """Returns the function's result with the status and headers that it set. The result's own take precedence."""
         if self._status is None and not self._headers:
             return {"status_code": 204} if value is None else value
         status = 200 if self._status is None else self._status
@@ -59,105 +60,96 @@ class _Head:
             own = {**self._headers, **{str(name).lower(): one for name, one in own.items()}}
         return {"status_code": status, **value, "headers": own}
 
+    async def _write(self, chunk: Chunk | str) -> None:
+        writer = self._writer()
+        data = _utf8(chunk) if isinstance(chunk, str) else chunk
+        await self._send_head(writer)
+        await writer.write_async(data)
+
+    async def _sse(self, data: object, event: str | None, id: str | None, retry: int | None) -> None:
+        chunk = sse_bytes(data, event, id, retry)
+        if not self._head_sent:
+            self._headers = {**_SSE_HEADERS, **self._headers}
+        await self._write(chunk)
+
+    async def _end(self) -> None:
+        if self._ended:
+            return
+        writer = self._writer()
+        await self._send_head(writer)
+        self._ended = True
+        await writer.end_async()
+
     def _writer(self) -> ChannelWriter:
         if self._given_writer is None:
             message = "there is no stream to write to: the route says `streaming: false`, or no route made this call"
             raise CallError("invalid_input", message)
         if self._ended:
-            raise CallError("channel_closed", "the response was ended before")
+            raise CallError("channel_closed", "the response has already ended")
         return self._given_writer
 
-    def _take_head(self) -> list[str]:
-        """The texts that must leave before the first piece; none the second time."""
-        if self._head_left:
-            return []
-        self._head_left = True
-        texts = []
+    async def _send_head(self, writer: ChannelWriter) -> None:
+        """Sends status and headers before the first chunk."""
+        if self._head_sent:
+            return
+        self._head_sent = True
         if self._status is not None:
-            texts.append(json.dumps({"type": "set_status", "status_code": self._status}))
+            await writer.send_async(json.dumps({"type": "set_status", "status_code": self._status}))
         if self._headers:
-            texts.append(json.dumps({"type": "set_headers", "headers": self._headers}))
-        return texts
-
-    def _add_sse_headers(self) -> None:
-        if not self._head_left:
-            self._headers = {**_SSE_HEADERS, **self._headers}
+            await writer.send_async(json.dumps({"type": "set_headers", "headers": self._headers}))
 
     def _refuse_when_begun(self, what: str) -> None:
-        if self._head_left:
+        if self._head_sent:
             raise RuntimeError(f"response.{what}() comes too late: the body has begun")
 
 
-class HttpResponse(_Head):
-    """The answer to an HTTP request, for async handlers (see ``svc.http``). The wrapper ends it."""
+class HttpResponse(StreamedResponse):
+    """The response to an HTTP request, for async handlers (see ``svc.http``), which ends it."""
 
     async def write(self, chunk: Chunk | str) -> None:
-        """Sends a piece of the body, texts in UTF-8, and waits until there is room for the next.
+        """Sends a chunk of the body, strings in UTF-8, and waits until there is room for the next.
 
-        An empty first piece sends status and headers at once. CallError ``channel_closed`` when the client is gone.
+        An empty first chunk sends status and headers immediately. Raises CallError ``channel_closed`` if the client
+        disconnected.
         """
-        writer = self._writer()
-        piece = _bytes_of(chunk)
-        for text in self._take_head():
-            await writer.send_async(text)
-        await writer.write_async(piece)
+        await self._write(chunk)
 
     async def sse(
         self, data: object, event: str | None = None, id: str | None = None, retry: int | None = None
     ) -> None:
-        """Sends a server-sent event; the first one sets the content type.
+        """Sends a server-sent event. The first one sets the content type.
 
         Args:
-            data: A ``str`` as it is, all else as JSON.
-            event: Name of the event; the client's default is ``message``.
-            id: What the client sends as ``last-event-id`` when it comes back.
-            retry: After how many milliseconds it shall do so.
+            data: A ``str`` is sent as it is, other values as JSON.
+            event: Name of the event. The client's default is ``message``.
+            id: The client sends it as ``last-event-id`` when it reconnects.
+            retry: Milliseconds after which the client reconnects.
         """
-        piece = sse_bytes(data, event, id, retry)
-        self._add_sse_headers()
-        await self.write(piece)
+        await self._sse(data, event, id, retry)
 
     async def end(self) -> None:
-        """The body is whole. A second time does nothing."""
-        if self._ended:
-            return
-        writer = self._writer()
-        for text in self._take_head():
-            await writer.send_async(text)
-        self._ended = True
-        await writer.end_async()
+        """Ends the body. Does nothing the second time."""
+        await self._end()
 
 
-class SyncHttpResponse(_Head):
+class SyncHttpResponse(StreamedResponse):
     """As ``HttpResponse``, for sync handlers."""
 
     def write(self, chunk: Chunk | str) -> None:
         """As ``HttpResponse.write``."""
-        writer = self._writer()
-        piece = _bytes_of(chunk)
-        for text in self._take_head():
-            writer.send(text)
-        writer.write(piece)
+        run(self._write(chunk), "response.write")
 
     def sse(self, data: object, event: str | None = None, id: str | None = None, retry: int | None = None) -> None:
         """As ``HttpResponse.sse``."""
-        piece = sse_bytes(data, event, id, retry)
-        self._add_sse_headers()
-        self.write(piece)
+        run(self._sse(data, event, id, retry), "response.sse")
 
     def end(self) -> None:
         """As ``HttpResponse.end``."""
-        if self._ended:
-            return
-        writer = self._writer()
-        for text in self._take_head():
-            writer.send(text)
-        self._ended = True
-        writer.end()
+        run(self._end(), "response.end")
 
 
 def sse_bytes(data: object, event: str | None, id: str | None, retry: int | None) -> bytes:
-    """One event as it stands on the wire: https://html.spec.whatwg.org/multipage/server-sent-events.html"""
+    """Returns one event in wire format: https://html.spec.whatwg.org/multipage/server-sent-events.html"""
     lines = []
     for name, value in (("event", event), ("id", id)):
         if value is None:
@@ -172,10 +164,6 @@ def sse_bytes(data: object, event: str | None, id: str | None, retry: int | None
     text = data if isinstance(data, str) else encode_json(data, "the data of a server-sent event")
     lines += [f"data: {line}" for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
     return _utf8("\n".join(lines) + "\n\n")
-
-
-def _bytes_of(chunk: Chunk | str) -> Chunk:
-    return _utf8(chunk) if isinstance(chunk, str) else chunk
 
 
 def _utf8(text: str) -> bytes:

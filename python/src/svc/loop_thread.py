@@ -1,4 +1,4 @@
-"""An event loop on a thread of its own, so that blocking code elsewhere never holds up the socket."""
+"""An event loop on its own thread, so that blocking code elsewhere never delays the socket."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _START_TIMEOUT_S = 10.0
 
 
 class LoopThread:
-    """Started at once; a daemon, so that a program that ends without ``stop`` still ends."""
+    """Starts immediately. The thread is a daemon, so that a program that ends without ``stop`` still ends."""
 
     def __init__(self, name: str) -> None:
         self._ready = threading.Event()
@@ -48,7 +48,7 @@ class LoopThread:
         return self._thread.is_alive() and not self._loop.is_closed()
 
     def soon(self, action: Callable[[], object]) -> bool:
-        """Runs the action on the loop. False when the loop has ended and it never will."""
+        """Schedules the action on the loop. Returns False if the loop has ended, so the action will never run."""
         try:
             self._loop.call_soon_threadsafe(action)
         except RuntimeError:
@@ -56,18 +56,18 @@ class LoopThread:
         return True
 
     def do(self, action: Callable[[], Result]) -> Result:
-        """Runs the action on the loop and hands back what it returns or raises. For short actions only."""
+        """Runs the action on the loop and returns or raises what it does. For short actions only."""
         if self.is_current():
             return action()
         outcome: concurrent.futures.Future[Result] = concurrent.futures.Future()
 
-        def carry_out() -> None:
+        def perform() -> None:
             try:
                 outcome.set_result(action())
-            except BaseException as raised:  # noqa: BLE001 - handed to the thread that waits
+            except BaseException as raised:  # noqa: BLE001 - raised again on the waiting thread
                 outcome.set_exception(raised)
 
-        if not self.soon(carry_out):
+        if not self.soon(perform):
             raise RuntimeError("the worker was shut down")
         return outcome.result()
 
@@ -75,12 +75,16 @@ class LoopThread:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def stop(self, timeout_s: float) -> None:
-        """Ends the loop and what still runs on it. Not on its own thread."""
+        """Ends the loop and cancels its tasks. Must not be called on its own thread."""
         if self.soon(self._loop.stop):
             self._thread.join(timeout_s)
 
 
-def refuse_on_loop(loop: LoopThread, what: str, instead: str) -> None:
-    """Raises RuntimeError where waiting would block the loop that the answer comes on."""
+def refuse_on_loop(loop: LoopThread, what: str, instead: str | None = None) -> None:
+    """Raises RuntimeError on the worker's loop, where waiting would block the loop that delivers the result.
+
+    ``instead``: what to use there. Default: the ``_async`` form of the method ``what``.
+    """
     if loop.is_current():
+        instead = instead or f"await {what.rstrip('_')}_async()"
         raise RuntimeError(f"{what}() would block the worker's event loop, on which async handlers run; use {instead}")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from .codec import encode_frame
 from .errors import CallError
 from .protocol import MAX_TIMEOUT_MS
+
+Mode: TypeAlias = Literal["call", "void", "enqueue"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,7 +17,7 @@ class Outgoing:
     """A call as the session takes it. ``payload`` is JSON text."""
 
     function_id: str
-    mode: Literal["call", "void", "enqueue"] = "call"
+    mode: Mode = "call"
     payload: str = "null"
     queue: str | None = None
     timeout_ms: int | None = None
@@ -32,6 +34,14 @@ def checked_timeout_ms(timeout_ms: object) -> int:
         message = f"timeout_ms must be a whole number of milliseconds from 1 to {MAX_TIMEOUT_MS}, not {timeout_ms!r}"
         raise CallError("invalid_input", message)
     return timeout_ms
+
+
+def timeout_option(timeout_ms: object, what: str) -> int:
+    """Returns the timeout of an option, or raises ValueError. ``what`` names the option."""
+    try:
+        return checked_timeout_ms(timeout_ms)
+    except CallError as cause:
+        raise ValueError(cause.message.replace("timeout_ms", what, 1)) from None
 
 
 def call_frame(outgoing: Outgoing, invocation_id: str | None) -> str:

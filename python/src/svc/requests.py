@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, TypedDict
+from typing import Any, TypedDict
 
 from .codec import checked_name, encode_json
 from .context import HandlerContext
 from .errors import CallError
-from .outgoing import Outgoing, checked_timeout_ms
+from .outgoing import Mode, Outgoing, checked_timeout_ms
 from .telemetry.spans import headers_within
 
 
@@ -67,7 +67,7 @@ _ENQUEUE_MEMBERS = (*_CALL_MEMBERS, "queue")
 
 def outgoing_of(
     request: Mapping[str, Any],
-    mode: Literal["call", "void", "enqueue"],
+    mode: Mode,
     context: HandlerContext | None,
     default_timeout_ms: int | None,
 ) -> Outgoing:

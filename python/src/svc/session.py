@@ -26,8 +26,8 @@ from .inbound import (
 )
 from .inbound_calls import InboundCalls
 from .outbound import Outbound
+from .outbound_calls import OutboundCalls
 from .outgoing import Outgoing
-from .own_calls import OwnCalls
 from .registrations import Registrations
 
 
@@ -53,13 +53,13 @@ class Session:
         self._reattach_token: str | None = None
         self._outbound = Outbound()
         self._registrations = Registrations()
-        self._own_calls = OwnCalls(self._outbound, now_ms=now_ms, new_id=new_id)
+        self._outbound_calls = OutboundCalls(self._outbound, now_ms=now_ms, new_id=new_id)
         self._inbound_calls = InboundCalls(
-            self._outbound, new_id=new_id, is_within_handler=self._own_calls.is_within_handler
+            self._outbound, new_id=new_id, is_within_handler=self._outbound_calls.is_within_handler
         )
         self._actions: dict[type[Inbound], Callable[[Any], list[Effect]]] = {
             Invocation: self._on_invocation,
-            Answer: self._own_calls.answered,
+            Answer: self._outbound_calls.answered,
             CancelRequest: self._inbound_calls.cancelled,
             Welcome: self._on_welcome,
             BindRequest: self._on_bind,
@@ -103,13 +103,13 @@ class Session:
         if not self._draining:
             for frame in self._registrations.replay():
                 self._outbound.push(frame)
-        return self._own_calls.send_queued()
+        return self._outbound_calls.send_queued()
 
     def closed(self) -> list[Effect]:
         """The socket closed: calls that were sent fail, calls that wait for the socket go on waiting."""
         self._outbound.close()
         return [
-            *self._own_calls.connection_ended(),
+            *self._outbound_calls.connection_ended(),
             *self._inbound_calls.connection_ended(),
             *self._registrations.release_all(),
             *self._drained(),
@@ -132,18 +132,18 @@ class Session:
 
     def shut_down(self) -> list[Effect]:
         """The end: nothing waits any more. Calls without an answer fail with ``disconnected``."""
-        return [*self._own_calls.fail_all(), *self.closed()]
+        return [*self._outbound_calls.fail_all(), *self.closed()]
 
     def take_frames(self) -> list[str]:
         return self._outbound.take()
 
     def tick(self) -> list[Effect]:
         """Fails calls whose deadline passed, and has the engine cancel those that it knows of."""
-        return self._own_calls.tick()
+        return self._outbound_calls.tick()
 
     def next_deadline_ms(self) -> float | None:
         """When ``tick`` has something to do next, on the clock of ``now_ms``."""
-        return self._own_calls.next_deadline_ms()
+        return self._outbound_calls.next_deadline_ms()
 
     # ---- registrations
 
@@ -185,11 +185,11 @@ class Session:
         Raises:
             CallError: ``invalid_name``, ``invalid_input`` (the deadline), ``payload_too_large``, ``overloaded``.
         """
-        return self._own_calls.call(outgoing)
+        return self._outbound_calls.call(outgoing)
 
     def withdraw(self, key: int) -> list[Effect]:
         """The caller does not want the answer any more."""
-        return self._own_calls.withdraw(key)
+        return self._outbound_calls.withdraw(key)
 
     # ---- calls of this worker's functions
 
@@ -218,7 +218,7 @@ class Session:
 
     def _on_welcome(self, welcome: Welcome) -> list[Effect]:
         self._worker_id, self._reattach_token = welcome.worker_id, welcome.reattach_token
-        self._own_calls.greeted(keeps_deadlines=welcome.is_engine_of_svc)
+        self._outbound_calls.greeted(keeps_deadlines=welcome.is_engine_of_svc)
         return [Registered(welcome.worker_id, welcome.is_engine_of_svc)]
 
     def _on_bind(self, request: BindRequest) -> list[Effect]:
@@ -259,7 +259,7 @@ class Session:
         if frame.type == "invokefunction":
             return effects + self._outbound.send_error(frame.invocation_id, frame.function_id, error)
         if frame.type == "invocationresult":
-            return effects + self._own_calls.answered_badly(frame.invocation_id, error)
+            return effects + self._outbound_calls.answered_badly(frame.invocation_id, error)
         return effects
 
     def _on_ping(self, _: Ping) -> list[Effect]:

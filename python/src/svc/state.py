@@ -1,15 +1,15 @@
-"""``worker.state``: durable items by scope and key, kept by the engine's module ``svc-state``."""
+"""``worker.state``: durable items by scope and key, stored by the engine's module ``svc-state``."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from . import state_requests as requests
-from .blocking import Helper, blocking, blocking_iterator, run
+from .blocking import blocking, blocking_iterator, run
+from .call_client import ModuleClient, all_pages
+from .errors import CallError
 from .ndjson import Record
-from .state_requests import OnExisting
-from .state_transfer import IMPORT_TIMEOUT_MS, export_lines, import_records, record_of
+from .state_transfer import IMPORT_TIMEOUT_MS, OnExisting, export_lines, import_records, record_of
 from .state_types import (
     StateDeleteManyResult,
     StateEntry,
@@ -31,41 +31,45 @@ _Names = list[str]
 _Values = list[Any]
 
 
-class State(Helper):
+class State(ModuleClient):
     """Every method has an ``_async`` form, for async handlers and other event loops.
 
-    Scopes and keys are any text of 1 to 1,024 bytes. Values are whatever JSON can hold, None included; whole numbers
-    keep all their digits.
-    ``if_version`` writes only where the item has that version, 0 where there is none. ``expires_in_ms``: milliseconds
-    from 1, after which the item is deleted; without it the item stays.
+    Scopes and keys are strings of 1 to 1,024 bytes. Values are any JSON values, None included. Integers keep all their
+    digits.
+    ``if_version`` writes only if the item has that version; 0 means that there is no item. ``expires_in_ms``:
+    milliseconds from 1, after which the item is deleted; without it the item does not expire.
 
-    All raise CallError as ``worker.call`` does: ``function_not_found`` where the engine does not run ``svc-state``,
-    ``state_conflict`` where ``if_version`` does not hold (``details`` has ``expected`` and ``actual``),
+    All raise CallError as ``worker.call`` does: ``function_not_found`` if the engine does not run ``svc-state``,
+    ``state_conflict`` if ``if_version`` does not match (``details`` has ``expected`` and ``actual``),
     ``payload_too_large``, ``storage_failed``.
     """
 
-    _name = "state"
+    _name = "worker.state"
 
     # ---- one item
 
     async def get_async(self, scope: str, key: str) -> Any:
-        """The value; None when there is no such item. ``get_entry`` tells that apart from the value None."""
-        return await self._calls.call(requests.get(scope, key))
+        """Returns the value, or None if there is no such item. ``get_entry`` distinguishes that from the value None."""
+        return await self._call("state::get", scope=scope, key=key)
 
     get = blocking(get_async)
 
     async def get_entry_async(self, scope: str, key: str) -> StateEntry | None:
-        """The item with its version, time and size; None when there is none."""
-        return cast("StateEntry | None", await self._calls.call(requests.get_entry(scope, key)))
+        """Returns the item with its version, time and size, or None if there is no such item."""
+        return cast("StateEntry | None", await self._call("state::get_entry", scope=scope, key=key))
 
     get_entry = blocking(get_entry_async)
 
     async def set_async(
         self, scope: str, key: str, value: Any, *, if_version: int | None = None, expires_in_ms: int | None = None
     ) -> StateSetResult:
-        """Writes an item. Writing the value that is there already changes nothing, the version included."""
-        request = requests.set_(scope, key, value, if_version, expires_in_ms)
-        return cast(StateSetResult, await self._calls.call(request))
+        """Writes an item. Writing its present value changes nothing, not even the version."""
+        return cast(
+            StateSetResult,
+            await self._call(
+                "state::set", {"value": value}, scope=scope, key=key, if_version=if_version, expires_in_ms=expires_in_ms
+            ),
+        )
 
     set = blocking(set_async)
 
@@ -79,115 +83,116 @@ class State(Helper):
         if_version: int | None = None,
         expires_in_ms: int | None = None,
     ) -> StateUpdateResult:
-        """Carries out operations on an item in the engine; a missing one begins as ``{}``.
+        """Applies operations to an item in the engine. A missing item starts as ``{}``.
 
-        Where one cannot be done, ``errors`` says which and nothing is written; ``atomic=False`` does the others.
+        If an operation fails, ``errors`` names it and nothing is written. ``atomic=False`` applies the others.
         """
-        request = requests.update(scope, key, ops, atomic, if_version, expires_in_ms)
-        return cast(StateUpdateResult, await self._calls.call(request))
+        return cast(
+            StateUpdateResult,
+            await self._call(
+                "state::update",
+                scope=scope,
+                key=key,
+                ops=[*ops],
+                atomic=atomic,
+                if_version=if_version,
+                expires_in_ms=expires_in_ms,
+            ),
+        )
 
     update = blocking(update_async)
 
     async def delete_async(self, scope: str, key: str, *, if_version: int | None = None) -> Any:
-        """Deletes an item and returns its value; None when there was none."""
-        return await self._calls.call(requests.delete(scope, key, if_version))
+        """Deletes an item and returns its value, or None if there was no such item."""
+        return await self._call("state::delete", scope=scope, key=key, if_version=if_version)
 
     delete = blocking(delete_async)
 
     # ---- several items
 
     async def get_many_async(self, scope: str, keys: Iterable[str]) -> list[StateEntry | None]:
-        """Entries of 1 to 1,000 keys, in their order; None for those that are not there."""
-        answer = await self._calls.call(requests.get_many(scope, keys))
-        return cast("list[StateEntry | None]", answer["items"])
+        """Returns the entries of 1 to 1,000 keys, in their order; None for keys without an item."""
+        result = await self._call("state::get_many", scope=scope, keys=_keys(keys))
+        return cast("list[StateEntry | None]", result["items"])
 
     get_many = blocking(get_many_async)
 
     async def set_many_async(self, items: Iterable[StateWrite | Mapping[str, Any]]) -> StateSetManyResult:
         """Writes 1 to 1,000 items of any scopes, all or none."""
-        return cast(StateSetManyResult, await self._calls.call(requests.set_many(items)))
+        return cast(StateSetManyResult, await self._call("state::set_many", items=[*items]))
 
     set_many = blocking(set_many_async)
 
     async def delete_many_async(
         self, scope: str, *, keys: Iterable[str] | None = None, prefix: str | None = None
     ) -> StateDeleteManyResult:
-        """Deletes 1 to 1,000 keys, or all with the prefix (``""``: the whole scope), and counts those that were."""
-        request = requests.delete_many(scope, keys, prefix)
-        return cast(StateDeleteManyResult, await self._calls.call(request))
+        """Deletes 1 to 1,000 keys, or all with the prefix (``""``: the whole scope). Returns how many existed."""
+        if (keys is None) == (prefix is None):
+            message = 'delete_many takes either keys or a prefix; prefix="" stands for the whole scope'
+            raise CallError("invalid_input", message)
+        listed = None if keys is None else _keys(keys)
+        return cast(
+            StateDeleteManyResult, await self._call("state::delete_many", scope=scope, keys=listed, prefix=prefix)
+        )
 
     delete_many = blocking(delete_many_async)
 
     # ---- listings
 
     async def list_async(self, scope: str) -> _Values:
-        """All values of a scope, in the order of their keys. For large scopes use ``entries``."""
-        return cast(_Values, await self._calls.call(requests.list_(scope)))
+        """Returns all values of a scope, in the order of their keys. For large scopes use ``entries``."""
+        return cast(_Values, await self._call("state::list", scope=scope))
 
     list = blocking(list_async)
 
-    async def entries_async(
+    def entries_async(
         self, scope: str, *, prefix: str | None = None, page_size: int | None = None
     ) -> AsyncIterator[StateEntry]:
-        """All items of a scope in the order of their keys, fetched page by page.
+        """Yields all items of a scope in the order of their keys, fetched page by page.
 
-        What exists throughout comes exactly once, whatever is written meanwhile.
+        Items that exist throughout are yielded exactly once, even if others are written meanwhile.
         """
-        cursor: str | None = None
-        while True:
-            page = await self.entries_page_async(scope, prefix=prefix, cursor=cursor, limit=page_size)
-            for entry in page["items"]:
-                yield entry
-            cursor = page["cursor"]
-            if cursor is None:
-                return
+        return all_pages(lambda cursor: self.entries_page_async(scope, prefix=prefix, cursor=cursor, limit=page_size))
 
     entries = blocking_iterator(entries_async)
 
     async def entries_page_async(
         self, scope: str, *, prefix: str | None = None, cursor: str | None = None, limit: int | None = None
     ) -> StatePage:
-        """One page of ``entries``; ``cursor`` is the one of the page before."""
-        return cast(StatePage, await self._calls.call(requests.entries(scope, prefix, cursor, limit)))
+        """Returns one page of ``entries``. ``cursor``: from the previous page."""
+        return cast(
+            StatePage, await self._call("state::entries", scope=scope, prefix=prefix, cursor=cursor, limit=limit)
+        )
 
     entries_page = blocking(entries_page_async)
 
     async def list_groups_async(self) -> _Names:
-        """Names of all scopes that hold items, in order."""
-        return cast(_Names, (await self._calls.call(requests.list_groups()))["groups"])
+        """Returns the names of all scopes that contain items, in order."""
+        return cast(_Names, (await self._call("state::list_groups"))["groups"])
 
     list_groups = blocking(list_groups_async)
 
-    async def groups_async(
-        self, *, prefix: str | None = None, page_size: int | None = None
-    ) -> AsyncIterator[StateGroup]:
-        """All scopes whose names begin with the prefix, with the number of their items and their size."""
-        cursor: str | None = None
-        while True:
-            page = await self.groups_page_async(prefix=prefix, cursor=cursor, limit=page_size)
-            for group in page["items"]:
-                yield group
-            cursor = page["cursor"]
-            if cursor is None:
-                return
+    def groups_async(self, *, prefix: str | None = None, page_size: int | None = None) -> AsyncIterator[StateGroup]:
+        """Yields all scopes whose names begin with the prefix, with the number of their items and their size."""
+        return all_pages(lambda cursor: self.groups_page_async(prefix=prefix, cursor=cursor, limit=page_size))
 
     groups = blocking_iterator(groups_async)
 
     async def groups_page_async(
         self, *, prefix: str | None = None, cursor: str | None = None, limit: int | None = None
     ) -> StateGroupsPage:
-        """One page of ``groups``."""
-        return cast(StateGroupsPage, await self._calls.call(requests.groups(prefix, cursor, limit)))
+        """Returns one page of ``groups``."""
+        return cast(StateGroupsPage, await self._call("state::groups", prefix=prefix, cursor=cursor, limit=limit))
 
     groups_page = blocking(groups_page_async)
 
-    # ---- all of it
+    # ---- export, import and snapshots
 
     async def export_async(self, scope: str | None = None, prefix: str | None = None) -> AsyncIterator[StateRecord]:
-        """All items, or those of a scope or of keys with a prefix, as they are read from the engine.
+        """Yields all items, or those of a scope or of keys with a prefix, as they arrive from the engine.
 
         Raises:
-            CallError: ``channel_closed`` when the engine broke off: what came is not the whole.
+            CallError: ``channel_closed`` if the engine disconnected early: the export is incomplete.
         """
         async for line in export_lines(self._calls, scope, prefix):
             yield record_of(line)
@@ -195,7 +200,7 @@ class State(Helper):
     export = blocking_iterator(export_async)
 
     def export_lines_async(self, scope: str | None = None, prefix: str | None = None) -> AsyncIterator[str]:
-        """As ``export``, each item as the JSON text that the engine wrote, without the line feed: for files."""
+        """As ``export``, each item as the engine's line of JSON, without the line feed. For files."""
         return export_lines(self._calls, scope, prefix)
 
     export_lines = blocking_iterator(export_lines_async)
@@ -207,7 +212,7 @@ class State(Helper):
         on_existing: OnExisting = "overwrite",
         timeout_ms: int = IMPORT_TIMEOUT_MS,
     ) -> StateImportResult:
-        """As ``import_``, for event loops; accepts async iterables too."""
+        """As ``import_``, for event loops. Accepts async iterables too."""
         return await import_records(self._calls, records, on_existing, timeout_ms)
 
     def import_(
@@ -217,17 +222,23 @@ class State(Helper):
         on_existing: OnExisting = "overwrite",
         timeout_ms: int = IMPORT_TIMEOUT_MS,
     ) -> StateImportResult:
-        """Writes items as ``export`` and ``export_lines`` hand them out; a file with one JSON object a line will do.
+        """Writes items as ``export`` and ``export_lines`` yield them, e.g. a file with one JSON object per line.
 
-        ``timeout_ms``: until the last item is written; default one hour.
+        ``timeout_ms``: deadline for the whole import; default one hour.
 
         Raises:
-            CallError: as the engine refused it; its message names the line. What the iterable raises ends the import.
+            CallError: the engine's error; its message names the line. An exception of the iterable ends the import.
         """
-        return run(import_records(self._calls.blocking("state.import_"), records, on_existing, timeout_ms))
+        return run(self.import_async(records, on_existing=on_existing, timeout_ms=timeout_ms), "worker.state.import_")
 
     async def snapshot_async(self, name: str | None = None, *, timeout_ms: int | None = None) -> StateSnapshot:
-        """Has the engine write a copy of all items into its folder ``snapshots``; nobody has to wait for that."""
-        return cast(StateSnapshot, await self._calls.call(requests.snapshot(name, timeout_ms)))
+        """Writes a copy of all items into the engine's folder ``snapshots``. Reads and writes continue meanwhile."""
+        return cast(StateSnapshot, await self._call("state::snapshot", name=name, timeout_ms=timeout_ms))
 
     snapshot = blocking(snapshot_async)
+
+
+def _keys(keys: Iterable[str]) -> list[str]:
+    if isinstance(keys, str):
+        raise CallError("invalid_input", "keys must be a list of keys, not one string")
+    return list(keys)

@@ -1,12 +1,12 @@
-"""``worker.stream``: items that clients watch live, kept by the engine's module ``svc-stream``."""
+"""``worker.stream``: items that clients watch live, stored by the engine's module ``svc-stream``."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, cast
 
-from . import stream_requests as requests
-from .blocking import Helper, blocking, blocking_iterator
+from .blocking import blocking, blocking_iterator
+from .call_client import ModuleClient, all_pages
 from .stream_types import (
     StreamDeleteResult,
     StreamEntry,
@@ -22,29 +22,29 @@ _Names = list[str]
 _Values = list[Any]
 
 
-class Stream(Helper):
+class Stream(ModuleClient):
     """Every method has an ``_async`` form, for async handlers and other event loops.
 
-    A stream has groups, a group has items by id. Each write is told to those who joined the group or the item.
+    A stream has groups, a group has items by id. Each write is sent to the clients that joined the group or the item.
 
-    All raise CallError as ``worker.call`` does: ``function_not_found`` where the engine does not run ``svc-stream``,
-    ``state_conflict`` where ``if_version`` does not hold, ``payload_too_large``, ``storage_failed``.
+    All raise CallError as ``worker.call`` does: ``function_not_found`` if the engine does not run ``svc-stream``,
+    ``state_conflict`` if ``if_version`` does not match, ``payload_too_large``, ``storage_failed``.
     """
 
-    _name = "stream"
+    _name = "worker.stream"
 
     # ---- one item
 
     async def get_async(self, stream_name: str, group_id: str, item_id: str) -> Any:
-        """The item's data; None when there is no such item."""
-        return await self._calls.call(requests.get(stream_name, group_id, item_id))
+        """Returns the item's data, or None if there is no such item."""
+        return await self._call("stream::get", stream_name=stream_name, group_id=group_id, item_id=item_id)
 
     get = blocking(get_async)
 
     async def get_entry_async(self, stream_name: str, group_id: str, item_id: str) -> StreamEntry | None:
-        """The item with its version, time and size; None when there is none."""
-        request = requests.get_entry(stream_name, group_id, item_id)
-        return cast("StreamEntry | None", await self._calls.call(request))
+        """Returns the item with its version, time and size, or None if there is no such item."""
+        entry = await self._call("stream::get_entry", stream_name=stream_name, group_id=group_id, item_id=item_id)
+        return cast("StreamEntry | None", entry)
 
     get_entry = blocking(get_entry_async)
 
@@ -58,9 +58,17 @@ class Stream(Helper):
         if_version: int | None = None,
         expires_in_ms: int | None = None,
     ) -> StreamSetResult:
-        """Writes an item and tells of it: ``create`` where there was none, else ``update``."""
-        request = requests.set_(stream_name, group_id, item_id, data, if_version, expires_in_ms)
-        return cast(StreamSetResult, await self._calls.call(request))
+        """Writes an item and sends the event ``create`` if it is new, else ``update``."""
+        result = await self._call(
+            "stream::set",
+            {"data": data},
+            stream_name=stream_name,
+            group_id=group_id,
+            item_id=item_id,
+            if_version=if_version,
+            expires_in_ms=expires_in_ms,
+        )
+        return cast(StreamSetResult, result)
 
     set = blocking(set_async)
 
@@ -75,51 +83,57 @@ class Stream(Helper):
         if_version: int | None = None,
         expires_in_ms: int | None = None,
     ) -> StreamUpdateResult:
-        """Carries out operations on an item in the engine, as ``worker.state.update`` does, and tells of it."""
-        request = requests.update(stream_name, group_id, item_id, ops, atomic, if_version, expires_in_ms)
-        return cast(StreamUpdateResult, await self._calls.call(request))
+        """Applies operations to an item in the engine, as ``worker.state.update`` does, and sends an event."""
+        result = await self._call(
+            "stream::update",
+            stream_name=stream_name,
+            group_id=group_id,
+            item_id=item_id,
+            ops=[*ops],
+            atomic=atomic,
+            if_version=if_version,
+            expires_in_ms=expires_in_ms,
+        )
+        return cast(StreamUpdateResult, result)
 
     update = blocking(update_async)
 
     async def delete_async(
         self, stream_name: str, group_id: str, item_id: str, *, if_version: int | None = None
     ) -> StreamDeleteResult:
-        """Deletes an item and tells of it, if there was one."""
-        request = requests.delete(stream_name, group_id, item_id, if_version)
-        return cast(StreamDeleteResult, await self._calls.call(request))
+        """Deletes an item and sends an event if the item existed."""
+        result = await self._call(
+            "stream::delete", stream_name=stream_name, group_id=group_id, item_id=item_id, if_version=if_version
+        )
+        return cast(StreamDeleteResult, result)
 
     delete = blocking(delete_async)
 
-    # ---- events that are not kept
+    # ---- events that are not stored
 
     async def send_async(
         self, stream_name: str, group_id: str, type: str, data: Any = None, *, id: str | None = None
     ) -> None:
-        """Tells those who joined the group (with ``id``: or that item) of an event of your own. Nothing is stored."""
-        await self._calls.call(requests.send(stream_name, group_id, type, data, id))
+        """Sends a custom event to the clients that joined the group (with ``id``: that item). Nothing is stored."""
+        await self._call("stream::send", {"data": data}, stream_name=stream_name, group_id=group_id, type=type, id=id)
 
     send = blocking(send_async)
 
     # ---- listings
 
     async def list_async(self, stream_name: str, group_id: str) -> _Values:
-        """The data of all items of a group, in the order of their ids. For large groups use ``entries``."""
-        return cast(_Values, await self._calls.call(requests.list_(stream_name, group_id)))
+        """Returns the data of all items of a group, in the order of their ids. For large groups use ``entries``."""
+        return cast(_Values, await self._call("stream::list", stream_name=stream_name, group_id=group_id))
 
     list = blocking(list_async)
 
-    async def entries_async(
+    def entries_async(
         self, stream_name: str, group_id: str, *, prefix: str | None = None, page_size: int | None = None
     ) -> AsyncIterator[StreamEntry]:
-        """All items of a group in the order of their ids, fetched page by page; ``prefix``: beginning of ids."""
-        cursor: str | None = None
-        while True:
-            page = await self.entries_page_async(stream_name, group_id, prefix=prefix, cursor=cursor, limit=page_size)
-            for entry in page["items"]:
-                yield entry
-            cursor = page["cursor"]
-            if cursor is None:
-                return
+        """Yields all items of a group in the order of their ids, fetched page by page. ``prefix``: of the ids."""
+        return all_pages(
+            lambda cursor: self.entries_page_async(stream_name, group_id, prefix=prefix, cursor=cursor, limit=page_size)
+        )
 
     entries = blocking_iterator(entries_async)
 
@@ -132,20 +146,22 @@ class Stream(Helper):
         cursor: str | None = None,
         limit: int | None = None,
     ) -> StreamPage:
-        """One page of ``entries``; ``cursor`` is the one of the page before."""
-        request = requests.entries(stream_name, group_id, prefix, cursor, limit)
-        return cast(StreamPage, await self._calls.call(request))
+        """Returns one page of ``entries``. ``cursor``: from the previous page."""
+        page = await self._call(
+            "stream::entries", stream_name=stream_name, group_id=group_id, prefix=prefix, cursor=cursor, limit=limit
+        )
+        return cast(StreamPage, page)
 
     entries_page = blocking(entries_page_async)
 
     async def list_groups_async(self, stream_name: str) -> _Names:
-        """Ids of a stream's groups that hold items."""
-        return cast(_Names, await self._calls.call(requests.list_groups(stream_name)))
+        """Returns the ids of a stream's groups that contain items."""
+        return cast(_Names, await self._call("stream::list_groups", stream_name=stream_name))
 
     list_groups = blocking(list_groups_async)
 
     async def list_all_async(self) -> StreamListing:
-        """Every stream that holds items, with its groups."""
-        return cast(StreamListing, await self._calls.call(requests.list_all()))
+        """Returns every stream that contains items, with its groups."""
+        return cast(StreamListing, await self._call("stream::list_all"))
 
     list_all = blocking(list_all_async)

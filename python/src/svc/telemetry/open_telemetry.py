@@ -6,8 +6,7 @@ import importlib
 import sys
 from typing import Any
 
-from .baggage import read_baggage, write_baggage
-from .trace_context import Carried, TraceContext, TraceHeaders, read_traceparent
+from .trace_context import Carried, TraceContext, TraceHeaders, read_baggage, read_traceparent, write_baggage
 
 
 def _trace_api() -> Any:

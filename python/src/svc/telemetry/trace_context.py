@@ -1,4 +1,4 @@
-"""W3C Trace Context: https://www.w3.org/TR/trace-context/"""
+"""W3C Trace Context, https://www.w3.org/TR/trace-context/, and Baggage, https://www.w3.org/TR/baggage/."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import os
 import re
 from dataclasses import dataclass
 from typing import Protocol
+from urllib.parse import quote, unquote
 
 # Versions to come may add fields behind these four; "ff" is none.
 _TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?")
+#: Maximum number of baggage members to read. The specification requires support for 64; more are dropped.
+_MAX_MEMBERS = 180
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,20 @@ def child_of(parent: TraceContext | None) -> TraceContext:
     if parent is None:
         return TraceContext(random_hex(16), random_hex(8), True)
     return TraceContext(parent.trace_id, random_hex(8), parent.sampled)
+
+
+def read_baggage(text: str | None) -> dict[str, str]:
+    """Returns the entries of a ``baggage`` header, decoded, without their properties."""
+    entries: dict[str, str] = {}
+    for member in (text or "").split(",", _MAX_MEMBERS)[:_MAX_MEMBERS]:
+        name, equals, value = member.partition(";")[0].partition("=")
+        if equals and name.strip():
+            entries[name.strip()] = unquote(value.strip())
+    return entries
+
+
+def write_baggage(entries: dict[str, str]) -> str:
+    return ",".join(f"{name}={quote(value, safe='')}" for name, value in entries.items())
 
 
 def random_hex(size: int) -> str:

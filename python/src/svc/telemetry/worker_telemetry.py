@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from collections.abc import Callable, Mapping
 
@@ -12,7 +13,6 @@ from svc.logger import Logger
 from svc.loop_thread import LoopThread
 from svc.version import VERSION
 
-from .allowance import Allowance
 from .gauges import Gauges, ProcessFigures
 from .log_record import log_record
 from .options import Switches
@@ -46,7 +46,7 @@ class WorkerTelemetry:
         self._logger = logger
         self._write_soon: Callable[[], None] = _not_yet
         self._metrics: list[str] = []
-        self._unsampled = Allowance(MAX_UNSAMPLED_PER_SECOND)
+        self._unsampled = RateLimiter(MAX_UNSAMPLED_PER_SECOND)
         self._logs = self._outbox() if switches.logs else None
         self._spans = self._outbox() if switches.spans else None
         self._gauges = Gauges(loop.loop, ProcessFigures(), self._take_metrics) if switches.metrics else None
@@ -167,6 +167,28 @@ class WorkerTelemetry:
         scope = f'{{"scope":{self._scope},"{records}":[{",".join(entries)}]}}'
         body = f'{{"{resources}":[{{"resource":{self._resource},"{scopes}":[{scope}]}}]}}'
         return (signal + body).encode("utf-8")
+
+
+class RateLimiter:
+    """Permits a number of events per second. Thread-safe."""
+
+    def __init__(self, per_second: int) -> None:
+        self._per_second = per_second
+        self._lock = threading.Lock()
+        self._since: float | None = None
+        self._taken = 0
+
+    def take(self) -> bool:
+        """Returns False if no permit is left."""
+        now = time.monotonic()
+        with self._lock:
+            if self._since is None or now - self._since >= 1:
+                self._since = now
+                self._taken = 0
+            if self._taken >= self._per_second:
+                return False
+            self._taken += 1
+            return True
 
 
 def _not_yet() -> None:

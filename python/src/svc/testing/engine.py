@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from svc.connecting import connect
+from svc.connect_worker import connect
 from svc.worker import Worker
 
 from .command import svc_command

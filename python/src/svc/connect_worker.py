@@ -12,7 +12,7 @@ from .address import resolve_address
 from .backoff import ReconnectOptions
 from .codec import name_problem
 from .logger import Logger
-from .options import timeout_option
+from .outgoing import timeout_option
 from .protocol import FEATURES
 from .telemetry.options import Switches, TelemetryOptions, switches_of
 from .version import VERSION

@@ -12,9 +12,10 @@ from .handlers import read_handler
 from .http_function import HttpFunction, not_here
 from .logger import Logger
 from .loop_thread import LoopThread, refuse_on_loop
-from .options import first_line, format_of, timeout_option
+from .outgoing import timeout_option
 from .providers import TriggerHandler
 from .requests import checked_members
+from .schema import schema_of
 from .triggers import Trigger
 
 
@@ -46,7 +47,7 @@ class TriggerTypeRef:
     """A provided trigger type. ``unregister()`` takes it back."""
 
     id: str
-    _registering: Registering
+    _registrar: Registrar
     _call_request_format: object
     _unregister: Callable[[], None]
 
@@ -56,7 +57,7 @@ class TriggerTypeRef:
     def register_trigger(self, function_id: str, config: Any = None, metadata: Any = None) -> Trigger:
         """Binds a function to this type: ``worker.register_trigger`` with the type filled in."""
         trigger = {"type": self.id, "function_id": function_id, "config": config, "metadata": metadata}
-        return self._registering.trigger(trigger)
+        return self._registrar.trigger(trigger)
 
     def register_function(
         self,
@@ -72,10 +73,10 @@ class TriggerTypeRef:
         It is not bound to anything by that; ``register_trigger`` does it.
         """
         options = FunctionOptions(description, self._call_request_format, None, metadata, timeout_ms)
-        return self._registering.function(function_id, handler, options)
+        return self._registrar.function(function_id, handler, options)
 
 
-class Registering:
+class Registrar:
     def __init__(self, loop: LoopThread, link: EngineLink, log: Logger, *, is_ending: Callable[[], bool]) -> None:
         self._loop = loop
         self._link = link
@@ -97,7 +98,7 @@ class Registering:
             facts = {"function_id": id, "problem": read.hints_problem}
             self._log.warn("the type hints of a handler cannot be read; it gets its input as plain JSON", **facts)
         members: dict[str, object] = {
-            "description": first_line(function) if options.description is None else options.description,
+            "description": _first_line(function) if options.description is None else options.description,
             "request_format": _format(options.request_format, read.request_format, id),
             "response_format": _format(options.response_format, read.response_format, id),
             "metadata": options.metadata,
@@ -162,9 +163,7 @@ class Registering:
             if not callable(getattr(handler, method, None)):
                 raise TypeError(f"the handler of trigger type {type['id']} has no method {method}(binding)")
         type_id = type["id"]
-        options: dict[str, object] = {
-            name: format_of(type[name], type_id) for name in formats if type.get(name) is not None
-        }
+        options: dict[str, object] = {name: _format(type.get(name), None, type_id) for name in formats}
         options["validate"] = type.get("validate")
 
         def register() -> None:
@@ -195,4 +194,17 @@ class Registering:
 
 
 def _format(given: object, hinted: object, id: str) -> object:
-    return hinted if given is None else format_of(given, id)
+    """Returns the given format, or the one from the type hints. A type is converted to JSON Schema."""
+    if given is None:
+        return hinted
+    if isinstance(given, (Mapping, bool)):
+        return given
+    schema = schema_of(given)
+    if schema is None:
+        raise TypeError(f"a format of {id} is neither JSON Schema (a dict) nor a supported type: {given!r:.100}")
+    return schema
+
+
+def _first_line(handler: Callable[..., Any]) -> str | None:
+    lines = (getattr(handler, "__doc__", None) or "").strip().splitlines()
+    return lines[0].strip() if lines else None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .calls import OpenCall, OpenCalls
 from .codec import checked_name
 from .effects import CallAnswered, CallFailed, CallWritten, Effect
 from .errors import CallError
 from .inbound import Answer
+from .open_calls import OpenCall, OpenCalls
 from .outbound import MAX_WAITING_CHARS, Outbound
 from .outgoing import Outgoing, call_frame, checked_timeout_ms
 from .protocol import DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS
@@ -19,7 +19,7 @@ MAX_QUEUED_CALLS = 1_000
 _NEVER_SENT: dict[str, object] = {"executed": "no"}
 
 
-class OwnCalls:
+class OutboundCalls:
     def __init__(self, outbound: Outbound, *, now_ms: Callable[[], float], new_id: Callable[[], str]) -> None:
         self._outbound = outbound
         self._now_ms = now_ms
