@@ -58,14 +58,14 @@ def test_every_other_close_is_a_channel_that_was_torn(engine: Engine, connect: C
     reader = connect().channel_reader(READ)
     assert reader.read() == "half of it"
     for _ in range(2):
-        with pytest.raises(svc.CallError, match="went away before the end: because") as torn:
+        with pytest.raises(svc.CallError, match="disconnected before the end: because") as torn:
             reader.read()
         assert torn.value.code == "channel_closed"
         assert torn.value.executed == "unknown"
         assert torn.value.details == {
             "channel_id": "4f/ü",
             "direction": "read",
-            "reason": "the other end went away before the end: because",
+            "reason": "the other end disconnected before the end: because",
         }
 
 
@@ -83,7 +83,7 @@ def test_a_socket_that_is_cut_is_a_channel_that_was_torn(engine: Engine, connect
             writer.send("half of it")
 
     for action in (write_on, writer.end, lambda: writer.write(b"more")):
-        with pytest.raises(svc.CallError, match="the writer of channel 4f/ü: the other end went away") as torn:
+        with pytest.raises(svc.CallError, match="the writer of channel 4f/ü: the other end disconnected") as torn:
             action()
         assert torn.value.code == "channel_closed"
 
@@ -136,7 +136,7 @@ def test_a_writer_of_whose_items_nothing_is_taken_gives_up(
         while True:
             writer.write(b"x" * 65_536)
 
-    with pytest.raises(svc.CallError, match=r"nothing was taken for 0\.2 s") as stalled:
+    with pytest.raises(svc.CallError, match=r"nothing was received for 0\.2 s") as stalled:
         write_on()
     assert stalled.value.code == "channel_closed"
     given_up.set()

@@ -188,7 +188,7 @@ def test_an_end_can_be_taken_once_and_only_with_its_key(connect_real: Connect) -
         worker.channel_reader(channel.reader_ref).read()
     assert second.value.code == "channel_closed"
     forged = svc.ChannelRef(channel_id=channel.reader_ref["channel_id"], access_key="guess", direction="read")
-    with pytest.raises(svc.CallError, match="is not there") as refused:
+    with pytest.raises(svc.CallError, match="not found") as refused:
         worker.channel_reader(forged).read()
     assert refused.value.code == "channel_closed"
     assert "guess" not in refused.value.message

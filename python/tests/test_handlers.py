@@ -90,5 +90,5 @@ def test_formats_come_from_hints_and_unreadable_hints_are_reported() -> None:
 
 
 def test_a_handler_that_wants_more_is_refused() -> None:
-    with pytest.raises(TypeError, match="the handler of it wants more besides input and context"):
+    with pytest.raises(TypeError, match="the handler of it requires more besides input and context"):
         read_handler(lambda input, context, *, more: None, "it")

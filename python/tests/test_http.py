@@ -269,7 +269,7 @@ def test_answers_in_one_piece_are_checked_when_they_are_made() -> None:
     for status in (99, 199, 600, True, "200"):
         with pytest.raises(ValueError, match="a status is a whole number from 200 to 599"):
             svc.http_response(status_code=status)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="holds a line break"):
+    with pytest.raises(ValueError, match="contains a line break"):
         svc.redirect_response("/there\r\nset-cookie: a=1")
     with pytest.raises(ValueError, match="a redirect has status"):
         svc.redirect_response("/there", status_code=200)
@@ -281,7 +281,7 @@ def test_events_cannot_be_split_by_what_they_carry() -> None:
     assert sse_bytes("a\r\nb\rc\n", None, None, None) == b"data: a\ndata: b\ndata: c\ndata: \n\n"
     assert sse_bytes("", "e", None, 0) == b"event: e\nretry: 0\ndata: \n\n"
     for event, id in (("a\nb", None), (None, "a\rb"), (None, "\0")):
-        with pytest.raises(ValueError, match="holds a line break or NUL"):
+        with pytest.raises(ValueError, match="contains a line break or NUL"):
             sse_bytes("x", event, id, None)
     with pytest.raises(ValueError, match="retry must be"):
         sse_bytes("x", None, None, -1)

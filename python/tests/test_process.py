@@ -78,7 +78,7 @@ def test_a_program_that_forgets_run_ends_and_says_so(engine: Engine) -> None:
     with start(FORGETS_TO_RUN, engine) as process:
         _, stderr = process.communicate(timeout=15)
     assert process.returncode == 0
-    assert "end the program with worker.run()" in stderr
+    assert "call worker.run() at its end" in stderr
 
 
 def test_a_program_that_calls_once_ends_by_itself_with_the_error(engine: Engine) -> None:

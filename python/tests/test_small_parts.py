@@ -143,5 +143,5 @@ def test_a_trigger_that_stood_has_a_problem_and_is_not_refused() -> None:
         for status in statuses:
             triggers.settle(TriggerResult(id, status, "why", None))
     assert len(lines) == 2
-    assert "a trigger has a problem" in lines[0]
-    assert "the engine refused a trigger" in lines[1]
+    assert "a trigger failed" in lines[0]
+    assert "the engine rejected a trigger" in lines[1]

@@ -64,7 +64,7 @@ def test_a_refusal_of_the_provider_reaches_who_asked(connect_real: Connect, line
     with pytest.raises(svc.CallError, match="path is missing"):
         trigger.wait_registered(10)
     assert trigger.reason == "path is missing"
-    assert any("the engine refused a trigger" in line for line in lines)
+    assert any("the engine rejected a trigger" in line for line in lines)
 
 
 def test_a_type_registers_functions_and_triggers_of_its_own(connect_real: Connect) -> None:

@@ -253,7 +253,7 @@ def test_a_surprise_in_a_handler_is_logged_as_an_error_with_its_stack_but_a_call
     assert shown == [
         ("error", "a handler failed", "fail::sync", "KeyError"),
         ("error", "a handler failed", "fail::async", "KeyError"),
-        ("error", "a handler's result cannot be written as JSON", "fail::result", "CallError"),
+        ("error", "failed to encode a handler's result as JSON", "fail::result", "CallError"),
     ]
     assert all(record["worker"] == "probe" and record["invocation_id"] for record in records)
     assert "in sync" in records[0]["error"]["stack"]
@@ -469,7 +469,7 @@ def test_frames_that_are_not_json_leave_the_worker_up(engine: Engine, connect: C
     assert peer.heard("invocationresult", invocation_id=id)["error"]["code"] == "invalid_message"
     assert worker.call({"function_id": "echo::it", "payload": 1}) == 1
     assert len(engine.peers) == 1
-    assert any("could not be read" in line for line in lines)
+    assert any("sent an invalid frame" in line for line in lines)
 
 
 def test_json_in_binary_frames_is_understood(engine: Engine, connect: Connect) -> None:
@@ -492,7 +492,7 @@ def test_ids_are_checked_and_taken_once(engine: Engine, connect: Connect) -> Non
             worker.register_function(bad, lambda _: 1)
     with pytest.raises(TypeError, match="must be callable"):
         worker.register_function("math::none", None)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="wants third besides input and context"):
+    with pytest.raises(TypeError, match="requires third besides input and context"):
         worker.register_function("math::three", lambda first, second, third: None)
     assert worker.call({"function_id": "math::add"}) == 1
     first.unregister()

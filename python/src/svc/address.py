@@ -1,4 +1,4 @@
-"""Where the engine is."""
+"""The engine's address."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ DEFAULT_ADDRESS = "ws://localhost:49134"
 
 
 def resolve_address(address: str | None = None) -> str:
-    """The engine's address: the argument, else the variable ``SVC_URL``, else ``ws://localhost:49134``.
+    """Returns the argument, else the environment variable ``SVC_URL``, else ``ws://localhost:49134``.
 
     Raises:
-        ValueError: it is not a ``ws://`` or ``wss://`` address; the message names where it came from.
+        ValueError: not a ``ws://`` or ``wss://`` address. The message names its source.
     """
     if address is not None:
         return _checked(address, "the address argument")
@@ -23,9 +23,9 @@ def resolve_address(address: str | None = None) -> str:
 
 
 def without_credentials(address: str) -> str:
-    """The address as it may stand in logs and messages."""
+    """Returns the address for logs and messages."""
     parts = urlsplit(address)
-    # A query may hold a token too (it is handed to the engine's auth function).
+    # A query may contain a token too: the engine passes it to its auth function.
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "…" if parts.query else "", ""))
 
 
@@ -40,9 +40,9 @@ def _checked(address: str, source: str) -> str:
         raise ValueError(f"{source} is not an address: {cause}; it should look like {DEFAULT_ADDRESS}") from None
     if scheme not in ("ws", "wss") or not host:
         raise ValueError(
-            f"{source} is {without_credentials(text)!r}, but must be ws://host:port or wss://host:port, "
+            f"{source} is {without_credentials(text)!r}, but it must be ws://host:port or wss://host:port, "
             f"for example {DEFAULT_ADDRESS}"
         )
     if parts.fragment:
-        raise ValueError(f"{source} has a part behind '#', which a WebSocket address cannot have")
+        raise ValueError(f"{source} has a fragment (after '#'), which a WebSocket address cannot have")
     return text

@@ -1,4 +1,4 @@
-"""How long to wait before the next attempt to connect."""
+"""Backoff between attempts to connect."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReconnectOptions:
-    """How the worker tries again after its connection was lost or could not be made.
+    """Backoff of a worker whose connection was lost or refused.
 
     Attributes:
-        initial_delay_ms: Wait before the first new attempt.
-        multiplier: Factor from one wait to the next.
-        max_delay_ms: Maximum wait, jitter included.
-        jitter: Share of the wait by which it is randomly longer or shorter, 0 to 1.
-        max_attempts: Attempts without a lasting connection after which the worker gives up (state ``failed``).
-            None: never.
+        initial_delay_ms: Delay before the first retry.
+        multiplier: Factor from one delay to the next.
+        max_delay_ms: Maximum delay, jitter included.
+        jitter: Fraction of the delay by which it randomly varies, 0 to 1.
+        max_attempts: Attempts without a stable connection after which the worker gives up (state ``failed``).
+            None: no limit.
     """
 
     initial_delay_ms: float = 1_000
@@ -36,7 +36,7 @@ class ReconnectOptions:
 
 
 class Backoff:
-    """Waits that grow with each attempt until ``reset``."""
+    """Delays that grow with each attempt until ``reset``."""
 
     def __init__(self, options: ReconnectOptions, rand: Callable[[], float] = random.random) -> None:
         self._options = options
@@ -49,11 +49,11 @@ class Backoff:
         return self._attempts
 
     def next_delay_s(self) -> float | None:
-        """The wait before the next attempt in seconds, or None when there shall be none."""
+        """Returns the delay before the next attempt in seconds, or None if no attempt is left."""
         options = self._options
         if options.max_attempts is not None and self._attempts >= options.max_attempts:
             return None
-        # The exponent is capped, or the power of a long outage no longer fits a float.
+        # The exponent is capped, since after a long outage the power would overflow a float.
         grown = options.initial_delay_ms * options.multiplier ** min(self._attempts, 64)
         capped = min(grown, options.max_delay_ms)
         self._attempts += 1

@@ -1,4 +1,4 @@
-"""One end of a channel over a WebSocket of its own. Belongs to the worker's event loop."""
+"""One end of a channel, over its own WebSocket. Belongs to the worker's event loop."""
 
 from __future__ import annotations
 
@@ -16,52 +16,52 @@ from .context import HandlerContext
 from .errors import CallError
 from .lost_connection import abort, send
 
-#: Items of a writer may have 16 MiB; a little more is taken.
+#: Maximum size of an item. The protocol permits 16 MiB; the margin avoids disconnecting at the limit.
 _MAX_INBOUND_BYTES = 17 * 1024 * 1024
-#: Items that wait for `receive`; with one more the socket is not read any further.
+#: Maximum number of items that wait for `receive`. The socket is not read while more wait.
 _MAX_WAITING_ITEMS = 4
-#: With more bytes than this on their way out, `send` waits.
+#: `send` waits while more unsent bytes than this are buffered.
 _MAX_SENDING_BYTES = 256 * 1024
 _HANDSHAKE_TIMEOUT_S = 10.0
-#: A writer of whose items nothing is taken for so long gives up.
+#: A writer fails if the engine receives nothing for this long.
 _STALL_LIMIT_S = 300.0
-#: Close codes behind which nothing is missing: with a normal code, and with none.
-_WHOLE = (1000, 1005)
-#: A connection whose other side says nothing is probed after 20 s and counts as gone after 60. By the system and not by
-#: WebSocket pings: those wait behind the data while the other side holds back.
+#: Close codes of a complete channel: normal closure, and no code.
+_COMPLETE = (1000, 1005)
+#: TCP probes an idle connection after 20 s and drops it after 60 s. WebSocket pings would not work: they wait for the
+#: data before them while the other side applies backpressure.
 _KEEPALIVE = (("TCP_KEEPIDLE", 20), ("TCP_KEEPALIVE", 20), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 4))
 
 
 class Holder(Protocol):
-    """Knows the ends that have sockets."""
+    """Tracks the ends that have sockets."""
 
     def opening(self, end: ChannelEnd) -> None:
-        """A socket is wanted. Raises CallError when it may not be had any more."""
+        """Called before a socket is opened. Raises CallError if that is no longer permitted."""
 
     def over(self, end: ChannelEnd) -> None: ...
 
 
 class ChannelEnd:
-    """Connects at its first use and never a second time: an end can be taken once.
+    """Connects at its first use and never again: an end can be used once.
 
     Args:
-        url: Where this end is, with its key.
-        ref: Names the end in errors, all but the key.
-        owner: The call that it came with; None for ends that belong to the worker as a whole.
+        url: Address of this end, with its key.
+        ref: Names the end in errors, without the key.
+        owner: The call that it came with; None for ends that belong to the worker.
     """
 
     __slots__ = ("_holder", "_is_finished", "_opening", "_problem", "_ref", "_socket", "_url", "lock", "owner")
 
     def __init__(self, url: str, ref: ChannelRef, *, owner: HandlerContext | None, holder: Holder) -> None:
         self.owner = owner
-        #: Held over what must not mix with the same of another task.
+        #: Serializes reads or writes of different tasks.
         self.lock = asyncio.Lock()
         self._url = url
         self._ref = ref
         self._holder = holder
         self._socket: ClientConnection | None = None
         self._opening: asyncio.Future[None] | None = None
-        #: Code and reason of the end before the end.
+        #: Code and reason of the failure.
         self._problem: tuple[str, str] | None = None
         self._is_finished = False
 
@@ -70,7 +70,7 @@ class ChannelEnd:
         return self._is_finished or self._problem is not None
 
     async def receive(self) -> str | bytes | None:
-        """The next item; None behind the last. CallError ``channel_closed`` when the writer broke off."""
+        """Returns the next item, or None at the end. CallError ``channel_closed`` if the writer disconnected early."""
         if self._is_finished:
             return None
         opened = await self._connected()
@@ -81,7 +81,7 @@ class ChannelEnd:
             return None
 
     async def send(self, item: str | bytes | memoryview) -> None:
-        """Returns when there is room for the next item. CallError ``channel_closed`` when the reader is gone."""
+        """Returns when there is room for the next item. CallError ``channel_closed`` if the reader disconnected."""
         opened = await self._connected()
         try:
             with self._stall_limit():
@@ -90,19 +90,19 @@ class ChannelEnd:
             raise self._broken(closed) from None
 
     async def finish(self) -> None:
-        """Says that nothing more comes, and returns when the engine has taken everything."""
+        """Ends the channel. Returns when the engine has received everything."""
         if self._is_finished:
             return
         opened = await self._connected()
         with self._stall_limit():
             await opened.close()
-        if opened.close_code in _WHOLE:
+        if opened.close_code in _COMPLETE:
             self._finished()
             return
-        raise self._fail("channel_closed", "the other end went away before it had everything")
+        raise self._fail("channel_closed", "the other end disconnected before it had received everything")
 
     def drop(self, code: str, reason: str) -> None:
-        """Cuts the socket; whoever waits fails with ``code``, and so does every later use."""
+        """Closes the socket. Pending and later operations fail with ``code``."""
         if not self.is_over:
             self._fail(code, reason)
 
@@ -115,7 +115,7 @@ class ChannelEnd:
         return self._opening is not None or self.is_over
 
     async def take_and_drop(self, reason: str) -> None:
-        """For an end that was never used: takes it and drops it, so that the other one hears of it. Never raises."""
+        """Connects an unused end and drops it, so that the other end is notified. Never raises."""
         try:
             await self._connected()
         except CallError:
@@ -128,7 +128,7 @@ class ChannelEnd:
                 self._holder.opening(self)
                 self._opening = asyncio.ensure_future(self._open())
             try:
-                # Who gives up waiting does not stop the others.
+                # Cancelling one waiting task must not cancel the connection for the others.
                 await asyncio.shield(self._opening)
             except asyncio.CancelledError:
                 if self._problem is None:
@@ -136,7 +136,7 @@ class ChannelEnd:
         if self._problem is not None:
             raise self._error(*self._problem)
         if self._socket is None or self._is_finished:
-            raise self._error("channel_closed", "it was ended before")
+            raise self._error("channel_closed", "it has already ended")
         return self._socket
 
     async def _open(self) -> None:
@@ -149,11 +149,11 @@ class ChannelEnd:
                 write_limit=_MAX_SENDING_BYTES,
                 open_timeout=_HANDSHAKE_TIMEOUT_S,
                 ping_interval=None,
-                # The engine takes a writer's close when its reader has room for all that comes before it.
+                # The engine completes a writer's close when its reader has room for all items before it.
                 close_timeout=None,
                 proxy=None,
             )
-        except Exception as cause:  # noqa: BLE001 - whatever went wrong, whoever waits is told
+        except Exception as cause:  # noqa: BLE001 - every error is reported to the waiting tasks
             self._fail("channel_closed", _why_not_open(cause))
             return
         if self._problem is not None:
@@ -163,20 +163,20 @@ class ChannelEnd:
         _watch(opened)
 
     def _close_seen(self, closed: ConnectionClosed) -> None:
-        if closed.rcvd is None or closed.rcvd.code not in _WHOLE:
+        if closed.rcvd is None or closed.rcvd.code not in _COMPLETE:
             raise self._broken(closed) from None
         self._finished()
 
     def _broken(self, closed: ConnectionClosed) -> CallError:
-        said = "" if closed.rcvd is None else f": {closed.rcvd.reason}"
-        return self._fail("channel_closed", f"the other end went away before the end{said}")
+        reason = "" if closed.rcvd is None else f": {closed.rcvd.reason}"
+        return self._fail("channel_closed", f"the other end disconnected before the end{reason}")
 
     def _finished(self) -> None:
         self._is_finished = True
         self._holder.over(self)
 
     def _fail(self, code: str, reason: str) -> CallError:
-        """Ends this end for good; what failed first stays. Returns the error to raise."""
+        """Marks this end as failed, keeping the first failure. Returns the error to raise."""
         if self._problem is None:
             self._problem = (code, reason)
             if self._opening is not None and self._opening is not asyncio.current_task():
@@ -195,7 +195,7 @@ class ChannelEnd:
 
     @contextmanager
     def _stall_limit(self) -> Iterator[None]:
-        reason = f"nothing was taken for {_STALL_LIMIT_S:g} s"
+        reason = f"nothing was received for {_STALL_LIMIT_S:g} s"
         timer = asyncio.get_running_loop().call_later(_STALL_LIMIT_S, self.drop, "channel_closed", reason)
         try:
             yield
@@ -205,7 +205,7 @@ class ChannelEnd:
 
 def _why_not_open(cause: Exception) -> str:
     if isinstance(cause, InvalidStatus) and cause.response.status_code == 404:
-        return "it is not there: the channel is over, or the key is not its key"
+        return "not found: the channel has ended, or the key is wrong"
     if isinstance(cause, InvalidStatus):
         return f"the engine refused the connection with HTTP {cause.response.status_code}"
     if isinstance(cause, asyncio.TimeoutError):
@@ -221,5 +221,5 @@ def _watch(opened: ClientConnection) -> None:
             option = getattr(socket, name, None)
             if option is not None:
                 tcp.setsockopt(socket.IPPROTO_TCP, option, value)
-    except OSError:  # closed meanwhile, or not known to this system
+    except OSError:  # the socket was closed, or the system does not support the option
         return

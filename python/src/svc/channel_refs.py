@@ -1,4 +1,4 @@
-"""How payloads name the ends of channels, and how those names become ends. No I/O."""
+"""Refs: the form of channel ends in payloads. No I/O."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal, TypedDict
 
 
 class ChannelRef(TypedDict):
-    """One end of a channel as it stands in a payload. Whoever holds it may take that end, once."""
+    """One end of a channel in a payload. Whoever has the ref can use that end, once."""
 
     channel_id: str
     access_key: str
@@ -15,21 +15,21 @@ class ChannelRef(TypedDict):
 
 
 class NamedByRef:
-    """Written into a payload as its ref."""
+    """Object that is encoded in payloads as its ref."""
 
     __slots__ = ("ref",)
 
     def __init__(self, ref: ChannelRef) -> None:
-        #: What others need to take this end.
+        #: What others need to use this end.
         self.ref = ref
 
 
-#: Stands in the text of every payload that names a channel; a text without it need not be searched.
+#: Occurs in the JSON text of every payload that contains a ref. Other payloads need not be searched.
 MARK = '"access_key"'
 
 
 def read_channel_ref(value: object) -> ChannelRef | None:
-    """The ref, without whatever else the object holds; None when the value is none."""
+    """Returns the ref without other members, or None if the value is not a ref."""
     if not isinstance(value, dict):
         return None
     channel_id, access_key, direction = (value.get(name) for name in ("channel_id", "access_key", "direction"))
@@ -43,9 +43,9 @@ def read_channel_ref(value: object) -> ChannelRef | None:
 
 
 def replace_channel_refs(payload: object, end_of: Callable[[ChannelRef], object]) -> object:
-    """The payload with an end in the place of every ref, at any depth. Dicts and lists are changed in place."""
+    """Returns the payload with every ref replaced by an end, at any depth. Changes dicts and lists in place."""
     root: list[object] = [payload]
-    # Without recursion: a payload may be nested as deeply as JSON could be read.
+    # Without recursion, since a payload may be nested as deeply as the JSON parser permits.
     unseen: list[dict[str, object] | list[object]] = [root]
     while unseen:
         holder = unseen.pop()

@@ -1,4 +1,4 @@
-"""JSON text of frames and back. The only place where this SDK reads or writes JSON of the wire."""
+"""Encodes and decodes frames. The only module that reads or writes JSON of the wire."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from .protocol import MAX_FRAME_BYTES, MAX_NAME_BYTES
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 _CONTROL = re.compile("[\u0000-\u001f\u007f-\u009f\u2028\u2029]")
 _TAIL_OPENING = re.compile(r',"type":"(?:invokefunction|invocationresult)","invocation_id":"')
-# The envelope behind a payload is small except for its metadata; what lies further from the end is not looked at.
+# The members after a payload are small except for the metadata. Only this much of the frame's end is searched.
 _TAIL_CHARS = 256 * 1024
 _TAIL_CANDIDATES = 16
 
 
 class NotJson(Exception):
-    """A text from the wire is not one JSON value that can be read here; the message says why."""
+    """A string from the wire is not a JSON value that Python can read. The message says why."""
 
 
 def encode_json(value: object, what: str, *, code: str = "serialization_error") -> str:
-    """JSON text of a value. ``what`` names it in the error, e.g. ``the payload``.
+    """Encodes a value as JSON. ``what`` names it in the error, e.g. ``the payload``.
 
-    Dataclasses, enums and pydantic models (``model_dump``) are written as their values, ends of channels as their refs.
+    Dataclasses, enums and pydantic models (``model_dump``) are encoded as their values, channel ends as their refs.
 
     Raises:
-        CallError: ``code`` for what JSON cannot hold (NaN, cycles, sets, bytes, other objects).
+        CallError: ``code`` if the value is not JSON (NaN, cycles, sets, bytes, other objects).
     """
     try:
         return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_plain)
@@ -39,7 +39,7 @@ def encode_json(value: object, what: str, *, code: str = "serialization_error") 
         raise CallError(code, f"{what} is nested too deeply to be written as JSON") from None
     except (TypeError, ValueError) as cause:
         raise CallError(code, f"{what} cannot be written as JSON: {cause}") from cause
-    except Exception as cause:  # a model_dump or property of the user's own failed
+    except Exception as cause:  # the user's model_dump or property failed
         message = f"{what} cannot be written as JSON: {type(cause).__name__}: {cause}"
         raise CallError(code, message) from cause
 
@@ -56,14 +56,14 @@ def _plain(value: object) -> object:
         return dump(mode="json")
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"a value of type {type(value).__name__} has no JSON form; turn it into dict, list, str or number")
+    raise TypeError(f"a value of type {type(value).__name__} has no JSON form; convert it to dict, list, str or number")
 
 
 def encode_frame(members: Mapping[str, object], payload: tuple[str, str] | None = None) -> str:
-    """Text of a frame. ``payload`` is a member that is JSON text already; it is written last.
+    """Encodes a frame. ``payload``: name and JSON text of a member that is written last.
 
     Raises:
-        CallError: ``payload_too_large`` above 16 MiB, ``serialization_error`` for what JSON cannot hold.
+        CallError: ``payload_too_large`` above 16 MiB, ``serialization_error`` if a member is not JSON.
     """
     text = encode_json(members, f"the {members.get('type')} message")
     if payload is not None:
@@ -73,7 +73,7 @@ def encode_frame(members: Mapping[str, object], payload: tuple[str, str] | None 
 
 
 def _sendable(text: str) -> str:
-    # A character has at most 3 bytes per UTF-16 unit and 4 in all, so most frames need no encoding to be judged.
+    # ASCII frames need no encoding to determine their size.
     if text.isascii() and len(text) <= MAX_FRAME_BYTES:
         return text
     try:
@@ -91,12 +91,12 @@ def _sendable(text: str) -> str:
 
 
 def with_escaped_surrogates(text: str) -> str:
-    """Half of a surrogate pair has no UTF-8. JSON can still carry it, escaped, as JavaScript writes it."""
+    """Escapes lone surrogates, which have no UTF-8. JSON permits them escaped, as JavaScript writes them."""
     return "".join(f"\\u{ord(char):04x}" if "\ud800" <= char <= "\udfff" else char for char in text)
 
 
 def decode_json(text: str) -> object:
-    """Reads one JSON value; raises NotJson, whatever is wrong with it."""
+    """Decodes one JSON value. Raises NotJson for every error."""
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except RecursionError:
@@ -110,11 +110,11 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def envelope_behind_payload(text: str) -> dict[str, object] | None:
-    """Members that stand behind the payload of a frame that is not JSON as a whole.
+    """Returns the members after the payload of a frame whose payload is not JSON, or None.
 
-    The engine may pass on payloads unread; it then writes everything it vouches for behind them, starting with ``type``
-    and ``invocation_id``. Whatever is found must read as JSON up to the very end of the frame: text that merely looks
-    like an envelope inside metadata ends earlier, and one inside the payload is overridden by the members behind it.
+    The engine may forward payloads without parsing them. It then writes its own members after them, starting with
+    ``type`` and ``invocation_id``. The result must be valid JSON up to the end of the frame. Lookalikes within metadata
+    end earlier; lookalikes within the payload are overridden by the members after it.
     """
     tail = text[-_TAIL_CHARS:]
     openings = [match.start() for match in _TAIL_OPENING.finditer(tail)]
@@ -133,7 +133,7 @@ def is_uuid(value: object) -> bool:
 
 
 def name_problem(name: object, what: str) -> str | None:
-    """Says what is wrong with a name, or None when it may be used as an id."""
+    """Returns why a name is invalid, or None if it is a valid id."""
     if not isinstance(name, str):
         return f"{what} must be a string, not {type(name).__name__}"
     if name.strip() == "":
@@ -141,12 +141,12 @@ def name_problem(name: object, what: str) -> str | None:
     if len(name.encode("utf-8", "surrogatepass")) > MAX_NAME_BYTES:
         return f"{what} is longer than {MAX_NAME_BYTES} bytes"
     if _CONTROL.search(name) is not None:
-        return f"{what} holds a control character"
+        return f"{what} contains a control character"
     return None
 
 
 def checked_name(name: object, what: str) -> str:
-    """The name, or CallError ``invalid_name``."""
+    """Returns the name. Raises CallError ``invalid_name`` if it is invalid."""
     problem = name_problem(name, what)
     if problem is not None:
         raise CallError("invalid_name", problem)

@@ -1,4 +1,4 @@
-"""The way in."""
+"""``svc.connect``."""
 
 from __future__ import annotations
 
@@ -32,30 +32,29 @@ def connect(
     kind: Literal["worker", "cli", "console"] = "worker",
     telemetry: bool | TelemetryOptions | None = None,
 ) -> Worker:
-    """Connects a worker to the engine and keeps it connected, on a thread of its own.
+    """Connects a worker to the engine and keeps it connected, on its own thread.
 
-    Returns at once: what is registered and called before the connection stands is sent when it does.
+    Returns immediately. Earlier registrations and calls are sent when the connection is established.
 
     Args:
-        address: ``ws://`` or ``wss://`` address, may hold credentials (``ws://svc:TOKEN@host``). Default: the variable
-            ``SVC_URL``, else ``ws://localhost:49134``.
-        name: How listings show this worker. Default: ``SVC_WORKER_NAME``, else ``host:pid``.
-        description: One sentence for listings.
-        call_timeout_ms: Deadline of calls that name none, 1 to 86,400,000. Default: what the function
-            registered with, else 30,000.
-        max_sync_handlers: Sync handlers at work at a time; further ones wait in order. Handlers that wait within
-            ``worker.call`` do not count.
-        reconnect: Waits between attempts. Default: 1 s, doubled up to 30 s, 30 % jitter, for ever.
-        headers: Of the HTTP upgrade. Default: a bearer header of ``SVC_TOKEN`` where that is set and the address has
-            no credentials.
-        logger: Where the worker and its handlers log. Default: JSON lines on stderr.
-        kind: What kind of process this is; only ``worker`` counts among the active worker processes.
-        telemetry: What the engine is told of this worker's work besides its answers, as a whole or one by one:
-            ``{"logs": bool, "spans": bool, "metrics": bool}``. Default: everything, unless the variable
+        address: ``ws://`` or ``wss://`` address. May contain credentials (``ws://svc:TOKEN@host``). Default: the
+            environment variable ``SVC_URL``, else ``ws://localhost:49134``.
+        name: Name in listings. Default: ``SVC_WORKER_NAME``, else ``host:pid``.
+        description: Description in listings, one sentence.
+        call_timeout_ms: Deadline of calls without one, 1 to 86,400,000. Default: the function's, else 30,000.
+        max_sync_handlers: Maximum number of concurrent sync handlers; further ones wait in order. Handlers that wait
+            within ``worker.call`` do not count.
+        reconnect: Backoff between attempts. Default: 1 s, doubled up to 30 s, 30 % jitter, without limit.
+        headers: Headers of the HTTP upgrade. Default: a bearer header of ``SVC_TOKEN`` if that is set and the address
+            has no credentials.
+        logger: Logger of the worker and its handlers. Default: JSON lines on stderr.
+        kind: Kind of the process. Only ``worker`` counts among the active worker processes.
+        telemetry: Signals that are sent to the engine, all or individually:
+            ``{"logs": bool, "spans": bool, "metrics": bool}``. Default: all, unless the environment variable
             ``SVC_TELEMETRY`` is ``off`` or ``kind`` is not ``worker``.
 
     Raises:
-        ValueError: an address or option is out of range; the message says which and what is expected.
+        ValueError: the address or an option is invalid. The message says which and what is expected.
     """
     shown_name = os.environ.get("SVC_WORKER_NAME", "").strip() or f"{socket.gethostname()}:{os.getpid()}"
     if name is not None:

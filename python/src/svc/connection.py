@@ -1,4 +1,4 @@
-"""Keeps one socket to the engine open. Knows nothing of what the frames say."""
+"""Keeps one socket to the engine open. Does not interpret the frames."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from .lost_connection import abort, send
 ConnectionState: TypeAlias = Literal["disconnected", "connecting", "connected", "reconnecting", "failed", "closed"]
 """
 - ``disconnected``: not started.
-- ``connecting``: the first attempt is under way.
-- ``connected``: the engine has greeted this worker.
-- ``reconnecting``: the connection was lost or an attempt failed, and the next one waits or is under way.
-- ``failed``: the allowed attempts are used up.
+- ``connecting``: the first attempt is in progress.
+- ``connected``: the engine has registered this worker.
+- ``reconnecting``: the connection was lost or an attempt failed; the next attempt is pending or in progress.
+- ``failed``: the attempts are exhausted.
 - ``closed``: the worker was shut down.
 """
 
-# The protocol's limit is 16 MiB; a little more is taken, because dropping the connection loses more than one frame.
+# The protocol's limit is 16 MiB. The margin avoids disconnecting at the limit, which would lose more than one frame.
 _MAX_INBOUND_BYTES = 17 * 1024 * 1024
 _HANDSHAKE_TIMEOUT_S = 10.0
 _PING_EVERY_S = 8.0
-# With the ping's 8 s an engine that does not answer for 23 s counts as gone.
+# Together with the ping interval, an engine that does not respond for 23 s is considered disconnected.
 _PONG_TIMEOUT_S = 15.0
 _CLOSE_TIMEOUT_S = 1.0
-# A connection that lasted so long counts as good, and the back-off starts anew, even if the engine never greets.
+# A connection that lasts this long is stable: the backoff is reset, even if the engine never registers the worker.
 _STABLE_AFTER_S = 5.0
-# Frames of one turn of the loop are held back in the kernel and leave together. Linux only.
+# The kernel buffers the frames of one iteration of the loop and sends them together. Linux only.
 _TCP_CORK: int | None = getattr(socket, "TCP_CORK", None)
 
 
 class Conversation(Protocol):
-    """What goes on over the socket. Nothing here may raise, and nothing may block."""
+    """Handles the connection's events. Its methods must not raise or block."""
 
     def opened(self) -> None: ...
 
@@ -54,7 +54,7 @@ class Conversation(Protocol):
 
 
 class Connection:
-    """Connects, writes what the conversation wants written, and tries again after every close, clean or not."""
+    """Connects, writes the conversation's frames, and reconnects after every close, clean or not."""
 
     def __init__(
         self,
@@ -86,32 +86,32 @@ class Connection:
 
     @property
     def last_problem(self) -> str:
-        """Why the last attempt or connection ended; empty while there is none to tell of."""
+        """Why the last attempt or connection ended, or "" if it did not."""
         return self._last_problem
 
     def write_soon(self) -> None:
-        """The conversation has frames; those of one turn of the loop leave together."""
+        """Schedules writing the conversation's frames. Those of one iteration of the loop are sent together."""
         self._to_write.set()
         self._written.clear()
 
     async def flushed(self) -> None:
-        """Returns when all frames were handed to the system, or the socket is gone."""
+        """Returns when all frames were passed to the system, or the socket is closed."""
         while self._socket is not None and not self._written.is_set():
             await self._written.wait()
 
     def confirmed(self) -> None:
-        """The engine greeted this worker: the connection works."""
+        """Called when the engine has registered this worker: the connection works."""
         self._backoff.reset()
         self._enter("connected")
 
     def drop(self, reason: str) -> None:
-        """Cuts the socket; a new attempt follows."""
+        """Aborts the socket. The connection then reconnects."""
         if self._socket is not None:
             self._drop_reason = reason
             abort(self._socket.transport)
 
     async def run(self) -> None:
-        """Until ``stop``, or until the allowed attempts are used up."""
+        """Runs until ``stop``, or until the attempts are exhausted."""
         attempt: ConnectionState = "connecting"
         while not self._is_ending():
             self._enter(attempt)
@@ -126,7 +126,7 @@ class Connection:
                 self._enter("failed")
                 return
             delay_ms = round(delay_s * 1_000)
-            self._log.warn("not connected to the engine, trying again", **fields, delay_ms=delay_ms)
+            self._log.warn("not connected to the engine; retrying", **fields, delay_ms=delay_ms)
             self._enter("reconnecting")
             await self._until_stopped(asyncio.sleep(delay_s))
         self._enter("closed")
@@ -135,7 +135,7 @@ class Connection:
         return self._ending
 
     async def stop(self) -> None:
-        """Says goodbye and ends for good; at the latest after a second the socket is cut."""
+        """Closes the connection permanently. Aborts the socket after 1 s."""
         self._ending = True
         if self._socket is not None:
             await self._socket.close()
@@ -162,10 +162,10 @@ class Connection:
                 ping_interval=_PING_EVERY_S,
                 ping_timeout=_PONG_TIMEOUT_S,
                 close_timeout=_CLOSE_TIMEOUT_S,
-                # Proxies of the environment are for the web; an engine is addressed directly.
+                # The engine is connected directly: proxies of the environment are for the web.
                 proxy=None,
             )
-        except Exception as cause:  # noqa: BLE001 - whatever went wrong, the next attempt may succeed; it is logged
+        except Exception as cause:  # noqa: BLE001 - every error is logged, and the next attempt may succeed
             self._last_problem = _describe(cause)
             return
         self._last_problem = ""
@@ -201,7 +201,7 @@ class Connection:
             frames = self._conversation.take_frames()
             try:
                 await _send_together(opened, frames)
-            except ConnectionClosed:  # the reading side hears of it too, and says why
+            except ConnectionClosed:  # the reading side raises it too, and records the reason
                 return
             if not self._to_write.is_set():
                 self._written.set()
@@ -232,13 +232,13 @@ def _set_cork(tcp: socket.socket, on: int) -> bool:
     assert _TCP_CORK is not None
     try:
         tcp.setsockopt(socket.IPPROTO_TCP, _TCP_CORK, on)
-    except OSError:  # closed meanwhile
+    except OSError:  # the socket was closed
         return False
     return True
 
 
 def _with_token(address: str, headers: Mapping[str, str]) -> dict[str, str]:
-    """The access token of ``SVC_TOKEN``, unless the address or the headers already bring credentials."""
+    """Adds the access token of ``SVC_TOKEN``, unless the address or the headers contain credentials."""
     token = os.environ.get("SVC_TOKEN", "")
     own = {name.lower() for name in headers}
     if token == "" or "authorization" in own or "@" in address:
@@ -252,7 +252,7 @@ def _describe(cause: BaseException) -> str:
         hint = "; check the token (SVC_TOKEN)" if status in (401, 403) else ""
         return f"the engine refused the connection with HTTP {status}{hint}"
     if isinstance(cause, ConnectionRefusedError) or "Connect call failed" in str(cause):
-        return "nothing listens there; is the engine running?"
+        return "nothing listens at this address; is the engine running?"
     if isinstance(cause, asyncio.TimeoutError):
         return f"the handshake took longer than {_HANDSHAKE_TIMEOUT_S:g} s"
     return f"{type(cause).__name__}: {cause}"

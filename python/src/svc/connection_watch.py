@@ -1,4 +1,4 @@
-"""The connection's state, for whoever wants to see it change."""
+"""Reports the connection's state to listeners and waiting threads."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ConnectionWatch:
         for listener in listeners:
             try:
                 listener(state)
-            except Exception as raised:  # noqa: BLE001 - the listener's code; it must not reach the socket's loop
+            except Exception as raised:  # noqa: BLE001 - user code must not break the socket's loop
                 self._log.error("a connection state listener failed", state=state, error=raised)
 
     def listen(self, listener: Callable[[ConnectionState], object]) -> Callable[[], None]:
@@ -49,7 +49,7 @@ class ConnectionWatch:
         return unsubscribe
 
     def wait_settled(self, timeout_s: float) -> ConnectionState:
-        """Waits until attempts have come to something; hands back the state then, or after ``timeout_s``."""
+        """Waits until connecting has succeeded or ended, at most ``timeout_s`` seconds. Returns the state."""
         with self._changed:
             self._changed.wait_for(lambda: self._state in _SETTLED, timeout_s)
             return self._state

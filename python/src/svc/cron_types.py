@@ -1,14 +1,14 @@
-"""What ``worker.cron`` answers, and what cron triggers take and hand over; members have the names of the wire."""
+"""Results of ``worker.cron``, and config and payload of cron triggers. Members have the names of the wire."""
 
 from __future__ import annotations
 
 from typing import Any, Literal, TypeAlias, TypedDict
 
-#: What becomes of a tick that comes while the run before goes on: passed over (default), started as well, or one
-#: started when that run ends.
+#: What happens to a tick during the previous run: it is skipped (default), it starts too, or one run starts when the
+#: previous run ends.
 CronOverlap: TypeAlias = Literal["skip", "allow", "queue_one"]
-#: What becomes of ticks that could not start for more than 60 s: passed over (default), one started for all of them,
-#: or each started, 100 at most.
+#: What happens to ticks that could not start for more than 60 s: they are skipped (default), one run starts for all of
+#: them, or one run for each, at most 100.
 CronMisfire: TypeAlias = Literal["skip", "once", "all"]
 CronOutcome: TypeAlias = Literal["ok", "error", "skipped", "enqueued"]
 
@@ -21,14 +21,14 @@ class CronTriggerConfig(_CronTriggerConfig, total=False):
     """Config of triggers of the type ``cron``.
 
     Attributes:
-        expression: Five fields (minute hour day month weekday), six (seconds first) or seven (and a year); or
+        expression: Five fields (minute hour day month weekday), six (seconds first) or seven (with a year); or
             ``@hourly``, ``@daily``, ``@weekly``, ``@monthly``, ``@yearly``.
-        timezone: IANA zone that the expression is read in, e.g. ``Europe/Berlin``. Default UTC.
-        queue: Puts a job for the function on this queue in place of calling it; the job is dealt with as any other.
-        jitter_ms: Starts each trigger later by an amount of its own, from 0 to this. Default 0.
-        start_at: No tick before this instant, RFC 3339 with offset, e.g. ``2026-03-01T00:00:00Z``.
-        end_at: No tick after this instant.
-        condition_function_id: Called with the payload first; the tick is passed over when it answers False.
+        timezone: IANA time zone of the expression, e.g. ``Europe/Berlin``. Default UTC.
+        queue: Puts a job for the function on this queue instead of calling it.
+        jitter_ms: Maximum random delay of each trigger. Default 0.
+        start_at: No tick before this time, RFC 3339 with offset, e.g. ``2026-03-01T00:00:00Z``.
+        end_at: No tick after this time.
+        condition_function_id: Called first, with the payload. If it returns False, the tick is skipped.
     """
 
     timezone: str
@@ -50,7 +50,7 @@ class _CronEvent(TypedDict):
 
 class CronEvent(_CronEvent, total=False):
     """Payload of a cron trigger. ``job_id``: the trigger's id. ``scheduled_time``: the tick, ``actual_time``: when the
-    call was begun; RFC 3339 in UTC. ``manual``: ``trigger_now`` asked for it; absent where its schedule did."""
+    call started; RFC 3339 in UTC. ``manual``: started by ``trigger_now``; absent if started by the schedule."""
 
     manual: bool
 
@@ -63,14 +63,14 @@ class _CronRun(TypedDict):
 
 
 class CronRun(_CronRun, total=False):
-    """What became of a tick.
+    """A run of a cron trigger, or a skipped tick.
 
     Attributes:
-        started_at: None when nothing was started.
-        outcome: None while it goes on. ``enqueued``: the job was put on the trigger's queue.
-        error: Why the run failed or nothing was started.
-        manual: ``trigger_now`` asked for it.
-        passed_over: Ticks that nothing was started for and that this line stands for.
+        started_at: None if no run started.
+        outcome: None while it runs. ``enqueued``: the job was put on the trigger's queue.
+        error: Why the run failed or did not start.
+        manual: Started by ``trigger_now``.
+        passed_over: Number of skipped ticks that this entry represents.
     """
 
     error: str
@@ -79,7 +79,7 @@ class CronRun(_CronRun, total=False):
 
 
 class CronTriggered(CronRun, total=False):
-    """Answer of ``trigger_now``. ``result``: what the function returned; absent when it returned nothing."""
+    """Result of ``trigger_now``. ``result``: the function's result; absent if it returned nothing."""
 
     trigger_id: str
     function_id: str
@@ -93,8 +93,8 @@ class _CronStanding(TypedDict):
 
 
 class CronStanding(_CronStanding, total=False):
-    """How a trigger stands. ``reason``: why it is inactive or in error. ``next_runs``: its next five ticks, RFC 3339 in
-    UTC; none while it is paused."""
+    """Status of a trigger. ``reason``: why it is inactive or in error. ``next_runs``: its next five ticks, RFC 3339 in
+    UTC; empty while it is paused."""
 
     reason: str
 
@@ -109,14 +109,6 @@ class _CronSchedule(CronStanding):
 
 
 class CronSchedule(_CronSchedule, total=False):
-    """A cron trigger and when it runs. ``last_run`` is absent when there was none."""
+    """A cron trigger and its schedule. ``last_run`` is absent if it never ran."""
 
     last_run: CronRun
-
-
-class CronPage(TypedDict):
-    """``cursor`` leads to the next page; None behind the last. ``total``: triggers on all pages."""
-
-    triggers: list[CronSchedule]
-    cursor: str | None
-    total: int

@@ -1,4 +1,4 @@
-"""What the session asks its shell to do. Plain values: no I/O, no callbacks."""
+"""Actions that the session requests from ``EngineLink``. Plain values: no I/O, no callbacks."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from .errors import CallError
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """The engine gave this connection its id."""
+    """The engine assigned this connection its id."""
 
     worker_id: str
-    #: It is an engine of svc, which keeps what this worker tells of its work.
+    #: Whether the engine stores telemetry: engines of svc do.
     takes_telemetry: bool
 
 
 @dataclass(frozen=True, slots=True)
 class CallAnswered:
-    """The call of this key resolves."""
+    """The call with this key has a result."""
 
     call: int
     result: object
@@ -27,7 +27,7 @@ class CallAnswered:
 
 @dataclass(frozen=True, slots=True)
 class CallFailed:
-    """The call of this key rejects."""
+    """The call with this key failed."""
 
     call: int
     error: CallError
@@ -35,14 +35,14 @@ class CallFailed:
 
 @dataclass(frozen=True, slots=True)
 class CallWritten:
-    """The frame of a void call was handed to the socket; nothing more will be heard of it."""
+    """The frame of a void call was passed to the socket. No further effect follows."""
 
     call: int
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who called: the engine's word, never the payload's."""
+    """The caller, as verified by the engine. Never taken from the payload."""
 
     worker_id: str
     name: str
@@ -50,7 +50,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The queued job that a call carries out. ``attempt`` starts at 1."""
+    """The queued job that a call runs. ``attempt`` starts at 1."""
 
     queue: str
     id: str
@@ -59,7 +59,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Run the handler; its answer goes back by ``invocation_id``."""
+    """Run the handler. ``invocation_id`` identifies its result."""
 
     invocation_id: str
     function_id: str
@@ -69,15 +69,15 @@ class Run:
     job: Job | None = None
     traceparent: str | None = None
     baggage: str | None = None
-    #: A handler of this same worker made the call, and may be waiting for it.
+    #: Whether a handler of this same worker made the call. It may be waiting for the result.
     nested: bool = False
-    #: False when the payload names no channel for certain.
+    #: False if the payload certainly contains no channel ref.
     may_name_channels: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Nobody waits for this run any more; stop it if that can be done."""
+    """The result of this run is not needed any more. Stop it if possible."""
 
     invocation_id: str
     reason: str
@@ -85,7 +85,7 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class Bind:
-    """The provider of the trigger type shall bind this trigger, then answer."""
+    """The provider of the trigger type must bind this trigger, then report the result."""
 
     id: str
     trigger_type: str
@@ -96,7 +96,7 @@ class Bind:
 
 @dataclass(frozen=True, slots=True)
 class Unbind:
-    """The provider shall let go of a trigger that it bound."""
+    """The provider must unbind a trigger that it bound."""
 
     id: str
     trigger_type: str
@@ -110,7 +110,7 @@ TriggerStatus: TypeAlias = Literal["active", "inactive", "error"]
 
 @dataclass(frozen=True, slots=True)
 class TriggerResult:
-    """What became of a trigger that this worker asked for."""
+    """The engine's result for a trigger that this worker registered."""
 
     id: str
     status: TriggerStatus
@@ -120,12 +120,12 @@ class TriggerResult:
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """No more calls can arrive: the engine has read that the functions are unregistered, or the socket has closed."""
+    """No more calls can arrive: the engine has processed the unregistrations, or the socket has closed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something a person should read in the log."""
+    """A message for the log."""
 
     level: Literal["debug", "warn", "error"]
     message: str

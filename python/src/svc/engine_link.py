@@ -1,4 +1,4 @@
-"""Joins the session to its shell: carries frames to the socket and effects to whom they concern."""
+"""Connects the session to the socket, the handlers and the pending calls."""
 
 from __future__ import annotations
 
@@ -38,20 +38,19 @@ from .session import Session
 from .telemetry.worker_telemetry import WorkerTelemetry
 from .triggers import Triggers
 
-#: Answers are never refused for want of room; with so much waiting the engine counts as stuck, and the connection is
-#: made anew.
+#: Results are never rejected for lack of buffer space. With this much unsent data the engine is considered stuck, and
+#: the worker reconnects.
 _STUCK_CHARS = 4 * MAX_WAITING_CHARS
 
-#: How long a shutdown waits for the engine to read that the functions are unregistered. An engine that hangs does not
-#: hold it up longer.
+#: Maximum time that a shutdown waits for the engine to process the unregistrations.
 _DRAIN_TIMEOUT_S = 3.0
 
-#: How long the end waits for log lines and spans to be written.
-_LAST_WORDS_S = 1.0
+#: Maximum time that a shutdown waits for log lines and spans to be written.
+_TELEMETRY_FLUSH_S = 1.0
 
 
 class EngineLink:
-    """Everything of a worker that lives on its event loop; all methods belong to the loop's thread."""
+    """The parts of a worker that run on its event loop. All methods belong to the loop's thread."""
 
     def __init__(
         self,
@@ -93,8 +92,8 @@ class EngineLink:
     def received(self, frame: str | bytes) -> None:
         try:
             effects = self.session.receive(frame)
-        except Exception as defect:  # noqa: BLE001 - the receive loop must outlive every frame
-            self._log.error("a frame could not be handled; this is a defect of the SDK", error=defect)
+        except Exception as defect:  # noqa: BLE001 - no frame may end the receive loop
+            self._log.error("failed to handle a frame; this is a bug in the SDK", error=defect)
             return
         self._act(effects)
 
@@ -103,7 +102,7 @@ class EngineLink:
         self._act(self.session.closed())
 
     def take_frames(self) -> list[str | bytes]:
-        # Calls and answers go first.
+        # Calls and results come before telemetry.
         return [*self.session.take_frames(), *self._telemetry.take_frames()]
 
     def state_changed(self, state: ConnectionState) -> None:
@@ -116,11 +115,11 @@ class EngineLink:
     # ---- for the worker
 
     def call(self, outgoing: Outgoing, waiter: Waiter) -> int | None:
-        """Starts a call; ``waiter`` gets its outcome. Returns the key to withdraw it by."""
+        """Starts a call and passes its outcome to ``waiter``. Returns the key for ``withdraw``."""
         try:
             self._refuse(outgoing)
             key, effects = self.session.call(outgoing)
-        except Exception as refusal:  # noqa: BLE001 - handed to whoever waits
+        except Exception as refusal:  # noqa: BLE001 - passed to the waiter
             fail(waiter, refusal)
             return None
         self._pending.add(key, waiter)
@@ -131,27 +130,27 @@ class EngineLink:
         self._act(self.session.withdraw(key))
 
     def flush(self) -> None:
-        """Has frames written that a registration left with the session."""
+        """Writes the frames of a registration."""
         self._act([])
 
     async def shut_down(self, timeout_s: float) -> None:
-        """Finishes the calls that the engine has sent, and open channels, then says goodbye. Makes no new calls.
+        """Finishes running calls and open channels, then disconnects. Rejects new calls.
 
-        After ``timeout_s`` the rest fails.
+        Calls and channels that are unfinished after ``timeout_s`` fail.
         """
         self._refuse_new_calls = True
         if not self.session.drain():
             self._drained.set()
         self.flush()
         try:
-            await asyncio.wait_for(self._quiet(), timeout_s)
+            await asyncio.wait_for(self._all_finished(), timeout_s)
         except asyncio.TimeoutError:
-            in_hand = {"handlers": self.runner.in_hand, "calls": len(self._pending), "channels": self._ends.in_use}
-            self._log.warn("shutting down although not everything is finished", **in_hand, timeout_s=timeout_s)
+            open_work = {"handlers": self.runner.running, "calls": len(self._pending), "channels": self._ends.in_use}
+            self._log.warn("shutting down with unfinished work", **open_work, timeout_s=timeout_s)
         self.runner.cancel_all()
         self._ends.close()
         self._act(self.session.shut_down())
-        await self._say_last_words()
+        await self._flush_telemetry()
         await self.connection.stop()
         await asyncio.wait((self._running,), timeout=2)
         if self._timer is not None:
@@ -160,18 +159,18 @@ class EngineLink:
         try:
             await asyncio.wait_for(self.providers.settled(), timeout_s)
         except asyncio.TimeoutError:
-            self._log.warn("a trigger's provider did not let go in time", timeout_s=timeout_s)
+            self._log.warn("a trigger's provider did not unbind in time", timeout_s=timeout_s)
 
     # ---- inside
 
-    async def _say_last_words(self) -> None:
+    async def _flush_telemetry(self) -> None:
         self._telemetry.flush()
         try:
-            await asyncio.wait_for(self.connection.flushed(), _LAST_WORDS_S)
+            await asyncio.wait_for(self.connection.flushed(), _TELEMETRY_FLUSH_S)
         except asyncio.TimeoutError:
             return
 
-    async def _quiet(self) -> None:
+    async def _all_finished(self) -> None:
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(self._drained.wait(), _DRAIN_TIMEOUT_S)
         await self._calls_ended()
@@ -179,13 +178,13 @@ class EngineLink:
         await self.connection.flushed()
 
     async def _calls_ended(self) -> None:
-        while self.runner.in_hand or len(self._pending):
-            if not self.session.is_open and not self.runner.in_hand:
-                return  # what waits for a connection now would wait in vain
+        while self.runner.running or len(self._pending):
+            if not self.session.is_open and not self.runner.running:
+                return  # no connection will be opened any more, so calls that wait for one never finish
             self._pending_done.clear()
             idle = asyncio.ensure_future(self.runner.idle())
             done = asyncio.ensure_future(self._pending_done.wait())
-            await asyncio.wait((idle, done) if self.runner.in_hand else (done,), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((idle, done) if self.runner.running else (done,), return_when=asyncio.FIRST_COMPLETED)
             idle.cancel()
             done.cancel()
 
@@ -212,12 +211,12 @@ class EngineLink:
         if self.session.has_frames:
             self.connection.write_soon()
             if self.session.waiting_chars > _STUCK_CHARS:
-                self.connection.drop(f"over {_STUCK_CHARS} characters wait and the engine does not read them")
+                self.connection.drop(f"over {_STUCK_CHARS} characters are unsent: the engine does not read")
         for effect in effects:
             try:
                 self._act_on(effect)
-            except Exception as defect:  # noqa: BLE001 - one effect must not keep the others from happening
-                self._log.error("an effect could not be carried out; this is a defect of the SDK", error=defect)
+            except Exception as defect:  # noqa: BLE001 - one effect must not prevent the others
+                self._log.error("failed to run an effect; this is a bug in the SDK", error=defect)
         self._arm_timer()
 
     def _act_on(self, effect: Effect) -> None:
@@ -249,7 +248,7 @@ class EngineLink:
         if deadline_ms is None:
             return
         at = self._loop.time() + deadline_ms / 1_000 - time.monotonic()
-        # An armed timer that is earlier finds nothing to do and arms the next; that is cheaper than moving it per call.
+        # An earlier timer may find nothing to do and then starts the next. That is cheaper than a new timer per call.
         if self._timer is not None and not self._timer.cancelled() and self._timer.when() <= at:
             return
         if self._timer is not None:

@@ -1,4 +1,4 @@
-"""Why a call failed: one exception with a code to branch on."""
+"""The exception of failed calls."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from .protocol import ERROR_CODES, Executed
 
 _MAX_MESSAGE_CHARS = 8_192
 _MAX_STACKTRACE_CHARS = 16_384
-# A code of a handler's own gets the facts of `invocation_failed`: the handler ran, and would fail the same way again.
-_OWN_FAILURE: tuple[bool, int, Executed, str] = (False, 500, "yes", "A code of the handler's own.")
+# Custom codes of handlers behave like `invocation_failed`: the handler ran, and would fail the same way again.
+_CUSTOM_CODE: tuple[bool, int, Executed, str] = (False, 500, "yes", "A custom code of the handler.")
 
 
 class CallError(Exception):
-    """Raised by calls that fail; raise it in a handler to fail with a code of your own.
+    """Raised by calls that fail. Raise it in a handler to fail with a custom code.
 
     Attributes:
-        code: One of the table in ``svc.protocol.ERROR_CODES``, or a handler's own.
-        message: A sentence for people.
-        details: Facts a caller may branch on; they travel to the caller. Never secrets, never stacks.
-        stacktrace: Stack of the handler that failed, as its SDK sent it.
+        code: One of ``svc.protocol.ERROR_CODES``, or a custom code of a handler.
+        message: Description for people.
+        details: Facts for the caller to branch on. They are sent to the caller: no secrets, no stack traces.
+        stacktrace: Stack trace of the failed handler, as its SDK sent it.
     """
 
     def __init__(
@@ -44,30 +44,30 @@ class CallError(Exception):
 
     @property
     def retryable(self) -> bool:
-        """True when the same call may succeed later without a change by the caller."""
+        """Whether the same call may succeed later."""
         return _facts_of(self.code)[0]
 
     @property
     def http_status(self) -> int:
-        """Status of an HTTP answer that carries this error."""
+        """Status of an HTTP response with this error."""
         return _facts_of(self.code)[1]
 
     @property
     def executed(self) -> Executed:
-        """Whether the function may have run: ask it before retrying what must not run twice.
+        """Whether the function may have run. Check it before retrying an operation that must not run twice.
 
-        What ``details["executed"]`` says of this failure, else what the code says of such failures.
+        The value of ``details["executed"]``, else the value for the code.
         """
-        told = None if self.details is None else self.details.get("executed")
-        if told == "no" or told == "unknown" or told == "yes":
-            return told
+        given = None if self.details is None else self.details.get("executed")
+        if given == "no" or given == "unknown" or given == "yes":
+            return given
         return _facts_of(self.code)[2]
 
     @classmethod
     def from_exception(cls, raised: BaseException) -> CallError:
-        """Whatever a handler raised: a CallError stays itself, the rest becomes ``invocation_failed``.
+        """Converts an exception of a handler to ``invocation_failed``. Returns a CallError unchanged.
 
-        The message names the type (``KeyError: 'a'``), unless that is plain ``Exception`` and says nothing.
+        The message begins with the type (``KeyError: 'a'``), except for plain ``Exception``.
         """
         if isinstance(raised, cls):
             return raised
@@ -82,7 +82,7 @@ class CallError(Exception):
 
     @classmethod
     def from_wire(cls, error: object) -> CallError:
-        """Reads ``error`` of an ``invocationresult``. What has no code and message becomes ``UNKNOWN``."""
+        """Reads ``error`` of an ``invocationresult``. The code is ``UNKNOWN`` if it lacks a code or message."""
         if not isinstance(error, dict):
             return cls("UNKNOWN", str(error)[:_MAX_MESSAGE_CHARS])
         code, message = error.get("code"), error.get("message")
@@ -97,10 +97,13 @@ class CallError(Exception):
         )
 
     def to_wire(self) -> dict[str, object]:
-        """The error as it stands on the wire; a long message or stack is cut, so that an error always fits a frame."""
-        wire: dict[str, object] = {"code": str(self.code)[:256], "message": _cut(str(self.message), _MAX_MESSAGE_CHARS)}
+        """Returns the wire form. A long message or stack trace is truncated, so that an error always fits a frame."""
+        wire: dict[str, object] = {
+            "code": str(self.code)[:256],
+            "message": _truncated(str(self.message), _MAX_MESSAGE_CHARS),
+        }
         if self.stacktrace is not None:
-            # The end of a Python stack says most.
+            # The end of a Python stack trace is the most useful part.
             wire["stacktrace"] = self.stacktrace[-_MAX_STACKTRACE_CHARS:]
         if self.details is not None:
             wire["details"] = self.details
@@ -108,24 +111,24 @@ class CallError(Exception):
 
 
 def text_of(raised: BaseException) -> str:
-    """``str(raised)``; empty where that fails."""
+    """Returns ``str(raised)``, or "" if that fails."""
     try:
         return str(raised)
-    except Exception:  # noqa: BLE001 - __str__ is the user's code, and its failure must not hide what was raised
+    except Exception:  # noqa: BLE001 - __str__ is user code, and its failure must not hide the exception
         return ""
 
 
 def stack_of(raised: BaseException) -> str | None:
-    """The traceback as Python prints it; None where even that fails, as for very deep stacks."""
+    """Returns the traceback as Python prints it, or None if formatting fails, as for very deep stacks."""
     try:
         return "".join(traceback.format_exception(type(raised), raised, raised.__traceback__))
-    except Exception:  # noqa: BLE001 - formatting runs the user's __str__ too
+    except Exception:  # noqa: BLE001 - formatting also runs the user's __str__
         return None
 
 
-def _cut(text: str, max_chars: int) -> str:
+def _truncated(text: str, max_chars: int) -> str:
     return text if len(text) <= max_chars else text[: max_chars - 1] + "…"
 
 
 def _facts_of(code: str) -> tuple[bool, int, Executed, str]:
-    return ERROR_CODES.get(code, _OWN_FAILURE)
+    return ERROR_CODES.get(code, _CUSTOM_CODE)

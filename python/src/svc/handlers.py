@@ -1,4 +1,4 @@
-"""What is known of a handler from its signature, read once when it is registered."""
+"""Reads a handler's signature and type hints once, when it is registered."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Literal, get_type_hints
 from .context import HandlerContext
 from .schema import Schema, convert, schema_of, wants_conversion
 
-#: How the context is handed over: not at all, as second argument, or by the name ``context``.
+#: The handler's arguments. The context is the second argument or has the name ``context``.
 _Takes = Literal["nothing", "input", "input and context", "input and named context"]
 
 
@@ -24,11 +24,11 @@ class Handler:
     converts: bool
     request_format: Schema | None
     response_format: Schema | None
-    #: Why hints could not be read; None when they could.
+    #: Why reading the type hints failed; None if it succeeded.
     hints_problem: str | None
 
     def input_of(self, payload: object) -> object:
-        """The payload as the handler wants it; CallError ``invalid_input`` when it does not fit."""
+        """Returns the handler's input. Raises CallError ``invalid_input`` if the payload does not match its type."""
         return convert(payload, self.input_hint) if self.converts else payload
 
     def run(self, input_value: object, context: HandlerContext) -> Any:
@@ -44,7 +44,7 @@ class Handler:
 
 
 def read_handler(function: Callable[..., Any], what: str) -> Handler:
-    """Looks at a handler's signature and hints. Raises TypeError when it could not be called with what it would get."""
+    """Reads a handler's signature and type hints. Raises TypeError if it cannot be called with (input, context)."""
     if not callable(function):
         raise TypeError(f"the handler of {what} must be callable, not {type(function).__name__}")
     parameters = _parameters(function)
@@ -69,7 +69,7 @@ def read_handler(function: Callable[..., Any], what: str) -> Handler:
 def _parameters(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
     try:
         return dict(inspect.signature(function).parameters)
-    except (TypeError, ValueError):  # some builtins have no signature; they get the input alone
+    except (TypeError, ValueError):  # some builtins have no signature; they receive only the input
         return {"input": inspect.Parameter("input", inspect.Parameter.POSITIONAL_ONLY)}
 
 
@@ -80,8 +80,8 @@ def _takes(parameters: dict[str, inspect.Parameter], what: str) -> _Takes:
     unfilled += [one.name for one in named if one.default is one.empty and one.name != "context"]
     if unfilled:
         raise TypeError(
-            f"the handler of {what} wants {', '.join(unfilled)} besides input and context; a handler takes (input) or "
-            "(input, context)"
+            f"the handler of {what} requires {', '.join(unfilled)} besides input and context; a handler takes (input) "
+            "or (input, context)"
         )
     if any(one.name == "context" for one in named):
         return "input and named context"
@@ -93,14 +93,14 @@ def _takes(parameters: dict[str, inspect.Parameter], what: str) -> _Takes:
 
 
 def _is_for_context(parameter: inspect.Parameter) -> bool:
-    # A second parameter with a default is the handler's own affair, unless it says that it is the context.
+    # A second parameter with a default is not the context, unless its name or type says so.
     if parameter.default is parameter.empty or parameter.name in ("context", "ctx"):
         return True
     return parameter.annotation is HandlerContext or "HandlerContext" in str(parameter.annotation)
 
 
 def is_async_function(function: Callable[..., Any]) -> bool:
-    """True for coroutine functions, behind ``functools.partial`` and as ``__call__`` of an object too."""
+    """Returns True for coroutine functions, including those in ``functools.partial`` or ``__call__`` of an object."""
     while isinstance(function, functools.partial):
         function = function.func
     return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
@@ -111,8 +111,8 @@ def _hints(function: Callable[..., Any]) -> tuple[dict[str, object], str | None]
         function = function.func
     function = inspect.unwrap(function)
     if not (inspect.isfunction(function) or inspect.ismethod(function) or inspect.isclass(function)):
-        function = getattr(function, "__call__", function)  # noqa: B004 - an object with __call__ has its hints there
+        function = getattr(function, "__call__", function)  # noqa: B004 - the hints of a callable object are those of __call__
     try:
         return dict(get_type_hints(function, include_extras=True)), None
-    except Exception as cause:  # noqa: BLE001 - hints are evaluated code; whatever is wrong with them must not stop a worker
+    except Exception as cause:  # noqa: BLE001 - hints are user code; their errors must not stop a worker
         return {}, f"{type(cause).__name__}: {cause}"

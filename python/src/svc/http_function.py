@@ -1,4 +1,4 @@
-"""Functions that do not run in this worker: the engine calls them over HTTP."""
+"""Functions that the engine calls over HTTP instead of in this worker."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from .outgoing import timeout_option
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpFunction:
-    """How the engine reaches a function. Give it to ``register_function`` in place of a handler.
+    """An HTTP endpoint as a function. Pass it to ``register_function`` instead of a handler.
 
     Args:
-        url: ``https://`` or, where the engine's settings allow it, ``http://``.
-        method: The payload is the body with every method.
-        timeout_ms: Deadline of one call with all its attempts, 1 to 86,400,000. Default 30,000.
-        headers: Sent with every request.
+        url: ``https://`` or, if the engine's config allows it, ``http://``.
+        method: HTTP method. The payload is the request body, whatever the method.
+        timeout_ms: Deadline of one call including its retries, 1 to 86,400,000. Default 30,000.
+        headers: Headers of every request.
         auth: ``{"type": "hmac", "secret_key"}``, ``{"type": "bearer", "token_key"}`` or
             ``{"type": "api_key", "header", "value_key"}``. The keys are names of environment variables of the engine.
-        retry: ``{"attempts"?, "statuses"?, "idempotent"?}``. By default only what reached nobody is tried again.
+        retry: ``{"attempts"?, "statuses"?, "idempotent"?}``. By default only requests that were not sent are retried.
 
     Raises:
-        ValueError: a URL that is none, a deadline out of range.
+        ValueError: the URL is invalid, or the deadline is out of range.
     """
 
     url: str
@@ -43,17 +43,17 @@ class HttpFunction:
             timeout_option(self.timeout_ms, "timeout_ms of an HttpFunction")
 
     def to_wire(self) -> dict[str, object]:
-        """``invocation`` of the registration; what is not set is left out."""
+        """Returns ``invocation`` of the registration, without members that are not set."""
         members: dict[str, object] = {"url": self.url, "method": self.method, "timeout_ms": self.timeout_ms}
         for name, value in (("headers", self.headers), ("auth", self.auth), ("retry", self.retry)):
             members[name] = None if value is None else dict(value)
         return {name: value for name, value in members.items() if value is not None}
 
 
-def not_here(id: str) -> Callable[[], Any]:
-    """What the worker answers if an engine sends it a call of such a function all the same."""
+def refusing_handler(id: str) -> Callable[[], Any]:
+    """Returns the handler for the case that an engine sends a call of such a function to the worker."""
 
-    def refuse():  # type: ignore[no-untyped-def]  # a hint would become the function's response format
-        raise CallError("function_not_invokable", f"function {id} is reached over HTTP and does not run in this worker")
+    def refuse():  # type: ignore[no-untyped-def]  # a type hint would become the function's response format
+        raise CallError("function_not_invokable", f"function {id} is called over HTTP and does not run in this worker")
 
     return refuse

@@ -1,4 +1,4 @@
-"""What the function of an ``http`` trigger is given."""
+"""The payload of ``http`` triggers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class HttpFile:
     """A file of a ``multipart/form-data`` request.
 
     Attributes:
-        name: The form's field.
-        filename: As the client calls it; None where it does not.
-        content_type: As the client says.
-        body: The file's bytes.
+        name: Field of the form.
+        filename: As sent by the client, or None.
+        content_type: As sent by the client.
+        body: Content of the file.
     """
 
     name: str
@@ -29,26 +29,26 @@ class HttpFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpRequest:
-    """A request as the module ``svc-http`` hands it to functions. What the caller left out has its empty form.
+    """A request, as the module ``svc-http`` passes it to functions. Missing members have an empty default.
 
     Attributes:
         method: ``GET``, ``POST``, ...
-        path: As registered, e.g. ``/users/:id``.
-        url: Path and query as they were sent.
-        path_params: Decoded, by the names of the registered path.
-        query_params: One value per name, the last one.
-        query: All values per name.
-        headers: By lower-case name; repeated ones are joined.
-        headers_all: All values per name.
-        cookies: By name; of a repeated one the first.
-        body: The JSON value, the fields of a form, a text; None where the body is read from ``request_body``.
-        form: All values per field of a form.
+        path: Registered path, e.g. ``/users/:id``.
+        url: Path and query as sent.
+        path_params: Decoded path parameters, by name.
+        query_params: Last value of each query parameter.
+        query: All values of each query parameter.
+        headers: By lower-case name. Values of repeated headers are joined.
+        headers_all: All values of each header.
+        cookies: By name. For repeated cookies, the first value.
+        body: JSON value, fields of a form, or string; None if the body is read from ``request_body``.
+        form: All values of each field of a form.
         files: Files of a multipart form.
-        client_address: Of the client; behind trusted proxies what they say.
-        protocol: ``http`` or ``https``, by the word of trusted proxies too.
-        host: As the client asked for it.
-        request_id: Also in the answer's ``x-request-id``.
-        context: What middleware added.
+        client_address: Address of the client, or as reported by trusted proxies.
+        protocol: ``http`` or ``https``, or as reported by trusted proxies.
+        host: Host that the client requested.
+        request_id: Also sent as the response's ``x-request-id``.
+        context: Members that middleware added.
         trigger: ``{"type": "http", "path", "method"}``.
     """
 
@@ -74,10 +74,10 @@ class HttpRequest:
 
     @property
     def request_body(self) -> ChannelReader:
-        """The body as it comes, for types that are not parsed.
+        """The unparsed body as a stream, for types that are not parsed.
 
         Raises:
-            CallError: ``invalid_input``, where the route says ``streaming: false`` or no route made the call.
+            CallError: ``invalid_input`` if the route has ``streaming: false`` or no route made the call.
         """
         if self._request_body is None:
             message = "there is no body to read: the route says `streaming: false`, or no route made this call"
@@ -86,17 +86,17 @@ class HttpRequest:
 
     @classmethod
     def model_validate(cls, value: object) -> HttpRequest:
-        """Reads the payload of a call; how handlers whose hint is ``HttpRequest`` get one.
+        """Converts the payload of a call, for handlers with the type hint ``HttpRequest``.
 
         Raises:
-            CallError: ``invalid_input``, naming the member that is not what it should be.
+            CallError: ``invalid_input``, naming the member that has the wrong type.
         """
         if not isinstance(value, Mapping):
             raise CallError("invalid_input", "an HTTP request must be an object")
         members: dict[str, Any] = {
             name: value[name] for name in _KINDS if name in value and _fits(name, value[name]) is not None
         }
-        # Engines that do not send all values send one.
+        # Some engines only send one value per name.
         for every, single in (("query", "query_params"), ("headers_all", "headers")):
             members.setdefault(every, {name: [one] for name, one in members.get(single, {}).items()})
         members.setdefault("url", members.get("path", ""))
@@ -106,7 +106,7 @@ class HttpRequest:
 
     @classmethod
     def model_json_schema(cls) -> dict[str, object]:
-        """Empty: what every request looks like is no news, and what the body looks like is not known here."""
+        """Returns an empty schema: requests all have the same form, and the body's type is unknown."""
         return {}
 
 
@@ -121,7 +121,7 @@ _KINDS: dict[str, type] = {
 
 
 def _fits(name: str, value: object) -> object:
-    """The value; None where it is null. CallError ``invalid_input`` where it is of another kind."""
+    """Returns the value, or None if it is null. Raises CallError ``invalid_input`` if its type is wrong."""
     if value is None or isinstance(value, _KINDS[name]):
         return value
     words = {str: "a string", dict: "an object", list: "an array", ChannelReader: "the reading end of a channel"}

@@ -155,7 +155,7 @@ def sse_bytes(data: object, event: str | None, id: str | None, retry: int | None
         if value is None:
             continue
         if any(char in value for char in "\r\n\0"):
-            raise ValueError(f"the {name} of a server-sent event holds a line break or NUL: {value!r:.100}")
+            raise ValueError(f"the {name} of a server-sent event contains a line break or NUL: {value!r:.100}")
         lines.append(f"{name}: {value}")
     if retry is not None:
         if isinstance(retry, bool) or not isinstance(retry, int) or retry < 0:

@@ -1,4 +1,4 @@
-"""Reads frames of the engine, once; nobody behind it asks about types again. No I/O."""
+"""Parses and validates the engine's frames. No I/O."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .errors import CallError
 
 @dataclass(frozen=True, slots=True)
 class Invocation:
-    """The engine asks this worker to carry out a call. Without ``invocation_id`` it wants no answer."""
+    """A call of one of this worker's functions. Without ``invocation_id`` the engine expects no result."""
 
     invocation_id: str | None
     function_id: str
@@ -24,7 +24,7 @@ class Invocation:
     job: Job | None
     traceparent: str | None
     baggage: str | None
-    #: False when the payload names no channel for certain.
+    #: False if the payload certainly contains no channel ref.
     may_name_channels: bool = False
 
 
@@ -45,7 +45,7 @@ class CancelRequest:
 class Welcome:
     worker_id: str
     reattach_token: str | None
-    #: It answers every call at its deadline, and takes telemetry.
+    #: Engines of svc end every call at its deadline and accept telemetry.
     is_engine_of_svc: bool
 
 
@@ -86,15 +86,15 @@ class Pong:
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """Blank, or of a type that is unknown here: newer engines may send more."""
+    """A blank frame, or one of an unknown type, which newer engines may send."""
 
 
 @dataclass(frozen=True, slots=True)
 class BadFrame:
-    """Not a message; with what could still be read of it, so that whoever waits is told."""
+    """An invalid frame, with the members that could be read, so that the waiting side gets an error."""
 
     problem: str
-    #: ``invokefunction`` or ``invocationresult``, when the frame belongs to a call.
+    #: ``invokefunction`` or ``invocationresult`` if the frame belongs to a call.
     type: str | None = None
     invocation_id: str | None = None
     function_id: str = ""
@@ -121,7 +121,7 @@ class _Malformed(Exception):
 
 
 def read_frame(frame: str | bytes) -> Inbound:
-    """Reads one frame; engines may send JSON as text or as binary. Never raises."""
+    """Parses one frame. Engines may send JSON as text or binary frames. Never raises."""
     if isinstance(frame, bytes):
         try:
             frame = frame.decode("utf-8")

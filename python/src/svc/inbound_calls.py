@@ -1,4 +1,4 @@
-"""Calls of this worker's functions: from their arrival to the handler's answer. No I/O."""
+"""Calls of this worker's functions: from their arrival to the handler's result. No I/O."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class InboundCalls:
         self._new_id = new_id
         self._is_within_handler = is_within_handler
         self._running: dict[str, _Running] = {}
-        #: Runs that go on although nobody waits for them, and why; until they answer.
+        #: Cancelled runs whose handlers have not ended, with the reason.
         self._abandoned: dict[str, str] = {}
 
     def arrived(self, call: Invocation, refusal: CallError | None) -> list[Effect]:
@@ -36,10 +36,10 @@ class InboundCalls:
             if call.invocation_id is None:
                 return []
             return self._outbound.send_error(call.invocation_id, call.function_id, refusal)
-        # Only an engine that wants no answer leaves the id out; the handler's bookkeeping needs one all the same.
+        # The engine omits the id if it expects no result. Tracking the handler requires one.
         invocation_id = call.invocation_id or self._new_id()
         if invocation_id in self._running or invocation_id in self._abandoned:
-            return [Notice("warn", "a call came twice and is run once", {"invocation_id": invocation_id})]
+            return [Notice("warn", "a call arrived twice; running it once", {"invocation_id": invocation_id})]
         self._running[invocation_id] = _Running(invocation_id, call.function_id, call.invocation_id is not None)
         return [
             Run(
@@ -51,7 +51,7 @@ class InboundCalls:
                 call.job,
                 call.traceparent,
                 call.baggage,
-                # The engine hands a caller's id on, so a call of this worker to itself is known by it.
+                # The engine forwards the caller's invocation id, which identifies calls of this worker to itself.
                 self._is_within_handler(invocation_id),
                 call.may_name_channels,
             )
@@ -95,4 +95,4 @@ class InboundCalls:
             return []
         level: Literal["debug", "warn"] = "warn" if reason == "disconnected" else "debug"
         facts: dict[str, object] = {"invocation_id": invocation_id, "reason": reason}
-        return [Notice(level, "a result was dropped: nobody waits for it any more", facts)]
+        return [Notice(level, "a result was dropped: the call is no longer pending", facts)]

@@ -1,4 +1,4 @@
-"""How a worker ends: asked to, by a signal, or with its program."""
+"""Shutdown of a worker: by ``shutdown``, by a signal, or at the end of the program."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .logger import Logger
 from .loop_thread import LoopThread
 from .pool import HandlerPool
 
-# Handlers get their time by `timeout_s`; this is for what comes behind them.
+# Time for the remaining steps after the handlers, which have `timeout_s`.
 _GRACE_S = 10.0
 
 
@@ -59,7 +59,7 @@ class Lifetime:
         try:
             ended.result(2 * timeout_s + _GRACE_S)
         except concurrent.futures.TimeoutError:
-            self._log.error("the worker did not shut down in time; it is cut off", timeout_s=timeout_s)
+            self._log.error("the worker did not shut down in time; disconnecting", timeout_s=timeout_s)
         self._pool.close()
         self._loop.stop(_GRACE_S)
 
@@ -68,7 +68,7 @@ class Lifetime:
             raise RuntimeError("worker.run() waits for signals, so it must be called on the main thread")
 
         def on_signal(number: int, _: FrameType | None) -> None:
-            # SimpleQueue is made to be used in signal handlers; an Event is not.
+            # SimpleQueue is safe in signal handlers; Event is not.
             self._wake_run.put(signal.Signals(number).name)
 
         numbers = (signal.SIGTERM, signal.SIGINT)
@@ -85,12 +85,12 @@ class Lifetime:
     def _wait_for_wake(self) -> str:
         while True:
             try:
-                # On Windows a wait without end does not notice signals.
+                # On Windows, signals do not interrupt a wait without a timeout.
                 return self._wake_run.get(timeout=1.0)
             except queue.Empty:
                 continue
 
     def _at_exit(self) -> None:
         if self._provides():
-            self._log.warn("the program ends, and with it this worker; end the program with worker.run() to keep it up")
+            self._log.warn("the program is ending, and with it this worker; call worker.run() at its end to keep it up")
         self.shutdown(_GRACE_S)

@@ -1,4 +1,4 @@
-"""Structured log lines: JSON, one per line, to stderr. Results and prints of users stay alone on stdout."""
+"""Structured logs: JSON lines on stderr. stdout is left to the user's program."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _write_lock = threading.Lock()
 
 
 class Tie(Protocol):
-    """Ties lines to the span in which they are written, and sends them to the engine. Never raises."""
+    """Links lines to the current span and sends them to the engine. Never raises."""
 
     @property
     def sends_logs(self) -> bool: ...
@@ -41,15 +41,15 @@ class Tie(Protocol):
 
 
 class Logger:
-    """A message is a fixed sentence; what varies goes into the fields: ``log.info("order paid", order_id=7)``.
+    """A message is a constant string; variable facts are fields: ``log.info("order paid", order_id=7)``.
 
-    Lines below the level are dropped: the variable ``SVC_LOG_LEVEL`` (debug, info, warn, error, silent), default info.
-    Never raises.
+    Lines below the level of ``SVC_LOG_LEVEL`` (debug, info, warn, error, silent; default info) are dropped. Never
+    raises.
 
     Args:
-        fields: On every line; a line's own fields win.
-        level: Instead of ``SVC_LOG_LEVEL``.
-        write: Takes one finished line without its line break. Default: stderr.
+        fields: Fields of every line. A line's own fields take precedence.
+        level: Overrides ``SVC_LOG_LEVEL``.
+        write: Writes one line, without its line break. Default: to stderr.
     """
 
     def __init__(
@@ -67,22 +67,22 @@ class Logger:
         self._call: CallFacts | None = None
 
     def with_fields(self, **fields: object) -> Logger:
-        """A logger whose lines carry these fields too."""
+        """Returns a logger whose lines also carry these fields."""
         return self._with({**self._fields, **fields}, self._tie, self._call)
 
     def tied(self, tie: Tie) -> Logger:
-        """A logger whose lines name the span in which they are written, and go to the engine too."""
+        """Returns a logger whose lines carry the current span and are also sent to the engine."""
         return self._with(self._fields, tie, None)
 
     def within(self, call: CallFacts) -> Logger:
-        """A logger whose lines belong to this call."""
+        """Returns a logger whose lines belong to this call."""
         fields = {**self._fields, "function_id": call.function_id, "invocation_id": call.invocation_id}
-        # Not the call itself: its payload may hold ends of channels, which go when nobody holds them any more.
+        # Not the call itself: a reference to its payload would keep channel ends from being garbage-collected.
         facts = LoggedCall(call.invocation_id, call.function_id, call.traceparent, call.baggage)
         return self._with(fields, self._tie, facts)
 
     def _with(self, fields: dict[str, object], tie: Tie | None, call: CallFacts | None) -> Logger:
-        # Made for every call, and so without asking the environment again.
+        # Called for every call, so it does not read the environment again.
         logger = Logger.__new__(type(self))
         logger._fields, logger._lowest, logger._write = fields, self._lowest, self._write
         logger._tie, logger._call = tie, call
@@ -113,17 +113,17 @@ class Logger:
         try:
             members = {**head, **self._fields, **span, **fields, **id, **head}
             line = json.dumps(members, default=_readable, ensure_ascii=False)
-        except Exception as cause:  # noqa: BLE001 - a log line must not take down what it reports on
-            line = json.dumps({**head, "fields_error": f"the fields cannot be written as JSON: {type(cause).__name__}"})
+        except Exception as cause:  # noqa: BLE001 - logging must never raise
+            line = json.dumps({**head, "fields_error": f"the fields are not JSON: {type(cause).__name__}"})
         try:
             self._write(line)
-        except Exception:  # noqa: BLE001 - there is nowhere left to report to: the log itself is what failed
+        except Exception:  # noqa: BLE001 - logging itself failed, so there is nowhere to report it
             return
 
     def _send(
         self, level: str, message: str, fields: Mapping[str, object], time_ns: int
     ) -> tuple[dict[str, object], dict[str, object]]:
-        """What the line says of its span, and the id that it has in common with what was sent."""
+        """Sends the line to the engine. Returns the fields of its span, and the id of the sent line."""
         tie, call = self._tie, self._call
         if tie is None:
             return {}, {}
@@ -138,10 +138,10 @@ class Logger:
 
 def _to_stderr(line: str) -> None:
     stream = sys.stderr
-    if stream is None:  # pythonw and some services have none
+    if stream is None:  # under pythonw and in some services
         return
     text = line.encode("utf-8", "backslashreplace").decode("utf-8")
-    # One write per line, or lines of two threads run into each other.
+    # One write per line, so that lines of different threads do not interleave.
     with _write_lock:
         stream.write(text + "\n")
         stream.flush()

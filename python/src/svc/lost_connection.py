@@ -1,8 +1,8 @@
-"""Calls on a WebSocket that may be lost at any time.
+"""Operations on a WebSocket that may be lost at any time.
 
-A transport of CPython that was closed while it had bytes to write, and has written them since, fails with an
-AttributeError when it is aborted: it has given up its event loop and does not check whether it is over. We abort
-transports, and so does websockets when it finds that a connection is lost.
+In CPython, aborting a transport raises AttributeError if it was closed with unsent bytes and has sent them since: it no
+longer has an event loop and does not check for that. This SDK aborts transports, and so does websockets when a
+connection is lost.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 
 def abort(transport: WriteTransport) -> None:
-    """Cuts the connection. Does nothing if it is over."""
+    """Aborts the connection. Does nothing if it has ended."""
     with suppress(AttributeError):
         transport.abort()
 
 
 async def send(connection: ClientConnection, item: str | bytes | memoryview) -> None:
-    """Sends a message and returns when there is room for the next one. Raises ConnectionClosed if it is lost."""
+    """Sends a message. Returns when there is room for the next one. Raises ConnectionClosed if it is lost."""
     try:
         await connection.send(item)
     except AttributeError:

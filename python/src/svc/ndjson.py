@@ -1,4 +1,4 @@
-"""Lines of JSON over channels, in pieces of any size."""
+"""JSON lines over channels, in chunks of any size."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ from .codec import encode_json, with_escaped_surrogates
 from .errors import CallError
 from .protocol import MAX_FRAME_BYTES
 
-#: A mapping, or a line of JSON.
+#: A mapping or a line of JSON.
 Record = Mapping[str, Any] | str
-#: What one piece that is written has at least, but for the last one.
+#: Minimum size of a written piece, except the last one.
 PIECE_BYTES = 65_536
-# A line is a value that fitted into a frame, with little besides.
+# A line is a value that fits a frame, and a few small members.
 _MAX_LINE_BYTES = 2 * MAX_FRAME_BYTES
 
 
 class Lines:
-    """Cuts what comes into lines; empty ones are left out."""
+    """Splits chunks into lines, skipping empty ones."""
 
     def __init__(self) -> None:
         self._rest = bytearray()
 
     def feed(self, item: str | bytes) -> Iterator[str]:
-        """The lines that this item completes. CallError ``payload_too_large`` for one over 32 MiB."""
-        came = item.encode("utf-8") if isinstance(item, str) else item
-        self._rest += came
+        """Yields the lines that this chunk completes. CallError ``payload_too_large`` for a line over 32 MiB."""
+        chunk = item.encode("utf-8") if isinstance(item, str) else item
+        self._rest += chunk
         whole: list[bytearray] = []
-        # A long line comes in many items; only the last of them is worth a search.
-        if b"\n" in came:
+        # A long line arrives in many chunks. Only the last one is searched for line feeds.
+        if b"\n" in chunk:
             *whole, self._rest = self._rest.split(b"\n")
         if len(self._rest) > _MAX_LINE_BYTES:
             details = {"limit_bytes": _MAX_LINE_BYTES}
-            raise CallError("payload_too_large", f"a line has over {_MAX_LINE_BYTES} bytes", details)
+            raise CallError("payload_too_large", f"a line exceeds {_MAX_LINE_BYTES} bytes", details)
         for line in whole:
             yield from _text_of(line)
 
     def end(self) -> Iterator[str]:
-        """The last line, where no line feed stood behind it."""
+        """Yields the last line if it has no line feed."""
         yield from _text_of(self._rest)
 
 
@@ -52,13 +52,13 @@ async def lines_of(items: AsyncIterator[str | bytes]) -> AsyncIterator[str]:
 
 
 class Pieces:
-    """Joins lines to pieces of a size that is worth writing."""
+    """Joins lines into pieces of an efficient size."""
 
     def __init__(self) -> None:
         self._waiting = bytearray()
 
     def add(self, record: Record) -> bytes | None:
-        """A piece to write, as soon as there is enough for one."""
+        """Returns a piece to write, or None while it is too small."""
         self._waiting += _line_of(record)
         return self.rest() if len(self._waiting) >= PIECE_BYTES else None
 

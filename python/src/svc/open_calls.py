@@ -1,4 +1,4 @@
-"""Calls that wait for something: for the socket, then for their answer. No I/O."""
+"""Pending calls: those that wait for the socket, and those that wait for their result. No I/O."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from dataclasses import dataclass
 @dataclass(slots=True)
 class OpenCall:
     key: int
-    #: None for void calls: nothing will come back.
+    #: None for void calls, which have no result.
     invocation_id: str | None
     function_id: str
     timeout_ms: int
     deadline_ms: float
-    #: By the caller, or by the worker's options.
-    names_deadline: bool
+    #: Whether the caller or the worker's options set the deadline.
+    has_own_deadline: bool
     within_handler: bool
-    #: Text of the frame while it waits for the socket; None once it was handed over.
+    #: The frame while it waits for the socket; None once it was sent.
     queued_frame: str | None
 
 
 class OpenCalls:
-    """Every call that is not settled, by key, by invocation id and by deadline."""
+    """Pending calls by key, by invocation id and by deadline."""
 
     def __init__(self) -> None:
         self._by_key: dict[int, OpenCall] = {}
@@ -53,17 +53,17 @@ class OpenCalls:
         if call.queued_frame is not None:
             self._queued[call.key] = call
             self._queued_chars += len(call.queued_frame)
-        self._note_deadline(call)
+        self._add_deadline(call)
 
     def defer(self, call: OpenCall, timeout_ms: int) -> None:
-        """Gives the call a later deadline, from when it was made."""
+        """Postpones the call's deadline. ``timeout_ms`` counts from the start of the call."""
         call.deadline_ms += timeout_ms - call.timeout_ms
         call.timeout_ms = timeout_ms
-        self._note_deadline(call)
+        self._add_deadline(call)
 
-    def _note_deadline(self, call: OpenCall) -> None:
+    def _add_deadline(self, call: OpenCall) -> None:
         heapq.heappush(self._deadlines, (call.deadline_ms, call.key))
-        # Entries of settled calls stay until their deadline; without this a fast caller would gather 30 s of them.
+        # Entries of finished calls stay until their deadline. This limits how many accumulate.
         if len(self._deadlines) > 2 * len(self._by_key) + 1024:
             self._deadlines = [(open_call.deadline_ms, open_call.key) for open_call in self._by_key.values()]
             heapq.heapify(self._deadlines)
@@ -90,7 +90,7 @@ class OpenCalls:
         return None if call is None else self.take(call.key)
 
     def take_queued(self) -> Iterator[tuple[OpenCall, str]]:
-        """Calls that wait for the socket, oldest first, with their frames; they count as sent from then on."""
+        """Yields calls that wait for the socket, oldest first, with their frames, and marks them as sent."""
         for call in list(self._queued.values()):
             frame = call.queued_frame
             if frame is None:
@@ -105,7 +105,7 @@ class OpenCalls:
                 yield call
 
     def expired(self, now_ms: float) -> Iterator[OpenCall]:
-        """Calls whose deadline has come; the caller takes them out."""
+        """Yields calls whose deadline has passed. The caller removes them."""
         while self._deadlines and self._deadlines[0][0] <= now_ms:
             _, key = heapq.heappop(self._deadlines)
             call = self._by_key.get(key)

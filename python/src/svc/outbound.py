@@ -1,4 +1,4 @@
-"""What is to be written to the engine. No I/O."""
+"""Frames to write to the engine. No I/O."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from .codec import encode_frame
 from .effects import Bind, Effect, Notice
 from .errors import CallError
 
-#: Characters that may wait to be written: while the socket is closed, and while the engine reads slowly.
+#: Maximum number of unsent characters, while the socket is closed and while the engine reads slowly.
 MAX_WAITING_CHARS = 64 * 1024 * 1024
 
 
 class Outbound:
-    """Frames on their way to the socket, and whether there is one."""
+    """The write buffer of the socket, and whether the socket is open."""
 
     def __init__(self) -> None:
         self.is_open = False
@@ -47,7 +47,7 @@ class Outbound:
         self.push(encode_frame(members))
 
     def announce(self, frame: str | None) -> None:
-        """For what is replayed on the next connection anyway."""
+        """Sends a frame if the socket is open. For frames that are replayed on the next connection."""
         if frame is not None and self.is_open:
             self.push(frame)
 
@@ -59,7 +59,7 @@ class Outbound:
             bare = CallError(error.code, error.message, stacktrace=error.stacktrace)
             self.send({**members, "error": bare.to_wire()})
             facts: dict[str, object] = {"function_id": function_id, "code": error.code, "error": unwritable.message}
-            return [Notice("warn", "the details of an error were left out: they cannot be sent", facts)]
+            return [Notice("warn", "the details of an error were dropped: they cannot be encoded", facts)]
         return []
 
     def send_binding_answer(self, bind: Bind, error: CallError | None) -> None:
@@ -69,5 +69,5 @@ class Outbound:
             members["error"] = error.to_wire()
         try:
             self.send(members)
-        except CallError:  # details that JSON cannot hold
+        except CallError:  # the details are not JSON
             self.send({**members, "error": CallError("trigger_registration_failed", str(error)).to_wire()})

@@ -1,4 +1,4 @@
-"""Calls that this worker makes: from the request to the answer, the deadline or the end of the connection. No I/O."""
+"""Calls that this worker makes: from the request to the result, the deadline or the end of the connection. No I/O."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .outbound import MAX_WAITING_CHARS, Outbound
 from .outgoing import Outgoing, call_frame, checked_timeout_ms
 from .protocol import DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS
 
-#: Calls that may wait for the socket.
+#: Maximum number of calls that wait for the socket.
 MAX_QUEUED_CALLS = 1_000
-#: Details of the failure of a call that never left this process.
+#: Error details of a call that was not sent.
 _NEVER_SENT: dict[str, object] = {"executed": "no"}
 
 
@@ -26,11 +26,11 @@ class OutboundCalls:
         self._new_id = new_id
         self._calls = OpenCalls()
         self._last_key = 0
-        self._engine_keeps_deadlines = False
+        self._engine_enforces_deadlines = False
 
     def call(self, outgoing: Outgoing) -> tuple[int, list[Effect]]:
         checked_name(outgoing.function_id, "function_id")
-        names_deadline = outgoing.timeout_ms is not None
+        has_own_deadline = outgoing.timeout_ms is not None
         timeout_ms = DEFAULT_TIMEOUT_MS if outgoing.timeout_ms is None else checked_timeout_ms(outgoing.timeout_ms)
         invocation_id = None if outgoing.mode == "void" else self._new_id()
         frame = call_frame(outgoing, invocation_id)
@@ -42,7 +42,7 @@ class OutboundCalls:
             function_id=outgoing.function_id,
             timeout_ms=timeout_ms,
             deadline_ms=self._now_ms() + timeout_ms,
-            names_deadline=names_deadline,
+            has_own_deadline=has_own_deadline,
             within_handler=outgoing.within_handler,
             queued_frame=None if self._outbound.is_open else frame,
         )
@@ -50,11 +50,11 @@ class OutboundCalls:
         if not self._outbound.is_open:
             return call.key, []
         self._outbound.push(frame)
-        return call.key, self._handed_over(call)
+        return call.key, self._sent(call)
 
-    def greeted(self, *, keeps_deadlines: bool) -> None:
-        """The engine told what it is: one of svc answers every call at its deadline."""
-        self._engine_keeps_deadlines = keeps_deadlines
+    def registered(self, *, enforces_deadlines: bool) -> None:
+        """The engine registered the worker. Engines of svc end every call at its deadline."""
+        self._engine_enforces_deadlines = enforces_deadlines
         for call in self._calls:
             if call.queued_frame is None:
                 self._leave_deadline_to_engine(call)
@@ -67,23 +67,23 @@ class OutboundCalls:
         self._calls.take(key)
         if was_sent:
             self._send_cancel(open_call, "cancelled")
-        message = f"the call of {open_call.function_id} was withdrawn by its caller"
+        message = f"the call of {open_call.function_id} was cancelled by its caller"
         details: dict[str, object] = {"function_id": open_call.function_id}
         return [
             CallFailed(key, CallError("call_cancelled", message, details if was_sent else {**details, **_NEVER_SENT}))
         ]
 
     def send_queued(self) -> list[Effect]:
-        """The socket opened: calls that waited for it leave, as far as their deadlines have not passed."""
+        """The socket opened: sends the calls that waited for it, except those whose deadline has passed."""
         effects = self.tick()
         for call, frame in self._calls.take_queued():
             self._outbound.push(frame)
-            effects.extend(self._handed_over(call))
+            effects.extend(self._sent(call))
         return effects
 
     def connection_ended(self) -> list[Effect]:
-        """Calls that were sent fail, calls that wait for the socket go on waiting."""
-        self._engine_keeps_deadlines = False
+        """Fails the calls that were sent. Calls that wait for the socket keep waiting."""
+        self._engine_enforces_deadlines = False
         return [
             _failed(call, f"the connection ended before {call.function_id} answered; it may have run")
             for call in self._calls.take_sent()
@@ -97,7 +97,7 @@ class OutboundCalls:
         return effects
 
     def tick(self) -> list[Effect]:
-        """Fails calls whose deadline passed, and has the engine cancel those that it knows of."""
+        """Fails calls whose deadline has passed, and cancels the sent ones at the engine."""
         effects: list[Effect] = []
         for call in self._calls.expired(self._now_ms()):
             was_sent = call.queued_frame is None
@@ -131,7 +131,7 @@ class OutboundCalls:
         call = self._calls.take_invocation(invocation_id)
         return [] if call is None else [CallFailed(call.key, error)]
 
-    def _handed_over(self, call: OpenCall) -> list[Effect]:
+    def _sent(self, call: OpenCall) -> list[Effect]:
         if call.invocation_id is not None:
             self._leave_deadline_to_engine(call)
             return []
@@ -139,19 +139,19 @@ class OutboundCalls:
         return [CallWritten(call.key)]
 
     def _leave_deadline_to_engine(self, call: OpenCall) -> None:
-        # The function may have named a later one of its own.
-        if self._engine_keeps_deadlines and not call.names_deadline and call.timeout_ms < MAX_TIMEOUT_MS:
+        # The function's own deadline may be later than the default.
+        if self._engine_enforces_deadlines and not call.has_own_deadline and call.timeout_ms < MAX_TIMEOUT_MS:
             self._calls.defer(call, MAX_TIMEOUT_MS)
 
     def _refuse_overflow(self, function_id: str, frame: str) -> None:
         is_open = self._outbound.is_open
         details: dict[str, object] = {"function_id": function_id, **_NEVER_SENT}
         if not is_open and self._calls.queued >= MAX_QUEUED_CALLS:
-            message = f"not connected, and {MAX_QUEUED_CALLS} calls wait for it already; {function_id} was not called"
+            message = f"not connected, and {MAX_QUEUED_CALLS} calls already wait; {function_id} was not called"
             raise CallError("disconnected", message, {**details, "max_queued_calls": MAX_QUEUED_CALLS})
         waiting = self._outbound.chars if is_open else self._calls.queued_chars
         if waiting > 0 and waiting + len(frame) > MAX_WAITING_CHARS:
-            message = f"{waiting} characters wait to be written to the engine already; {function_id} was not called"
+            message = f"{waiting} characters to the engine are already unsent; {function_id} was not called"
             raise CallError("overloaded", message, {**details, "max_waiting_chars": MAX_WAITING_CHARS})
 
     def _send_cancel(self, call: OpenCall, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""A call on its way out, and its frame."""
+"""A call that this worker makes, and its frame."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Mode: TypeAlias = Literal["call", "void", "enqueue"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outgoing:
-    """A call as the session takes it. ``payload`` is JSON text."""
+    """A validated call. ``payload`` is JSON text."""
 
     function_id: str
     mode: Mode = "call"
@@ -24,12 +24,12 @@ class Outgoing:
     metadata: object = None
     traceparent: str | None = None
     baggage: str | None = None
-    #: Made while a handler of this worker runs, so that handler may be waiting for it.
+    #: Whether a handler of this worker makes the call. It may be waiting for the result.
     within_handler: bool = False
 
 
 def checked_timeout_ms(timeout_ms: object) -> int:
-    """The deadline in milliseconds, or CallError ``invalid_input``."""
+    """Returns the deadline in milliseconds. Raises CallError ``invalid_input`` if it is out of range."""
     if isinstance(timeout_ms, bool) or not isinstance(timeout_ms, int) or not 1 <= timeout_ms <= MAX_TIMEOUT_MS:
         message = f"timeout_ms must be a whole number of milliseconds from 1 to {MAX_TIMEOUT_MS}, not {timeout_ms!r}"
         raise CallError("invalid_input", message)
@@ -45,7 +45,7 @@ def timeout_option(timeout_ms: object, what: str) -> int:
 
 
 def call_frame(outgoing: Outgoing, invocation_id: str | None) -> str:
-    """Text of the call; ``data`` stands last, so that the engine need not look for its end."""
+    """Returns the call's frame. ``data`` is the last member, so that the engine need not search for its end."""
     members: dict[str, object] = {"type": "invokefunction"}
     if invocation_id is not None:
         members["invocation_id"] = invocation_id

@@ -1,4 +1,4 @@
-"""Calls of this worker on their way: whoever waits, from any thread or loop."""
+"""Waiters for the results of this worker's calls, on any thread or loop."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, TypeAlias
 
 from .effects import CallAnswered, CallFailed, CallWritten
 
-#: On the worker's own loop a future of that loop, elsewhere one that any thread can wait for.
+#: A future of the worker's own loop, or one that any thread can wait for.
 Waiter: TypeAlias = "concurrent.futures.Future[Any] | asyncio.Future[Any]"
 
 
 class Pending:
-    """By the session's keys. All methods belong to the loop's thread."""
+    """Waiters by the session's keys. All methods belong to the loop's thread."""
 
     def __init__(self) -> None:
         self._waiters: dict[int, Waiter] = {}
@@ -42,5 +42,5 @@ def fail(waiter: Waiter, error: Exception) -> None:
 def _still_waits(waiter: Waiter) -> bool:
     if isinstance(waiter, asyncio.Future):
         return not waiter.done()
-    # The future's own lock decides whether its waiter gave up first.
+    # Returns False if the waiter was cancelled first; the future's lock prevents a race.
     return waiter.set_running_or_notify_cancel()

@@ -1,4 +1,4 @@
-"""Threads for sync handlers: a bounded number that work, and room for those that wait for a call of their own."""
+"""Threads for sync handlers: a bounded number of working threads, and more for handlers that wait for nested calls."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-#: How many threads may wait within calls of their own, per handler that may work, before further calls of others wait.
+#: Maximum number of threads that wait within nested calls, per working thread, before other calls must wait.
 _WAITING_PER_SLOT = 4
-#: How many threads may wait within calls of their own at all: a function that calls itself without end fails by it.
+#: Absolute maximum of such threads. It ends infinite recursion.
 MAX_WAITING = 1_024
 _IDLE_S = 30.0
 
@@ -17,14 +17,14 @@ _this_thread = threading.local()
 
 
 class HandlerPool:
-    """Runs sync handlers on daemon threads, at most ``size`` at work at a time; further ones wait in order.
+    """Runs sync handlers on daemon threads, at most ``size`` concurrently; further ones wait in order.
 
-    A handler that waits for a call of its own (``worker.call``) gives its place to the next one meanwhile; otherwise
-    ``size`` handlers that each call a function of the same worker would wait for each other until their deadlines. The
-    threads that wait so are bounded: at ``4 * size`` of them only nested calls are started (calls that a handler of
-    this worker made, which are what the others wait for), and at 1,024 those are refused.
+    A handler that waits for a nested call (``worker.call``) releases its slot meanwhile. Otherwise ``size`` handlers
+    that each call a function of the same worker would deadlock until their deadlines. The number of such waiting
+    threads is bounded: from ``4 * size`` on, only nested calls are started (calls by handlers of this worker, which the
+    others wait for); from 1,024 on, nested calls are rejected.
 
-    A handler whose nested call was answered goes on at once, without waiting for a free place: it may hold a lock that
+    A handler whose nested call has finished continues immediately, without waiting for a slot: it may hold a lock that
     the others need.
     """
 
@@ -35,27 +35,27 @@ class HandlerPool:
         self._outer: deque[Callable[[], None]] = deque()
         self._nested: deque[Callable[[], None]] = deque()
         self._started = 0
-        #: Threads at work, outside of nested calls.
+        #: Threads that run a handler and do not wait for a nested call.
         self._working = 0
-        #: Threads that wait within a nested call.
+        #: Threads that wait for a nested call.
         self._waiting = 0
-        #: Threads that have nothing to do, or will look for work in a moment.
+        #: Threads that are idle or about to look for work.
         self._free = 0
         self._closed = False
 
     def run(self, work: Callable[[], None]) -> None:
-        """``work`` must not raise. Returns at once."""
+        """Schedules ``work``, which must not raise. Returns immediately."""
         self._add(self._outer, work)
 
     def run_nested(self, work: Callable[[], None]) -> bool:
-        """As ``run``, for a call that a handler of this worker made: it runs before others. False when refused."""
+        """As ``run``, for a call by a handler of this worker, which runs before others. Returns False if rejected."""
         if self._waiting >= MAX_WAITING:
             return False
         self._add(self._nested, work)
         return True
 
     def close(self) -> None:
-        """Threads end as they finish; what still waits is dropped."""
+        """Ends threads as they finish and drops waiting work."""
         with self._changed:
             self._closed = True
             self._outer.clear()
@@ -63,12 +63,12 @@ class HandlerPool:
             self._changed.notify_all()
 
     def is_current(self) -> bool:
-        """True on one of this pool's threads."""
+        """Returns True on one of this pool's threads."""
         return getattr(_this_thread, "pool", None) is self
 
     @contextmanager
     def place_given_up(self) -> Iterator[None]:
-        """Around a wait for a call, on any thread: a handler's place is free for others meanwhile."""
+        """Releases a handler's slot while it waits for a call. Does nothing on other threads."""
         if not self.is_current():
             yield
             return
@@ -96,13 +96,13 @@ class HandlerPool:
         if startable <= 0:
             return
         self._changed.notify(startable)
-        # Not every free thread hears a notice (it may just be giving up waiting), but each looks for work once more.
+        # A free thread may miss the notification if its wait has just timed out, but it then checks for work again.
         for _ in range(startable - self._free):
             self._started += 1
             name = f"{self._name}-handler-{self._started}"
             try:
                 threading.Thread(target=self._serve, name=name, daemon=True).start()
-            except RuntimeError:  # the system gives no more threads; the work waits for those that there are
+            except RuntimeError:  # the system permits no more threads; the work waits for the existing ones
                 return
             self._free += 1
 

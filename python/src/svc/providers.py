@@ -1,4 +1,4 @@
-"""Trigger types that this worker provides: asks their handlers to bind and let go, in order."""
+"""Trigger types that this worker provides. Calls their handlers to bind and unbind triggers, in order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .pool import HandlerPool
 
 @dataclass(frozen=True, slots=True)
 class TriggerBinding:
-    """What a provider binds. To fire it, call ``function_id``."""
+    """A trigger that a provider binds. To fire it, call ``function_id``."""
 
     id: str
     trigger_type: str
@@ -26,13 +26,13 @@ class TriggerBinding:
 
 
 class TriggerHandler(Protocol):
-    """Provides a trigger type. Both methods may be sync or async; they are called one after the other per type.
+    """Provides a trigger type. Both methods may be sync or async. Calls for one type never overlap.
 
-    After a reconnect the engine delivers all bindings anew; those of the lost connection are let go first.
+    After a reconnect all bindings are unregistered, then the engine registers them again.
     """
 
     def register_trigger(self, binding: TriggerBinding, /) -> Awaitable[None] | None:
-        """Starts to fire. What it raises refuses the binding with that message."""
+        """Starts firing. An exception rejects the binding with its message."""
 
     def unregister_trigger(self, binding: TriggerBinding, /) -> Awaitable[None] | None:
         """Stops firing. Only called for bindings whose ``register_trigger`` succeeded."""
@@ -45,7 +45,7 @@ class Providers:
         self._answer = answer
         self._handlers: dict[str, TriggerHandler] = {}
         self._locks: dict[str, asyncio.Lock] = {}
-        #: By trigger id, with the handler that must let go of it.
+        #: Handler of each bound trigger, by trigger id.
         self._bound: dict[str, TriggerHandler] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -78,9 +78,9 @@ class Providers:
                 return
             try:
                 await self._call(handler.register_trigger, _binding(bind))
-            except Exception as raised:  # noqa: BLE001 - the provider's code; the engine and the log are told
+            except Exception as raised:  # noqa: BLE001 - user code; its errors go to the engine and the log
                 facts = {"trigger_type": bind.trigger_type, "function_id": bind.function_id, "error": raised}
-                self._log.warn("a trigger could not be bound", **facts)
+                self._log.warn("failed to bind a trigger", **facts)
                 self._answer(bind, _refusal(raised))
                 return
             self._bound[bind.id] = handler
@@ -93,9 +93,9 @@ class Providers:
                 return
             try:
                 await self._call(handler.unregister_trigger, _binding(unbind))
-            except Exception as raised:  # noqa: BLE001 - the provider's code; nobody waits for an answer, so the log is told
+            except Exception as raised:  # noqa: BLE001 - user code; its errors go to the log
                 facts = {"trigger_type": unbind.trigger_type, "function_id": unbind.function_id, "error": raised}
-                self._log.error("a trigger's provider failed to let go of it", **facts)
+                self._log.error("failed to unbind a trigger", **facts)
 
     def _lock(self, type_id: str) -> asyncio.Lock:
         return self._locks.setdefault(type_id, asyncio.Lock())
@@ -110,7 +110,7 @@ class Providers:
         def work() -> None:
             try:
                 outcome = method(binding)
-            except BaseException as raised:  # noqa: BLE001 - handed to the loop
+            except BaseException as raised:  # noqa: BLE001 - raised on the loop
                 problem = raised if isinstance(raised, Exception) else CallError.from_exception(raised)
                 _soon(loop, done, lambda: done.set_exception(problem))
             else:
@@ -125,7 +125,7 @@ class Providers:
 def _soon(loop: asyncio.AbstractEventLoop, done: asyncio.Future[Any], settle: Callable[[], None]) -> None:
     try:
         loop.call_soon_threadsafe(lambda: None if done.done() else settle())
-    except RuntimeError:  # the loop has ended; nobody waits
+    except RuntimeError:  # the loop has ended, so nothing waits
         return
 
 

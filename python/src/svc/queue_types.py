@@ -1,6 +1,6 @@
-"""What ``worker.queue`` takes and answers, and what triggers on queues take; members have the names of the wire.
+"""Arguments and results of ``worker.queue``, and config of triggers on queues. Members have the names of the wire.
 
-Handlers get a job's data as it was enqueued; ``context.job`` says which job it is.
+Handlers receive a job's data as it was enqueued. ``context.job`` identifies the job.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class _JobToEnqueue(TypedDict):
 
 
 class JobToEnqueue(_JobToEnqueue, total=False):
-    """One job of ``enqueue_many``; the members are the arguments of ``enqueue``."""
+    """One job of ``enqueue_many``. The members are the arguments of ``enqueue``."""
 
     data: Any
     delay_ms: int
@@ -30,14 +30,14 @@ class JobToEnqueue(_JobToEnqueue, total=False):
 
 
 class EnqueuedJob(TypedDict):
-    """``duplicate``: the dedupe key was in use; nothing was stored, and ``job_id`` is the job that has it."""
+    """``duplicate``: the dedupe key was in use. Nothing was stored, and ``job_id`` is the existing job."""
 
     job_id: str
     duplicate: bool
 
 
 class JobFailure(TypedDict):
-    """One attempt that failed. ``attempt`` counts from 1, ``at`` is RFC 3339 in UTC, ``worker`` name and id."""
+    """A failed attempt. ``attempt`` starts at 1, ``at`` is RFC 3339 in UTC, ``worker`` is name and id."""
 
     attempt: int
     at: str
@@ -49,16 +49,16 @@ class JobFailure(TypedDict):
 
 
 class QueueJob(TypedDict):
-    """A job as it lies on its queue. Times are RFC 3339 in UTC.
+    """A job on its queue. Times are RFC 3339 in UTC.
 
     Attributes:
         function_id: None: for the queue's triggers.
-        attempts: Those that ran and failed.
-        run_at: When it may run, of a delayed one.
-        made_by: ``principal`` and ``role`` of the restricted caller that made it; None: a trusted one.
-        failed_at: When it died, of a dead one.
-        bytes: Of its data.
-        failures: The last 20, the oldest first; the last one of a dead job is why it died.
+        attempts: Number of failed attempts.
+        run_at: Earliest start of a delayed job.
+        made_by: ``principal`` and ``role`` of the restricted caller that enqueued it; None: a trusted caller.
+        failed_at: When a dead job moved to the dead-letter queue.
+        bytes: Size of its data.
+        failures: The last 20, the oldest first.
     """
 
     job_id: str
@@ -82,7 +82,7 @@ class QueueJob(TypedDict):
 
 
 class EndedJob(TypedDict):
-    """A job that is over; it is remembered as long as its dedupe key is."""
+    """A job that has ended. It is remembered as long as its dedupe key."""
 
     job_id: str
     queue: str
@@ -90,20 +90,20 @@ class EndedJob(TypedDict):
 
 
 class JobPage(TypedDict):
-    """``cursor`` leads to the next page; None behind the last."""
+    """``cursor``: for the next page; None on the last page."""
 
     jobs: list[QueueJob]
     cursor: str | None
 
 
 class QueueStats(TypedDict):
-    """What a queue holds, and what became of its jobs since it was first used (``added`` to ``cancelled``).
+    """Job counts of a queue. ``added`` to ``cancelled`` are totals since its first use.
 
     Attributes:
-        waiting: Ready, or behind another of their group.
-        bytes: Of the data of all jobs, dead ones too.
-        type: None: the queue holds something, but is not declared.
-        topic: Where it is the queue of a durable subscription: its topic.
+        waiting: Ready to run, or waiting for another job of their group.
+        bytes: Size of the data of all jobs, including dead ones.
+        type: None: the queue has jobs, but is not declared.
+        topic: Topic of the durable subscription that the queue belongs to.
     """
 
     queue: str
@@ -128,24 +128,24 @@ class _QueueTriggerConfig(TypedDict):
 
 
 class QueueTriggerConfig(_QueueTriggerConfig, total=False):
-    """Config of triggers of the type ``queue``, which run the jobs that name no function.
+    """Config of triggers of the type ``queue``, which run the jobs without a function.
 
-    ``condition_function_id``: called with the data first; when it answers False, the job is done without having run.
+    ``condition_function_id``: called first, with the data. If it returns False, the job is done without having run.
     """
 
     condition_function_id: str
 
 
 class DurableQueueConfig(TypedDict, total=False):
-    """How the messages of a durable subscription are dealt with.
+    """Delivery options of a durable subscription.
 
     Attributes:
-        type: ``fifo``: one after another; ``standard`` (default): beside each other.
+        type: ``fifo``: one after another; ``standard`` (default): concurrently.
         maxRetries: Attempts after the first one.
-        concurrency: Messages in hand at a time.
-        visibilityTimeout: Deadline of one attempt in seconds.
-        delaySeconds: Each message waits so long first.
-        backoffDelayMs: What a failed message waits first; then as ``backoffType`` says.
+        concurrency: Maximum number of concurrent deliveries.
+        visibilityTimeout: Deadline of one attempt, in seconds.
+        delaySeconds: Delay of each message before its first attempt.
+        backoffDelayMs: Delay before the first retry. ``backoffType`` determines the later ones.
     """
 
     type: Literal["standard", "fifo"]
@@ -162,7 +162,7 @@ class _DurableSubscriberTriggerConfig(TypedDict):
 
 
 class DurableSubscriberTriggerConfig(_DurableSubscriberTriggerConfig, total=False):
-    """Config of triggers of the type ``durable:subscriber``; messages wait for a function whose worker is away."""
+    """Config of triggers of the type ``durable:subscriber``. Messages wait while the worker is disconnected."""
 
     condition_function_id: str
     queue_config: DurableQueueConfig

@@ -1,4 +1,4 @@
-"""How functions, triggers and trigger types are registered: read on the caller's thread, entered on the loop."""
+"""Registers functions, triggers and trigger types: validates on the caller's thread, registers on the loop."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from .engine_link import EngineLink
 from .errors import CallError
 from .handlers import read_handler
-from .http_function import HttpFunction, not_here
+from .http_function import HttpFunction, refusing_handler
 from .logger import Logger
 from .loop_thread import LoopThread, refuse_on_loop
 from .outgoing import timeout_option
@@ -21,7 +21,7 @@ from .triggers import Trigger
 
 @dataclass(frozen=True, slots=True)
 class FunctionRef:
-    """A registered function. ``unregister()`` takes it back; calls in hand finish."""
+    """A registered function. ``unregister()`` removes it; running calls finish."""
 
     id: str
     _unregister: Callable[[], None]
@@ -32,7 +32,7 @@ class FunctionRef:
 
 @dataclass(frozen=True, slots=True)
 class FunctionOptions:
-    """What a registration may say of a function besides its id and handler."""
+    """Options of a function's registration."""
 
     description: str | None = None
     request_format: object = None
@@ -44,7 +44,7 @@ class FunctionOptions:
 
 @dataclass(frozen=True, slots=True)
 class TriggerTypeRef:
-    """A provided trigger type. ``unregister()`` takes it back."""
+    """A provided trigger type. ``unregister()`` removes it."""
 
     id: str
     _registrar: Registrar
@@ -55,7 +55,7 @@ class TriggerTypeRef:
         self._unregister()
 
     def register_trigger(self, function_id: str, config: Any = None, metadata: Any = None) -> Trigger:
-        """Binds a function to this type: ``worker.register_trigger`` with the type filled in."""
+        """Binds a function to this type, as ``worker.register_trigger`` does."""
         trigger = {"type": self.id, "function_id": function_id, "config": config, "metadata": metadata}
         return self._registrar.trigger(trigger)
 
@@ -90,13 +90,13 @@ class Registrar:
         return bool(self._provided)
 
     def function(self, id: str, handler: Callable[..., Any] | HttpFunction, options: FunctionOptions) -> FunctionRef:
-        self._refuse_at_end()
+        self._refuse_while_ending()
         elsewhere = handler if isinstance(handler, HttpFunction) else None
-        function = not_here(id) if isinstance(handler, HttpFunction) else handler
+        function = refusing_handler(id) if isinstance(handler, HttpFunction) else handler
         read = read_handler(function, f"function {id}")
         if read.hints_problem is not None:
-            facts = {"function_id": id, "problem": read.hints_problem}
-            self._log.warn("the type hints of a handler cannot be read; it gets its input as plain JSON", **facts)
+            facts = {"function_id": id, "reason": read.hints_problem}
+            self._log.warn("failed to read a handler's type hints; its input is not converted", **facts)
         members: dict[str, object] = {
             "description": _first_line(function) if options.description is None else options.description,
             "request_format": _format(options.request_format, read.request_format, id),
@@ -131,7 +131,7 @@ class Registrar:
         return FunctionRef(id, lambda: self._if_alive(unregister))
 
     def trigger(self, trigger: Mapping[str, Any]) -> Trigger:
-        self._refuse_at_end()
+        self._refuse_while_ending()
         checked_members(trigger, "register_trigger", ("type", "function_id"), ("config", "metadata"))
         return self._loop.do(lambda: self._register_trigger(trigger))
 
@@ -156,7 +156,7 @@ class Registrar:
             self._link.flush()
 
     def trigger_type(self, type: Mapping[str, Any], handler: TriggerHandler) -> TriggerTypeRef:
-        self._refuse_at_end()
+        self._refuse_while_ending()
         formats = ("trigger_request_format", "call_request_format")
         checked_members(type, "register_trigger_type", ("id", "description"), (*formats, "validate"))
         for method in ("register_trigger", "unregister_trigger"):
@@ -182,13 +182,13 @@ class Registrar:
         call_request_format = options.get("call_request_format")
         return TriggerTypeRef(type_id, self, call_request_format, lambda: self._if_alive(unregister))
 
-    def _refuse_at_end(self) -> None:
+    def _refuse_while_ending(self) -> None:
         if self._is_ending():
-            message = "the worker is shutting down or was shut down; nothing can be registered any more"
+            message = "the worker is shutting down or was shut down; nothing can be registered"
             raise CallError("draining", message)
 
     def _if_alive(self, action: Callable[[], None]) -> None:
-        """What is taken back after the end is gone already."""
+        """Runs the action unless the worker was shut down, which removes all registrations."""
         if self._loop.is_running():
             self._loop.do(action)
 

@@ -1,4 +1,4 @@
-"""What this worker provides and asks for. Frames are kept as text: what was sent once is what is replayed. No I/O."""
+"""Registrations of this worker, stored as the frames that are replayed on each connection. No I/O."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from .errors import CallError
 
 
 class Registrations:
-    """Bad or taken names raise ValueError (TypeError when they are no strings), before anything changed."""
+    """Invalid or taken names raise ValueError (TypeError if they are not strings), before anything changes."""
 
     def __init__(self) -> None:
         self._functions: dict[str, str] = {}
         self._trigger_types: dict[str, str] = {}
         self._triggers: dict[str, tuple[str, str]] = {}
-        #: Triggers of others that this worker was asked to bind, as the provider of their type.
+        #: Triggers that this worker binds as the provider of their type.
         self._bindings: dict[str, Bind] = {}
 
     def has_function(self, function_id: str) -> bool:
@@ -32,7 +32,7 @@ class Registrations:
         return iter(list(self._functions))
 
     def replay(self) -> Iterator[str]:
-        """Every frame to send on a new connection, in the order in which they must arrive."""
+        """Yields every frame to send on a new connection, in the required order."""
         yield from self._trigger_types.values()
         yield from self._functions.values()
         for _, frame in self._triggers.values():
@@ -90,16 +90,16 @@ class Registrations:
         self._bindings[bind.id] = bind
 
     def holds(self, bind: Bind) -> bool:
-        """False when the engine took the trigger back, or delivered it anew, since this ``Bind`` was handed out."""
+        """Returns False if the engine has removed or replaced the trigger since this ``Bind``."""
         return self._bindings.get(bind.id) is bind
 
     def release(self, trigger_id: str) -> Unbind | None:
-        """Lets go of a trigger; None when it was not bound here."""
+        """Removes a binding. Returns None if it was not bound here."""
         bind = self._bindings.pop(trigger_id, None)
         return None if bind is None else _unbind(bind)
 
     def release_all(self) -> list[Unbind]:
-        """The connection ended: the engine delivers anew what is still wanted, and never mentions the rest again."""
+        """Removes all bindings. The connection ended, and the engine sends those that still exist again."""
         released = [_unbind(bind) for bind in self._bindings.values()]
         self._bindings.clear()
         return released
@@ -110,7 +110,7 @@ def _unbind(bind: Bind) -> Unbind:
 
 
 def _given(options: Mapping[str, object]) -> dict[str, object]:
-    """On this wire an option that is not set is absent, not null."""
+    """Returns the options that are set. On the wire, other options are absent, not null."""
     return {name: value for name, value in options.items() if value is not None}
 
 

@@ -1,4 +1,4 @@
-"""What callers hand to a worker, checked before anything is sent."""
+"""Requests of users, validated before anything is sent."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class _CallRequest(TypedDict):
 
 
 class CallRequest(_CallRequest, total=False):
-    """``payload``: anything that JSON can hold, default null. ``timeout_ms``: 1 to 86,400,000, default 30,000.
-    ``metadata``: remarks for the handler, ``context.metadata`` there."""
+    """``payload``: any JSON value, default null. ``timeout_ms``: 1 to 86,400,000, default 30,000.
+    ``metadata``: the handler's ``context.metadata``."""
 
     payload: Any
     timeout_ms: int
@@ -39,8 +39,8 @@ class _TriggerInput(TypedDict):
 
 
 class TriggerInput(_TriggerInput, total=False):
-    """``config``: what the trigger type wants, e.g. ``{"api_path": "/add", "http_method": "POST"}`` for ``http``.
-    ``metadata``: handed to the handler on each fire, ``context.metadata`` there."""
+    """``config``: as the trigger type requires, e.g. ``{"api_path": "/add", "http_method": "POST"}`` for ``http``.
+    ``metadata``: the handler's ``context.metadata``."""
 
     config: Any
     metadata: Any
@@ -52,8 +52,8 @@ class _TriggerTypeInput(TypedDict):
 
 
 class TriggerTypeInput(_TriggerTypeInput, total=False):
-    """``trigger_request_format``: JSON Schema of ``config``; ``validate``: the engine refuses what does not fit it.
-    ``call_request_format``: JSON Schema of what is fired.
+    """``trigger_request_format``: JSON Schema of ``config``; ``validate``: the engine rejects other configs.
+    ``call_request_format``: JSON Schema of the calls' payload.
     """
 
     trigger_request_format: Any
@@ -71,10 +71,10 @@ def outgoing_of(
     context: HandlerContext | None,
     default_timeout_ms: int | None,
 ) -> Outgoing:
-    """The request as the session takes it; the payload is written as JSON on the caller's thread.
+    """Validates a request and encodes its payload, on the caller's thread.
 
     Raises:
-        CallError: ``invalid_input`` or ``invalid_name``, naming the member and what it should be.
+        CallError: ``invalid_input`` or ``invalid_name``, naming the member and what is expected.
     """
     known = _ENQUEUE_MEMBERS if mode == "enqueue" else _CALL_MEMBERS
     if not isinstance(request, Mapping):
@@ -108,7 +108,7 @@ def _json_checked(metadata: object, function_id: str) -> object:
 def checked_members(
     request: Mapping[str, Any], what: str, required: tuple[str, ...], optional: tuple[str, ...]
 ) -> None:
-    """Raises TypeError when a registration is no dict, lacks a member or has one that is unknown."""
+    """Raises TypeError if a registration is not a dict, lacks a member or has an unknown one."""
     if not isinstance(request, Mapping):
         raise TypeError(f"{what} takes a dict with {', '.join(required)}, not {type(request).__name__}")
     missing = [name for name in required if name not in request]

@@ -1,4 +1,4 @@
-"""Carries out inbound calls: sync handlers on threads, async handlers as tasks."""
+"""Runs inbound calls: sync handlers on threads, async handlers as tasks."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from .logger import Logger
 from .pool import MAX_WAITING, HandlerPool
 from .telemetry.open_telemetry import enter_call
 
-#: Calls that may be at work or wait for a thread; further ones are refused with ``worker_overloaded``.
-MAX_CALLS_IN_HAND = 10_000
+#: Maximum number of calls that run or wait for a thread. Further ones are rejected with ``worker_overloaded``.
+MAX_RUNNING_CALLS = 10_000
 
 Outcome = CallError | str | None
 
@@ -61,7 +61,7 @@ class Runner:
         self._handlers.pop(function_id, None)
 
     @property
-    def in_hand(self) -> int:
+    def running(self) -> int:
         return len(self._running)
 
     async def idle(self) -> None:
@@ -74,15 +74,15 @@ class Runner:
         if handler is None:
             self._report(run.invocation_id, CallError("function_not_found", f"Function {run.function_id} not found"))
             return
-        if len(self._running) >= MAX_CALLS_IN_HAND:
-            message = f"the worker has {MAX_CALLS_IN_HAND} calls in hand, as many as it takes"
+        if len(self._running) >= MAX_RUNNING_CALLS:
+            message = f"the worker runs {MAX_RUNNING_CALLS} calls, its limit"
             self._report(run.invocation_id, CallError("worker_overloaded", message))
             return
         context = context_of(run, self._log, self._calls)
         running = _Running(context)
         self._running[run.invocation_id] = running
         self._idle.clear()
-        # Made here, so that nothing of an earlier call is seen by this one.
+        # A new context, so that this call sees nothing of earlier ones.
         scope = contextvars.Context()
         scope.run(current_context.set, context)
         scope.run(enter_call, run)
@@ -125,18 +125,18 @@ class Runner:
         try:
             result = await handler.run(self._input_of(run, handler, context), context)
             outcome: Outcome = _result_text(result, context)
-        except BaseException as raised:  # noqa: BLE001 - nothing that a handler raises may reach the loop
+        except BaseException as raised:  # noqa: BLE001 - a handler's exception must not reach the loop
             outcome = _failure(raised, context)
         self._finish(run, outcome)
 
     def _run_sync(self, run: Run, handler: Handler, context: HandlerContext) -> object:
-        """On a handler thread. The result is written as JSON here, which keeps the loop free."""
+        """Runs a sync handler on its thread. Encodes the result there, so that the loop is not blocked."""
         if context.cancelled.is_set():
             return _never_ran()
         try:
             result = handler.run(self._input_of(run, handler, context), context)
             return result if inspect.isawaitable(result) else _result_text(result, context)
-        except BaseException as raised:  # noqa: BLE001 - nothing that a handler raises may end the thread unseen
+        except BaseException as raised:  # noqa: BLE001 - a handler's exception must not end the thread
             return _failure(raised, context)
 
     def _input_of(self, run: Run, handler: Handler, context: HandlerContext) -> object:
@@ -144,7 +144,7 @@ class Runner:
         return handler.input_of(payload)
 
     def _settle(self, run: Run, outcome: object) -> None:
-        """A sync handler ended. One that returned an awaitable has only begun."""
+        """Finishes the run of a sync handler. An awaitable that it returned is awaited first."""
         running = self._running.get(run.invocation_id)
         if running is None:
             return
@@ -170,8 +170,8 @@ class Runner:
             return
         wrote = self._ends.settle_of(running.context)
         if outcome is None and run.may_name_channels and not wrote:
-            # A call that brought a channel, such as an HTTP request, may be answered over it, and an answer without a
-            # result says so. A handler that left the channel alone has answered with nothing.
+            # For a call with a channel, such as an HTTP request, a missing result means that the handler responded over
+            # the channel. This handler did not, so its result is null.
             outcome = "null"
         self._report(run.invocation_id, outcome)
         if not self._running:
@@ -179,7 +179,7 @@ class Runner:
 
 
 def _never_ran() -> CallError:
-    return CallError("call_cancelled", "nobody waited any more when the handler's turn came")
+    return CallError("call_cancelled", "the call was cancelled before the handler started")
 
 
 def _result_text(result: object, context: HandlerContext) -> str | None:
@@ -188,15 +188,15 @@ def _result_text(result: object, context: HandlerContext) -> str | None:
     try:
         return encode_json(result, f"the result of {context.function_id}")
     except CallError as error:
-        context.log.error("a handler's result cannot be written as JSON", error=error)
+        context.log.error("failed to encode a handler's result as JSON", error=error)
         raise
 
 
 def _failure(raised: BaseException, context: HandlerContext) -> CallError:
     if isinstance(raised, asyncio.CancelledError) and context.cancelled.is_set():
-        return CallError("call_cancelled", "the handler was cancelled, because nobody waits for it any more")
+        return CallError("call_cancelled", "the handler was cancelled: its call is no longer pending")
     error = CallError.from_exception(raised)
-    # A CallError is an answer; anything else is a surprise that its author wants to see here, with its stack.
+    # A CallError is an expected result. Other exceptions are logged with their stack trace.
     if error is not raised:
         context.log.error("a handler failed", error=raised)
     return error

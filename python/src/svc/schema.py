@@ -1,4 +1,4 @@
-"""Type hints as JSON Schema, and JSON values as the types that the hints name."""
+"""Converts type hints to JSON Schema, and JSON values to the types of hints."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _BUILTIN: dict[object, Schema] = {
 
 
 def schema_of(hint: object) -> Schema | None:
-    """JSON Schema of a type hint; None when it says nothing that JSON Schema could. Never raises."""
+    """Returns the JSON Schema of a type hint, or None if it has no JSON Schema. Never raises."""
     try:
         return _schema(hint, ()) or None
-    except Exception:  # noqa: BLE001 - hints are arbitrary objects; one that cannot be read only goes undocumented
+    except Exception:  # noqa: BLE001 - hints are arbitrary objects; an unreadable hint is only left out
         return None
 
 
 def _schema(hint: object, inside: tuple[object, ...]) -> Schema:
-    """An empty schema (anything goes) stands for what is unknown here."""
+    """Returns an empty schema, which permits any value, for unknown types."""
     if isinstance(hint, type) or hint is None:
         known = _BUILTIN.get(hint)
         if known is not None:
@@ -59,7 +59,7 @@ def _schema(hint: object, inside: tuple[object, ...]) -> Schema:
 
 def _union(members: Sequence[object], inside: tuple[object, ...]) -> Schema:
     schemas = [_schema(member, inside) for member in members]
-    # One member of which nothing is known makes the whole union unknown.
+    # A union with an unknown member is unknown.
     return {"anyOf": schemas} if all(schemas) else {}
 
 
@@ -84,7 +84,7 @@ def _array(item: object, inside: tuple[object, ...]) -> Schema:
 
 
 def _class(hint: type, inside: tuple[object, ...]) -> Schema:
-    if hint in inside:  # a type that holds itself: described once, its inner ones are any object
+    if hint in inside:  # a recursive type: its inner occurrences are any object
         return {"type": "object"}
     inside = (*inside, hint)
     if issubclass(hint, enum.Enum):
@@ -120,20 +120,20 @@ def is_class(hint: object) -> TypeGuard[type]:
 
 
 def is_typed_dict(hint: object) -> bool:
-    # Asked by its marks: typing_extensions has a TypedDict of its own.
+    # Checked by attribute, since typing_extensions has its own TypedDict.
     return is_class(hint) and issubclass(hint, dict) and hasattr(hint, "__total__")
 
 
 def _is_key_required(hint: type, name: str, member: object) -> bool:
     form = _form(get_origin(member))
     if form in ("Required", "NotRequired"):
-        # Where annotations are strings, __required_keys__ does not see these marks; the evaluated hint does.
+        # If annotations are strings, __required_keys__ ignores these forms, but the evaluated hint has them.
         return form == "Required"
     return name in getattr(hint, "__required_keys__", ())
 
 
 def _form(origin: object) -> str:
-    """Name of a special form; typing and typing_extensions each have their own object of that name."""
+    """Returns the name of a special form. typing and typing_extensions have different objects of the same name."""
     return "" if origin is None or isinstance(origin, type) else str(getattr(origin, "_name", ""))
 
 
@@ -145,17 +145,17 @@ def _is_required(field: dataclasses.Field[Any]) -> bool:
 
 
 def wants_conversion(hint: object) -> bool:
-    """True for dataclasses and pydantic models: their handlers get instances. All other handlers get the JSON value."""
+    """Returns True for dataclasses and pydantic models. Other hints leave the JSON value unchanged."""
     if not is_class(hint):
         return any(wants_conversion(member) for member in get_args(hint)) and get_origin(hint) is not Literal
     return dataclasses.is_dataclass(hint) or callable(getattr(hint, "model_validate", None))
 
 
 def convert(value: object, hint: object, path: str = "") -> object:
-    """The JSON value as an instance of the hint. Members that a dataclass does not name are left out.
+    """Converts a JSON value to an instance of the hint. Drops members that are unknown to a dataclass.
 
     Raises:
-        CallError: ``invalid_input``, naming the member that does not fit.
+        CallError: ``invalid_input``, naming the member that does not match.
     """
     if is_class(hint):
         return _convert_class(value, hint, path)
@@ -167,7 +167,7 @@ def convert(value: object, hint: object, path: str = "") -> object:
     if origin is Literal:
         if any(value == literal and type(value) is type(literal) for literal in arguments):
             return value
-        raise _misfit(path, f"one of {', '.join(map(repr, arguments))}", value)
+        raise _mismatch(path, f"one of {', '.join(map(repr, arguments))}", value)
     if hint is None:
         return _convert_class(value, type(None), path)
     if isinstance(origin, type):
@@ -179,14 +179,14 @@ def _convert_class(value: object, hint: type, path: str) -> object:
     if hint is bool or hint is str or hint is type(None):
         if isinstance(value, hint):
             return value
-        raise _misfit(path, {bool: "a boolean", str: "a string"}.get(hint, "null"), value)
+        raise _mismatch(path, {bool: "a boolean", str: "a string"}.get(hint, "null"), value)
     if hint is int or hint is float:
         return _convert_number(value, hint, path)
     if issubclass(hint, enum.Enum):
         try:
             return hint(value)
         except ValueError:
-            raise _misfit(path, f"one of {', '.join(repr(member.value) for member in hint)}", value) from None
+            raise _mismatch(path, f"one of {', '.join(repr(member.value) for member in hint)}", value) from None
     validate = getattr(hint, "model_validate", None)
     if callable(validate):
         try:
@@ -198,11 +198,11 @@ def _convert_class(value: object, hint: type, path: str) -> object:
     if hint is dict or is_typed_dict(hint):
         if isinstance(value, dict):
             return value
-        raise _misfit(path, "an object", value)
+        raise _mismatch(path, "an object", value)
     if hint is list or hint is tuple:
         if isinstance(value, list):
             return hint(value)
-        raise _misfit(path, "an array", value)
+        raise _mismatch(path, "an array", value)
     return value
 
 
@@ -212,17 +212,17 @@ def _convert_number(value: object, hint: type, path: str) -> object:
             try:
                 return float(value)
             except OverflowError:
-                raise _misfit(path, "a number that a float can hold", value) from None
+                raise _mismatch(path, "a number that a float can hold", value) from None
         if isinstance(value, int):
             return value
         if isinstance(value, float) and value.is_integer():  # JSON has one kind of number: 3.0 is an integer
             return int(value)
-    raise _misfit(path, "a number" if hint is float else "an integer", value)
+    raise _mismatch(path, "a number" if hint is float else "an integer", value)
 
 
 def _convert_dataclass(value: object, hint: type, path: str) -> object:
     if not isinstance(value, dict):
-        raise _misfit(path, "an object", value)
+        raise _mismatch(path, "an object", value)
     hints = get_type_hints(hint, include_extras=True)
     arguments: dict[str, object] = {}
     for field in dataclasses.fields(hint):
@@ -235,12 +235,12 @@ def _convert_dataclass(value: object, hint: type, path: str) -> object:
             raise CallError("invalid_input", f"`{missing}` is missing", {"field": missing})
     try:
         return hint(**arguments)
-    except (TypeError, ValueError) as cause:  # a __post_init__ that refuses
+    except (TypeError, ValueError) as cause:  # raised by __post_init__
         raise CallError("invalid_input", f"{_shown(path)} does not fit {hint.__name__}: {cause}") from cause
 
 
 def _convert_union(value: object, members: Sequence[object], path: str) -> object:
-    # A member that takes the value as it is wins over one that would have to change it: 3 is an int in `float | int`.
+    # A member that matches the value unchanged is preferred: 3 is an int in `float | int`.
     for member in members:
         if isinstance(member, type) and type(value) is member and member not in (dict, list):
             return value
@@ -250,23 +250,23 @@ def _convert_union(value: object, members: Sequence[object], path: str) -> objec
             return convert(value, member, path)
         except CallError as problem:
             problems.append(problem)
-    # Of several problems the one that lies deepest is the one that the caller meant.
+    # The most deeply nested error belongs to the member that the caller most likely meant.
     raise max(problems, key=lambda problem: len(str((problem.details or {}).get("field", ""))))
 
 
 def _convert_generic(value: object, origin: type, arguments: Sequence[object], path: str) -> object:
     if issubclass(origin, Mapping):
         if not isinstance(value, dict):
-            raise _misfit(path, "an object", value)
+            raise _mismatch(path, "an object", value)
         hint = arguments[1] if len(arguments) == 2 else Any
         return {key: convert(member, hint, _member(path, key)) for key, member in value.items()}
     if not issubclass(origin, Sequence):
         return value
     if not isinstance(value, list):
-        raise _misfit(path, "an array", value)
+        raise _mismatch(path, "an array", value)
     if issubclass(origin, tuple) and not (len(arguments) == 2 and arguments[1] is Ellipsis):
         if len(value) != len(arguments):
-            raise _misfit(path, f"an array of {len(arguments)} items", value)
+            raise _mismatch(path, f"an array of {len(arguments)} items", value)
         pairs = zip(value, arguments, strict=True)
         return tuple(convert(item, hint, f"{path}[{at}]") for at, (item, hint) in enumerate(pairs))
     hint = arguments[0] if arguments else Any
@@ -282,7 +282,7 @@ def _shown(path: str) -> str:
     return f"`{path}`" if path else "the payload"
 
 
-def _misfit(path: str, wanted: str, value: object) -> CallError:
+def _mismatch(path: str, wanted: str, value: object) -> CallError:
     kinds = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
     got = kinds.get(type(value)) or f"the number {str(value)[:32]}"
     return CallError("invalid_input", f"{_shown(path)} must be {wanted}, but is {got}", {"field": path})

@@ -1,4 +1,4 @@
-"""What a worker says and hears. Does no I/O: feed it frames, write what it hands back, act on its effects."""
+"""The worker's protocol state. Does no I/O: pass it frames, write the frames it returns, run its effects."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from .registrations import Registrations
 class Session:
     """One worker's side of the protocol, over any number of connections.
 
-    Every method that hears something returns effects, in order; frames to write are taken with ``take_frames``.
+    Every method that handles an event returns effects, in order. ``take_frames`` returns the frames to write.
 
     Args:
-        introduction: Payload of the register call, sent on every open.
+        introduction: Payload of the register call, sent on every connection.
         now_ms: Monotonic clock in milliseconds.
-        new_id: Makes UUIDs for calls and triggers.
+        new_id: Generates UUIDs for calls and triggers.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Session:
 
     @property
     def worker_id(self) -> str | None:
-        """Id that the engine gave to the newest connection; None before the first."""
+        """Id that the engine assigned to the latest connection; None before the first."""
         return self._worker_id
 
     @property
@@ -85,7 +85,7 @@ class Session:
 
     @property
     def waiting_chars(self) -> int:
-        """Size of what waits to be written to the open socket."""
+        """Number of unsent characters of the open socket."""
         return self._outbound.chars
 
     @property
@@ -93,7 +93,7 @@ class Session:
         return self._outbound.has_frames
 
     def opened(self) -> list[Effect]:
-        """The socket opened: introduces the worker, replays every registration, then sends the calls that waited."""
+        """The socket opened: registers the worker, replays every registration, then sends the waiting calls."""
         self._outbound.open()
         if self._worker_id is not None and self._reattach_token is not None:
             token = self._reattach_token
@@ -106,7 +106,7 @@ class Session:
         return self._outbound_calls.send_queued()
 
     def closed(self) -> list[Effect]:
-        """The socket closed: calls that were sent fail, calls that wait for the socket go on waiting."""
+        """The socket closed: fails the calls that were sent. Calls that wait for the socket keep waiting."""
         self._outbound.close()
         return [
             *self._outbound_calls.connection_ended(),
@@ -116,10 +116,10 @@ class Session:
         ]
 
     def drain(self) -> bool:
-        """Has the engine send no more calls.
+        """Unregisters the functions, so that the engine sends no more calls.
 
-        Calls that it has sent before it read that are run; a ``Drained`` effect follows them. The answer to a ping
-        shows that, since the engine handles frames in order. Returns False when no ``Drained`` effect will follow.
+        Calls that the engine sent earlier still run. Then a ``Drained`` effect follows: when the engine's pong arrives,
+        since it handles frames in order. Returns False if no ``Drained`` effect will follow.
         """
         function_ids = [] if self._draining or not self._outbound.is_open else list(self._registrations.functions())
         self._draining = True
@@ -131,18 +131,18 @@ class Session:
         return self._awaits_pong
 
     def shut_down(self) -> list[Effect]:
-        """The end: nothing waits any more. Calls without an answer fail with ``disconnected``."""
+        """Fails all pending calls with ``disconnected``."""
         return [*self._outbound_calls.fail_all(), *self.closed()]
 
     def take_frames(self) -> list[str]:
         return self._outbound.take()
 
     def tick(self) -> list[Effect]:
-        """Fails calls whose deadline passed, and has the engine cancel those that it knows of."""
+        """Fails calls whose deadline has passed, and cancels the sent ones at the engine."""
         return self._outbound_calls.tick()
 
     def next_deadline_ms(self) -> float | None:
-        """When ``tick`` has something to do next, on the clock of ``now_ms``."""
+        """Time at which ``tick`` must be called next, on the clock of ``now_ms``."""
         return self._outbound_calls.next_deadline_ms()
 
     # ---- registrations
@@ -160,7 +160,7 @@ class Session:
         self._outbound.announce(self._registrations.remove_trigger_type(type_id))
 
     def register_trigger(self, trigger_type: str, function_id: str, config: object, metadata: object = None) -> str:
-        """Asks the engine to bind the function; returns the trigger's id, which stays the same over reconnects."""
+        """Registers a trigger. Returns its id, which stays the same across reconnects."""
         trigger_id = self._new_id()
         frame = self._registrations.add_trigger(trigger_id, trigger_type, function_id, config, metadata)
         self._outbound.announce(frame)
@@ -170,7 +170,7 @@ class Session:
         self._outbound.announce(self._registrations.remove_trigger(trigger_id))
 
     def answer_binding(self, bind: Bind, error: CallError | None = None) -> None:
-        """The provider of a trigger type bound what a ``Bind`` effect asked for, or could not."""
+        """Reports the result of a ``Bind`` effect to the engine. ``error``: why binding failed."""
         if not self._registrations.holds(bind):
             return
         if error is not None:
@@ -180,7 +180,7 @@ class Session:
     # ---- calls of this worker
 
     def call(self, outgoing: Outgoing) -> tuple[int, list[Effect]]:
-        """Sends a call, or lets it wait for the socket. Returns the key by which effects speak of it.
+        """Sends a call, or queues it until the socket opens. Returns its key in effects.
 
         Raises:
             CallError: ``invalid_name``, ``invalid_input`` (the deadline), ``payload_too_large``, ``overloaded``.
@@ -188,13 +188,13 @@ class Session:
         return self._outbound_calls.call(outgoing)
 
     def withdraw(self, key: int) -> list[Effect]:
-        """The caller does not want the answer any more."""
+        """Cancels a call."""
         return self._outbound_calls.withdraw(key)
 
     # ---- calls of this worker's functions
 
     def answer(self, invocation_id: str, result: str | None) -> list[Effect]:
-        """A handler returned. ``result`` is JSON text, None when it returned nothing."""
+        """A handler returned. ``result`` is JSON text, or None if it returned nothing."""
         return self._inbound_calls.answer(invocation_id, result)
 
     def fail(self, invocation_id: str, error: CallError) -> list[Effect]:
@@ -204,7 +204,7 @@ class Session:
     # ---- frames of the engine
 
     def receive(self, frame: str | bytes) -> list[Effect]:
-        """One frame arrived. Never raises, whatever it holds."""
+        """A frame arrived. Never raises, even for invalid frames."""
         message = read_frame(frame)
         return self._actions[type(message)](message)
 
@@ -213,12 +213,12 @@ class Session:
         if not self._registrations.has_function(call.function_id):
             refusal = CallError("function_not_found", f"Function {call.function_id} not found")
         elif self._draining and not self._awaits_pong:
-            refusal = CallError("draining", "the worker is shutting down and takes no new calls")
+            refusal = CallError("draining", "the worker is shutting down and accepts no new calls")
         return self._inbound_calls.arrived(call, refusal)
 
     def _on_welcome(self, welcome: Welcome) -> list[Effect]:
         self._worker_id, self._reattach_token = welcome.worker_id, welcome.reattach_token
-        self._outbound_calls.greeted(keeps_deadlines=welcome.is_engine_of_svc)
+        self._outbound_calls.registered(enforces_deadlines=welcome.is_engine_of_svc)
         return [Registered(welcome.worker_id, welcome.is_engine_of_svc)]
 
     def _on_bind(self, request: BindRequest) -> list[Effect]:
@@ -227,7 +227,7 @@ class Session:
             message = f"Trigger type {bind.trigger_type} not found"
             self._outbound.send_binding_answer(bind, CallError("trigger_type_not_found", message))
             return []
-        # The same trigger again replaces what is bound.
+        # A repeated trigger replaces the bound one.
         replaced = self._registrations.release(bind.id)
         self._registrations.hold(bind)
         return [bind] if replaced is None else [replaced, bind]
@@ -248,11 +248,11 @@ class Session:
                 return [TriggerResult(trigger_id, "error", error.message, error)]
             return []
         facts: dict[str, object] = {"code": error.code, "error": error.message, "details": error.details}
-        return [Notice("error", "the engine refused something that this worker sent", facts)]
+        return [Notice("error", "the engine rejected a message of this worker", facts)]
 
     def _on_bad_frame(self, frame: BadFrame) -> list[Effect]:
         facts: dict[str, object] = {"problem": frame.problem, "invocation_id": frame.invocation_id}
-        effects: list[Effect] = [Notice("warn", "a frame of the engine could not be read", facts)]
+        effects: list[Effect] = [Notice("warn", "the engine sent an invalid frame", facts)]
         if frame.invocation_id is None:
             return effects
         error = CallError("invalid_message", frame.problem)

@@ -1,4 +1,4 @@
-"""What ``worker.state`` takes and answers, and what state triggers hand over; members have the names of the wire."""
+"""Arguments and results of ``worker.state``, and payload of state triggers. Members have the names of the wire."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, Literal, TypeAlias, TypedDict
 
 from .update_ops import UpdateOpError
 
-#: Present in answers when the write is not on the disk yet: ``relaxed`` may lose up to a second in a power cut,
-#: ``memory`` keeps it as long as the engine runs.
+#: Present in results if the write is not on disk yet: ``relaxed`` may lose the last second in a power failure,
+#: ``memory`` keeps the write as long as the engine runs.
 Durability: TypeAlias = Literal["relaxed", "memory"]
 
 
@@ -22,13 +22,13 @@ class _StateEntry(TypedDict):
 
 class StateEntry(_StateEntry, total=False):
     """One item. ``version`` starts at 1 and grows by 1 with each change. ``updated_at``, and ``expires_at`` of an item
-    that ends by itself: ISO 8601 in UTC. ``bytes``: size of the value's JSON."""
+    that expires: ISO 8601 in UTC. ``bytes``: size of the value's JSON."""
 
     expires_at: str
 
 
 class StatePage(TypedDict):
-    """``cursor`` leads to the next page; None behind the last. ``total``: items on all pages."""
+    """``cursor``: for the next page; None on the last page. ``total``: number of items on all pages."""
 
     items: list[StateEntry]
     cursor: str | None
@@ -46,7 +46,7 @@ class StateSetResult(_StateSetResult, total=False):
 
 
 class StateUpdateResult(StateSetResult, total=False):
-    """With ``errors`` nothing was written, unless the update was not atomic."""
+    """If ``errors`` is present, nothing was written, unless the update was not atomic."""
 
     errors: list[UpdateOpError]
 
@@ -58,7 +58,7 @@ class _StateWrite(TypedDict):
 
 
 class StateWrite(_StateWrite, total=False):
-    """One write of ``set_many``; what is optional means what it means for ``set``."""
+    """One write of ``set_many``. Optional members are those of ``set``."""
 
     if_version: int
     expires_in_ms: int
@@ -83,7 +83,7 @@ class StateDeleteManyResult(TypedDict):
 
 
 class StateGroup(TypedDict):
-    """One scope, the number of its items and the size of their JSON together."""
+    """One scope, the number of its items and the total size of their JSON."""
 
     scope: str
     items: int
@@ -103,7 +103,7 @@ class _StateRecord(TypedDict):
 
 
 class StateRecord(_StateRecord, total=False):
-    """One line of an export. An import reads ``scope``, ``key``, ``value`` and ``expires_at``; versions begin anew."""
+    """One line of an export. An import reads ``scope``, ``key``, ``value``, ``expires_at``. Versions restart at 1."""
 
     version: int
     updated_at: str
@@ -116,7 +116,7 @@ class StateImportResult(TypedDict):
 
 
 class StateSnapshot(TypedDict):
-    """Where the engine wrote the copy, on its own machine, and how large it is."""
+    """File of the copy on the engine's machine, and its size."""
 
     file: str
     bytes: int
@@ -126,14 +126,14 @@ StateEventType: TypeAlias = Literal["state:created", "state:updated", "state:del
 
 
 class StateTriggerConfig(TypedDict, total=False):
-    """Config of triggers of the types ``state``, ``state:created``, ``state:updated`` and ``state:deleted``. What is
-    left out matches everything.
+    """Config of triggers of the types ``state``, ``state:created``, ``state:updated`` and ``state:deleted``. Missing
+    members match everything.
 
     Attributes:
-        prefix: Beginning of keys.
-        event_types: E.g. ``["state:created"]``, or ``["created"]``.
-        condition_function_id: Called with the payload first; the handler is not when it answers False.
-        max_attempts: Calls of a handler that fails, default 5.
+        prefix: Prefix of keys.
+        event_types: E.g. ``["state:created"]`` or ``["created"]``.
+        condition_function_id: Called first, with the payload. If it returns False, the handler is not called.
+        max_attempts: Maximum number of calls of a failing handler, default 5.
     """
 
     scope: str
@@ -145,7 +145,7 @@ class StateTriggerConfig(TypedDict, total=False):
 
 
 class StateEvent(TypedDict):
-    """Payload of a state trigger. ``old_value`` of a new item and ``new_value`` of a deleted one are None."""
+    """Payload of a state trigger. ``old_value`` of a new item and ``new_value`` of a deleted item are None."""
 
     type: Literal["state"]
     event_type: StateEventType

@@ -1,4 +1,4 @@
-"""What ``worker.stream`` takes and answers, and what stream triggers hand over; members have the names of the wire."""
+"""Arguments and results of ``worker.stream``, and payload of stream triggers. Members have the names of the wire."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class _StreamEntry(TypedDict):
 
 
 class StreamEntry(_StreamEntry, total=False):
-    """One item, as ``StateEntry``."""
+    """One item. Members as in ``StateEntry``."""
 
     expires_at: str
 
 
 class StreamPage(TypedDict):
-    """``cursor`` leads to the next page; None behind the last. ``total``: items on all pages."""
+    """``cursor``: for the next page; None on the last page. ``total``: number of items on all pages."""
 
     items: list[StreamEntry]
     cursor: str | None
@@ -36,8 +36,8 @@ class _StreamSetResult(TypedDict):
 
 
 class StreamSetResult(_StreamSetResult, total=False):
-    """``seq`` numbers the events of a group; absent where nothing changed. ``version``: of the item; absent where
-    functions of a worker keep it."""
+    """``seq``: number of the event in its group; absent if nothing changed. ``version``: of the item; absent if
+    functions of a worker store it."""
 
     version: int
     seq: int
@@ -45,7 +45,7 @@ class StreamSetResult(_StreamSetResult, total=False):
 
 
 class StreamUpdateResult(StreamSetResult, total=False):
-    """With ``errors`` nothing was written, unless the update was not atomic."""
+    """If ``errors`` is present, nothing was written, unless the update was not atomic."""
 
     errors: list[UpdateOpError]
 
@@ -65,14 +65,14 @@ class StreamGroups(TypedDict):
 
 
 class StreamListing(TypedDict):
-    """Every stream that holds items, with its groups."""
+    """Every stream that contains items, with its groups."""
 
     stream: list[StreamGroups]
     count: int
 
 
 class StreamTriggerConfig(TypedDict, total=False):
-    """Config of triggers of the type ``stream``. What is left out matches everything."""
+    """Config of triggers of the type ``stream``. Missing members match everything."""
 
     stream_name: str
     group_id: str
@@ -89,14 +89,14 @@ class StreamJoinTriggerConfig(TypedDict, total=False):
 
 
 class StreamItemChange(TypedDict):
-    """What happened to an item: ``data`` is the new value, of a ``delete`` the one that was there."""
+    """Change of an item. ``data``: the new value; for ``delete``, the old value."""
 
     type: Literal["create", "update", "delete"]
     data: Any
 
 
 class StreamSentEvent(TypedDict):
-    """What ``stream.send`` was given."""
+    """Type and data of ``stream.send``."""
 
     type: str
     data: Any
@@ -117,8 +117,8 @@ class _StreamEvent(TypedDict):
 
 
 class StreamEvent(_StreamEvent, total=False):
-    """Payload of a ``stream`` trigger, the message that clients get. ``id`` is None of an event of the whole group.
-    ``timestamp``: milliseconds since 1970. ``seq``: the event's number in its group; ``version``: of the item, where it
+    """Payload of a ``stream`` trigger, the message that clients receive. ``id`` is None for events of the whole group.
+    ``timestamp``: milliseconds since 1970. ``seq``: number of the event in its group. ``version``: of the item, if it
     has one."""
 
     seq: int
@@ -126,8 +126,8 @@ class StreamEvent(_StreamEvent, total=False):
 
 
 class StreamJoinEvent(TypedDict):
-    """Payload of ``stream:join`` and ``stream:leave``. ``id`` is None where the whole group is joined; ``context`` is
-    what the auth function answered, or None."""
+    """Payload of ``stream:join`` and ``stream:leave``. ``id`` is None if the client joins the whole group. ``context``:
+    result of the auth function, or None."""
 
     subscription_id: str
     stream_name: str
@@ -137,6 +137,6 @@ class StreamJoinEvent(TypedDict):
 
 
 class StreamJoinAnswer(TypedDict, total=False):
-    """What a handler of ``stream:join`` may answer; ``unauthorized: True`` refuses the join."""
+    """Result of a ``stream:join`` handler. ``unauthorized: True`` rejects the join."""
 
     unauthorized: bool

@@ -1,4 +1,4 @@
-"""Triggers that this worker asked for, and what became of them."""
+"""Triggers that this worker registered, and their status."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .logger import Logger
 
 
 class Trigger:
-    """A binding of a function to an occasion, kept over reconnects. Made by ``worker.register_trigger``.
+    """A binding of a function to a trigger type, kept across reconnects. Created by ``worker.register_trigger``.
 
     Attributes:
         id: UUID of the binding.
-        type: Its trigger type, e.g. ``http``.
-        function_id: The function that it calls.
+        type: Trigger type, e.g. ``http``.
+        function_id: Function that it calls.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Trigger:
         self.function_id = function_id
         self._unregister = unregister
         self._refuse_wait = refuse_wait
-        self._heard = threading.Condition()
+        self._changed = threading.Condition()
         self._result: TriggerResult | None = None
         self._ended = False
         self._was_active = False
@@ -42,82 +42,83 @@ class Trigger:
 
     @property
     def status(self) -> Literal["pending", "active", "inactive", "error"]:
-        """The engine's last word; ``pending`` before the first. ``inactive``: it waits for its function or its type."""
+        """Status last reported by the engine. ``pending`` before the first report. ``inactive``: its function or its
+        type is not available."""
         result = self._result
         return "pending" if result is None else result.status
 
     @property
     def reason(self) -> str | None:
-        """Why the trigger is inactive or failed."""
+        """Why the trigger is inactive or has failed."""
         result = self._result
         return None if result is None else result.reason
 
     def wait_registered(self, timeout_s: float = 10.0) -> Literal["active", "inactive"]:
-        """Waits for the engine's word on this trigger, and hands back its status.
+        """Waits for the engine's result and returns the status.
 
-        Where a worker provides the type, that word may come before the provider's, which may refuse: ``on_status``.
+        If a worker provides the type, that worker may reject the trigger later: use ``on_status``.
 
         Raises:
-            CallError: the engine's refusal (``trigger_registration_failed``, ``registration_refused``, ...);
-                ``call_timeout`` when it said nothing within ``timeout_s`` seconds; ``disconnected`` when the worker was
+            CallError: the engine's error (``trigger_registration_failed``, ``registration_refused``, ...);
+                ``call_timeout`` if no result arrived within ``timeout_s`` seconds; ``disconnected`` if the worker was
                 shut down.
             RuntimeError: called on the worker's event loop (inside an async handler).
         """
         self._refuse_wait()
-        with self._heard:
-            if not self._heard.wait_for(lambda: self._result is not None or self._ended, timeout_s):
+        with self._changed:
+            if not self._changed.wait_for(lambda: self._result is not None or self._ended, timeout_s):
                 what = f"the {self.type} trigger of {self.function_id}"
-                message = f"the engine said nothing about {what} within {timeout_s:g} s"
+                message = f"the engine sent no result for {what} within {timeout_s:g} s"
                 raise CallError("call_timeout", message, {"trigger_id": self.id})
             result = self._result
         if result is None:
-            raise CallError("disconnected", "the worker was shut down before the engine answered")
+            raise CallError("disconnected", "the worker was shut down before the engine's result arrived")
         if result.status == "error":
             raise result.error or CallError("trigger_registration_failed", result.reason or "no reason was given")
         return result.status
 
     def on_status(self, listener: Callable[[Trigger], object]) -> Callable[[], None]:
-        """Tells each time the engine says how the trigger stands, e.g. that a parked one became active.
+        """Calls the listener on each status report of the engine, e.g. when an inactive trigger becomes active.
 
-        Returns how to stop that. The listener runs on the worker's event loop: it must not block. What it raises is
-        logged.
+        Returns a function that unsubscribes it. The listener runs on the worker's event loop: it must not block. Its
+        exceptions are logged.
         """
 
         def entry(trigger: Trigger) -> None:
             listener(trigger)
 
-        with self._heard:
+        with self._changed:
             self._listeners = [*self._listeners, entry]
 
         def unsubscribe() -> None:
-            with self._heard:
+            with self._changed:
                 self._listeners = [each for each in self._listeners if each is not entry]
 
         return unsubscribe
 
     def unregister(self) -> None:
-        """Takes the binding back. Nothing happens when that was done before."""
+        """Removes the binding. Does nothing the second time."""
         self._unregister(self)
 
-    def _hear(self, result: TriggerResult, log: Logger) -> None:
-        with self._heard:
+    def _settle(self, result: TriggerResult, log: Logger) -> None:
+        with self._changed:
             self._result = result
-            self._heard.notify_all()
+            self._changed.notify_all()
             listeners = self._listeners
         for listener in listeners:
             try:
                 listener(self)
-            except Exception as raised:  # noqa: BLE001 - the listener's code; it must not reach the socket's loop
+            except Exception as raised:  # noqa: BLE001 - user code must not break the socket's loop
                 log.error("a trigger status listener failed", trigger_type=self.type, status=self.status, error=raised)
 
     def _end(self) -> None:
-        with self._heard:
+        with self._changed:
             self._ended = True
-            self._heard.notify_all()
+            self._changed.notify_all()
 
 
 class Triggers:
-    """By id, for the engine's answers."""
+    """Triggers by id, to receive the engine's results."""
 
     def __init__(self, log: Logger) -> None:
         self._log = log
@@ -135,11 +136,11 @@ class Triggers:
             return
         if result.status == "error":
             facts = {"trigger_type": trigger.type, "function_id": trigger.function_id, "reason": result.reason}
-            # Once the engine has taken it, whatever comes later is no refusal.
-            what = "a trigger has a problem" if trigger._was_active else "the engine refused a trigger"
+            # A trigger that was active before was accepted, so this is not a rejection.
+            what = "a trigger failed" if trigger._was_active else "the engine rejected a trigger"
             self._log.error(what, **facts)
         trigger._was_active = trigger._was_active or result.status == "active"
-        trigger._hear(result, self._log)
+        trigger._settle(result, self._log)
 
     def end(self) -> None:
         for trigger in self._by_id.values():

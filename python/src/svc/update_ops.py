@@ -1,17 +1,17 @@
-"""Operations of ``worker.state.update`` and ``worker.stream.update``, carried out in the engine, each in one step."""
+"""Operations of ``worker.state.update`` and ``worker.stream.update``, which the engine applies atomically."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
 
-#: A string is one literal member of the root (``"a.b"`` is a member with a dot, ``""`` the root itself); a list leads
-#: deeper, one member a segment (``[]`` is the root).
+#: A string is a member of the root, taken literally (``"a.b"`` is a member with a dot, ``""`` the root itself). A list
+#: is a nested path with one member per segment (``[]`` is the root).
 UpdatePath: TypeAlias = str | Sequence[str]
 
 
 class SetOp(TypedDict):
-    """Sets what lies at ``path``."""
+    """Sets the value at ``path``."""
 
     type: Literal["set"]
     path: UpdatePath
@@ -24,13 +24,13 @@ class _MergeOp(TypedDict):
 
 
 class MergeOp(_MergeOp, total=False):
-    """Sets the members of ``value`` in the object at ``path`` (default: the root), which becomes one if it is none."""
+    """Sets the members of ``value`` in the object at ``path`` (default: the root). Replaces a value of another type."""
 
     path: UpdatePath
 
 
 class IncrementOp(TypedDict):
-    """Adds the whole number ``by``; nothing there counts as 0."""
+    """Adds the integer ``by``. A missing value counts as 0."""
 
     type: Literal["increment"]
     path: UpdatePath
@@ -38,7 +38,7 @@ class IncrementOp(TypedDict):
 
 
 class DecrementOp(TypedDict):
-    """Subtracts the whole number ``by``; nothing there counts as 0."""
+    """Subtracts the integer ``by``. A missing value counts as 0."""
 
     type: Literal["decrement"]
     path: UpdatePath
@@ -51,14 +51,14 @@ class _AppendOp(TypedDict):
 
 
 class AppendOp(_AppendOp, total=False):
-    """Puts ``value`` behind the others of a list, or a text behind a text. Where nothing is, a list is made, but for a
-    text whose path names a member of the root or the root, which stays a text."""
+    """Appends ``value`` to a list, or a string to a string. A missing value becomes a list. Exception: a string at a
+    member of the root, or at the root, stays a string."""
 
     path: UpdatePath
 
 
 class RemoveOp(TypedDict):
-    """Takes a member away; one that is missing is fine."""
+    """Removes a member. Does nothing if it is missing."""
 
     type: Literal["remove"]
     path: UpdatePath
@@ -68,7 +68,7 @@ UpdateOp: TypeAlias = SetOp | MergeOp | IncrementOp | DecrementOp | AppendOp | R
 
 
 class UpdateOpError(TypedDict):
-    """Why one operation was not done. ``op_index`` counts from 0; ``code`` is e.g. ``increment.not_number``."""
+    """Why an operation failed. ``op_index`` starts at 0. ``code`` is e.g. ``increment.not_number``."""
 
     op_index: int
     code: str

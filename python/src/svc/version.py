@@ -1,3 +1,3 @@
-"""Version of this package; ``pyproject.toml`` reads it from here."""
+"""Version of this package. ``pyproject.toml`` reads it from here."""
 
 VERSION = "0.1.0"

@@ -1,4 +1,4 @@
-"""How a worker's process is, told from time to time."""
+"""Metrics of the worker's process, reported periodically."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Protocol
 
 FIRST_AFTER_S = 1.0
 EVERY_S = 10.0
-#: How often it is looked how late the event loop is.
-_LAG_LOOK_EVERY_S = 1.0
+#: Interval of event loop lag measurements.
+_LAG_CHECK_EVERY_S = 1.0
 _STARTED_S = time.monotonic()
 
 
@@ -20,7 +20,7 @@ class Timer(Protocol):
 
 
 class Schedule(Protocol):
-    """Time, as an event loop keeps it, in seconds."""
+    """Clock and timers of an event loop, in seconds."""
 
     def time(self) -> float: ...
 
@@ -28,13 +28,13 @@ class Schedule(Protocol):
 
 
 class ProcessFigures:
-    """This process, as far as the system tells."""
+    """Resource usage of this process."""
 
     def cpu_s(self) -> float:
         return time.process_time()
 
     def uptime_s(self) -> float:
-        """Since this package was loaded."""
+        """Returns the seconds since this package was imported."""
         return time.monotonic() - _STARTED_S
 
     def rss_bytes(self) -> int | None:
@@ -49,13 +49,13 @@ class Gauges:
     """All methods belong to the loop's thread.
 
     Args:
-        hand: Takes metrics, each the JSON text of a ``Metric`` of OTLP/JSON.
+        report: Called with metrics, each the JSON text of a ``Metric`` of OTLP/JSON.
     """
 
-    def __init__(self, schedule: Schedule, figures: ProcessFigures, hand: Callable[[list[str]], None]) -> None:
+    def __init__(self, schedule: Schedule, figures: ProcessFigures, report: Callable[[list[str]], None]) -> None:
         self._schedule = schedule
         self._figures = figures
-        self._hand = hand
+        self._report_metrics = report
         self._timer: Timer | None = None
         self._attributes: list[dict[str, object]] = []
         self._cpu_s = 0.0
@@ -64,7 +64,7 @@ class Gauges:
         self._due_s = 0.0
 
     def start(self, worker_id: str, name: str) -> None:
-        """The worker is connected, under this id."""
+        """Called when the worker is connected. ``worker_id``: its id."""
         self.stop()
         named = {"worker.id": worker_id, "worker.name": name}
         self._attributes = [{"key": key, "value": {"stringValue": value}} for key, value in named.items()]
@@ -72,27 +72,27 @@ class Gauges:
         self._since_s = self._schedule.time()
         self._worst_lag_s = 0.0
         self._due_s = self._since_s + FIRST_AFTER_S
-        self._look()
+        self._schedule_check()
 
     def stop(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _look(self) -> None:
-        expected_s = self._schedule.time() + _LAG_LOOK_EVERY_S
+    def _schedule_check(self) -> None:
+        expected_s = self._schedule.time() + _LAG_CHECK_EVERY_S
 
-        def look() -> None:
+        def check() -> None:
             now_s = self._schedule.time()
             self._worst_lag_s = max(self._worst_lag_s, now_s - expected_s)
-            # Timers of event loops may be early by the clock's resolution.
+            # Timers of event loops may fire early by the clock's resolution.
             if now_s >= self._due_s - 0.01:
-                self._tell(now_s)
-            self._look()
+                self._report(now_s)
+            self._schedule_check()
 
-        self._timer = self._schedule.call_later(_LAG_LOOK_EVERY_S, look)
+        self._timer = self._schedule.call_later(_LAG_CHECK_EVERY_S, check)
 
-    def _tell(self, now_s: float) -> None:
+    def _report(self, now_s: float) -> None:
         cpu_s, rss_bytes = self._figures.cpu_s(), self._figures.rss_bytes()
         percent = 100 * (cpu_s - self._cpu_s) / max(0.001, now_s - self._since_s)
         metrics = [
@@ -102,7 +102,7 @@ class Gauges:
         ]
         if rss_bytes is not None:
             metrics.append(self._gauge("rss_bytes", "By", rss_bytes))
-        self._hand(metrics)
+        self._report_metrics(metrics)
         self._cpu_s, self._since_s, self._worst_lag_s = cpu_s, now_s, 0.0
         self._due_s = now_s + EVERY_S
 

@@ -1,4 +1,4 @@
-"""A line of a log as a ``LogRecord`` of OTLP/JSON."""
+"""Log lines as ``LogRecord`` of OTLP/JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from .otlp_values import OtlpAttributes
 from .trace_context import CallFacts, TraceContext
 
-#: OpenTelemetry's numbers.
+#: Severity numbers of OpenTelemetry.
 _SEVERITY = {"debug": 5, "info": 9, "warn": 13, "error": 17}
 
 
@@ -22,7 +22,7 @@ def log_record(
     call: CallFacts | None = None,
     trace: TraceContext | None = None,
 ) -> str:
-    """JSON text. ``log_id`` is also in the line on stderr, so that an engine that reads both knows them for one."""
+    """Returns JSON text. ``log_id`` is also in the line on stderr, so that an engine that reads both deduplicates."""
     attributes = OtlpAttributes()
     body = {"stringValue": attributes.text(message)}
     attributes.set("svc.log.id", log_id)

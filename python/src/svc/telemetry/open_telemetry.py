@@ -1,4 +1,4 @@
-"""Goes hand in hand with OpenTelemetry, where the program uses it. Nothing of it is imported unless the program has."""
+"""Interoperates with OpenTelemetry if the program has imported it. Never imports it otherwise."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _trace_api() -> Any:
 
 
 def enter_call(headers: TraceHeaders) -> None:
-    """Makes a call's context the active one, from nothing: to be called in a ``contextvars.Context`` of its own."""
+    """Makes a call's context the active one. Must be called in a new ``contextvars.Context``."""
     if _trace_api() is None:
         return
     context = importlib.import_module("opentelemetry.context")
@@ -29,7 +29,7 @@ def enter_call(headers: TraceHeaders) -> None:
 
 
 def enter_span(span: TraceContext) -> object:
-    """Makes a span of ours the active one; hands back what ``leave_span`` wants."""
+    """Makes a span of this SDK the active one. Returns the token for ``leave_span``."""
     if _trace_api() is None:
         return None
     context = importlib.import_module("opentelemetry.context")
@@ -42,20 +42,20 @@ def leave_span(token: object) -> None:
 
 
 def active_headers(current: TraceHeaders | None) -> TraceHeaders | None:
-    """Trace context of the active span, where it is of ``current``'s trace or there is no ``current``, and its baggage.
+    """Returns the trace context and baggage of the active OpenTelemetry span.
 
-    ``current`` itself where nothing of OpenTelemetry is active.
+    Returns ``current`` if no span is active, or if the active span belongs to a different trace.
     """
     api = _trace_api()
     if api is None:
         return current
     entries = {name: str(value) for name, value in importlib.import_module("opentelemetry.baggage").get_all().items()}
-    came = None if current is None else current.baggage
-    # The text as it came may hold properties, which OpenTelemetry does not keep here.
-    baggage = came if not entries or entries == read_baggage(came) else write_baggage(entries)
+    received = None if current is None else current.baggage
+    # The received text may contain properties, which OpenTelemetry drops here.
+    baggage = received if not entries or entries == read_baggage(received) else write_baggage(entries)
     span = api.get_current_span().get_span_context()
     if not span.is_valid:
-        return current if baggage == came else Carried(None if current is None else current.traceparent, baggage)
+        return current if baggage == received else Carried(None if current is None else current.traceparent, baggage)
     running = read_traceparent(None if current is None else current.traceparent)
     trace_id = f"{span.trace_id:032x}"
     if running is not None and running.trace_id != trace_id:

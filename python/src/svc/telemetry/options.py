@@ -1,4 +1,4 @@
-"""What a worker tells the engine, switched on and off."""
+"""Selects which telemetry a worker sends to the engine."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TypedDict
 
 
 class TelemetryOptions(TypedDict, total=False):
-    """``logs``: log lines with the span that they belong to. ``spans``: spans opened with ``context.span`` and
-    ``worker.span``. ``metrics``: how the process is, every 10 seconds."""
+    """``logs``: log lines with their span. ``spans``: spans of ``context.span`` and ``worker.span``. ``metrics``:
+    metrics of the process, every 10 seconds."""
 
     logs: bool
     spans: bool
@@ -25,10 +25,10 @@ class Switches:
 
 
 def switches_of(given: bool | TelemetryOptions | None, by_default: bool) -> Switches:
-    """The option as given, else what ``SVC_TELEMETRY`` says (off, false, no, 0), else ``by_default``.
+    """Returns the given option, else the setting of ``SVC_TELEMETRY`` (off, false, no, 0), else ``by_default``.
 
     Raises:
-        ValueError: neither a bool nor a dict of these switches.
+        ValueError: neither a bool nor a dict of these options.
     """
     if isinstance(given, bool):
         return Switches(given, given, given)

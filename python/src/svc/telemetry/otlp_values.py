@@ -1,4 +1,4 @@
-"""Values of any kind as attributes of OTLP/JSON, bounded."""
+"""Converts values to attributes of OTLP/JSON, with size limits."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 from svc.errors import CallError, stack_of, text_of
 
-# Bounds of one entry: whoever logs a whole database by mistake pays for this much of it.
+# Limits of one entry, for programs that log very large values by mistake.
 MAX_ATTRIBUTES = 128
 _MAX_TEXT_CHARS = 16_384
 _MAX_ENTRY_CHARS = 32_768
 _MAX_LIST_ITEMS = 128
 _MAX_DEPTH = 6
 _INT64 = range(-(2**63), 2**63)
-#: Longest integer that is written in digits; longer ones take time that grows with their square.
+#: Maximum size of an integer that is written in digits, since conversion takes quadratic time.
 _MAX_INTEGER_BITS = 4_096
 
 
@@ -25,7 +25,7 @@ def message_of(raised: BaseException) -> str:
 
 
 class OtlpAttributes:
-    """What does not fit into one entry is cut with an ellipsis or counted. Never raises, whatever the values do."""
+    """Attributes of one entry. Truncates long strings with an ellipsis and counts dropped attributes. Never raises."""
 
     def __init__(self) -> None:
         self.list: list[dict[str, Any]] = []
@@ -39,12 +39,12 @@ class OtlpAttributes:
         self._left -= len(key)
         try:
             written = self._value(value, 0)
-        except Exception:  # noqa: BLE001 - a user's own properties and __repr__ run in there
+        except Exception:  # noqa: BLE001 - this runs the user's properties and __repr__
             written = {"stringValue": "[unreadable]"}
         self.list.append({"key": key, "value": written})
 
     def exception(self, raised: BaseException) -> None:
-        """An exception by OpenTelemetry's names."""
+        """Sets the attributes that OpenTelemetry defines for exceptions."""
         self.set("exception.type", raised.code if isinstance(raised, CallError) else type(raised).__name__)
         self.set("exception.message", message_of(raised))
         self.set("exception.stacktrace", stack_of(raised))
@@ -86,7 +86,7 @@ class OtlpAttributes:
         for item in items:
             if len(values) >= _MAX_LIST_ITEMS or self._left <= 0:
                 break
-            # A list of a hundred lists of a hundred must come to an end too.
+            # Also limits nested lists without strings.
             self._left -= 2
             values.append(self._value(item, depth + 1))
         return {"arrayValue": {"values": values}}

@@ -1,4 +1,4 @@
-"""Entries as JSON text on their way to the engine: batched, bounded, never in anybody's way."""
+"""Buffer of telemetry entries for the engine: batched and bounded."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-#: Entries wait so long for company before they are sent.
+#: Maximum time that an entry waits for a batch to fill.
 FLUSH_AFTER_S = 0.1
-#: So many are sent at once.
+#: Maximum number of entries per batch.
 BATCH_ENTRIES = 64
-# Bounds of what waits; beyond them the oldest give way.
+# Limits of the buffer. Beyond them the oldest entries are dropped.
 MAX_ENTRIES = 1_000
 MAX_CHARS = 1024 * 1024
 
 
 class Soon(Protocol):
-    """Has an action run on the worker's loop, after so many seconds. May be called from any thread."""
+    """Schedules an action on the worker's loop after a delay. May be called from any thread."""
 
     def __call__(self, delay_s: float, action: Callable[[], None], /) -> None: ...
 
 
 class Outbox:
-    """``add`` may be called from any thread, the rest belongs to the loop's.
+    """``add`` may be called from any thread, the other methods only on the loop's.
 
     Args:
-        soon: Runs actions on the loop.
-        due: Called on the loop when there is something to take.
+        soon: Schedules actions on the loop.
+        due: Called on the loop when there are entries to take.
     """
 
     def __init__(self, *, soon: Soon, due: Callable[[], None]) -> None:
@@ -38,7 +38,7 @@ class Outbox:
         self._chars = 0
         self._dropped = 0
         self._is_open = False
-        #: A flush is on its way to the loop: 0 none, 1 in its time, 2 at once.
+        #: Scheduled flush: 0 none, 1 delayed, 2 immediate.
         self._flushing = 0
 
     def add(self, entry: str) -> None:
@@ -55,13 +55,13 @@ class Outbox:
         self._soon(0.0 if urgency == 2 else FLUSH_AFTER_S, self.flush)
 
     def open(self) -> None:
-        """The engine takes entries from now on."""
+        """Called when the engine accepts entries."""
         with self._lock:
             self._is_open = True
         self.flush()
 
     def close(self) -> None:
-        """The engine is gone: entries wait for the next one."""
+        """Called when the engine is disconnected. Entries wait for the next connection."""
         with self._lock:
             self._is_open = False
             self._flushing = 0
@@ -74,7 +74,7 @@ class Outbox:
             self._due()
 
     def take(self) -> tuple[list[list[str]], int]:
-        """Batches to be written now, and how many entries had to give way since the last time."""
+        """Returns batches to write, and the number of entries dropped since the last time."""
         with self._lock:
             if not self._is_open or not self._entries:
                 return [], 0

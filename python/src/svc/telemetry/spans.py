@@ -1,4 +1,4 @@
-"""Spans of a worker's own; the engine itself records one for every call."""
+"""Spans that a worker records. The engine itself records one for every call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _current_span: contextvars.ContextVar[Span | None] = contextvars.ContextVar("svc
 
 
 def headers_within(call: CallFacts | None) -> TraceHeaders | None:
-    """Trace context of what is made just now within ``call``, or outside of any."""
+    """Returns the current trace context within ``call``, or outside of calls."""
     span = _current_span.get()
     below: TraceHeaders | None = span if span is not None and span.call_id == _id_of(call) else call
     return active_headers(below)
@@ -34,10 +34,10 @@ def _id_of(call: CallFacts | None) -> str | None:
 
 
 class Span:
-    """A piece of work that traces show by its own name and duration. Made by ``context.span`` and ``worker.span``.
+    """An operation that traces show with its name and duration. Created by ``context.span`` and ``worker.span``.
 
-    To be used once, in ``with`` or ``async with``; calls and log lines inside hang below it. What is raised inside is
-    recorded and raised on.
+    Use it once, in ``with`` or ``async with``. Calls and log lines inside belong to it. An exception inside is recorded
+    and propagates.
     """
 
     def __init__(
@@ -68,12 +68,12 @@ class Span:
 
     @property
     def call_id(self) -> str | None:
-        """Invocation id of the call that it belongs to."""
+        """Invocation id of its call."""
         return _id_of(self._call)
 
     @property
     def traceparent(self) -> str | None:
-        """W3C trace context of this span; None before it began."""
+        """W3C trace context of this span; None before it starts."""
         return None if self._context is None else self._context.traceparent
 
     @property
@@ -82,14 +82,14 @@ class Span:
         return self._baggage
 
     def set_attribute(self, name: str, value: object) -> None:
-        """Anything that JSON can hold; 128 at most, 32 KiB together. The latest value of a name counts."""
+        """Sets an attribute to a JSON value. At most 128, 32 KiB in total. The last value of a name is used."""
         if len(self._attributes) < MAX_ATTRIBUTES or name in self._attributes:
             self._attributes[name] = value
         else:
             self._dropped_attributes += 1
 
     def add_event(self, name: str, /, **attributes: object) -> None:
-        """Something that happened at this moment; 128 at most."""
+        """Records an event at the current time. At most 128 are kept."""
         written = self._event(name)
         if written is not None:
             for key, value in attributes.items():
@@ -105,12 +105,12 @@ class Span:
 
     def __enter__(self) -> Span:
         if self._context is not None:
-            raise RuntimeError("a span is used once; make another one")
+            raise RuntimeError("a span can be used once; create a new one")
         headers = headers_within(self._call)
         self._parent = None if headers is None else read_traceparent(headers.traceparent)
         self._baggage = None if headers is None else headers.baggage
         if self._parent is not None and (self._record is None or not (self._parent.sampled or self._takes_unsampled())):
-            # Nobody wants to see it: what hangs below it hangs below its parent.
+            # The span is not recorded, so its children become children of its parent.
             self._record = None
             self._context = self._parent
         else:

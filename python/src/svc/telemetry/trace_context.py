@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import quote, unquote
 
-# Versions to come may add fields behind these four; "ff" is none.
+# Future versions may add fields after these four. The version "ff" is invalid.
 _TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?")
 #: Maximum number of baggage members to read. The specification requires support for 64; more are dropped.
 _MAX_MEMBERS = 180
@@ -28,7 +28,7 @@ class TraceContext:
 
 
 class TraceHeaders(Protocol):
-    """What a call carries on."""
+    """Trace headers of a call."""
 
     @property
     def traceparent(self) -> str | None: ...
@@ -39,14 +39,14 @@ class TraceHeaders(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """Headers by themselves."""
+    """Trace headers without a call."""
 
     traceparent: str | None
     baggage: str | None
 
 
 class CallFacts(TraceHeaders, Protocol):
-    """A call that a handler has in hand, as far as telemetry looks at it."""
+    """The facts of a running call that telemetry uses."""
 
     @property
     def invocation_id(self) -> str: ...
@@ -57,7 +57,7 @@ class CallFacts(TraceHeaders, Protocol):
 
 @dataclass(slots=True)
 class LoggedCall:
-    """The facts by themselves."""
+    """The facts of a call without the call."""
 
     invocation_id: str
     function_id: str
@@ -66,7 +66,7 @@ class LoggedCall:
 
 
 def read_traceparent(text: str | None) -> TraceContext | None:
-    """None for what is no traceparent."""
+    """Parses a ``traceparent`` header. Returns None if it is invalid."""
     found = None if text is None else _TRACEPARENT.fullmatch(text)
     if found is None:
         return None
@@ -75,7 +75,7 @@ def read_traceparent(text: str | None) -> TraceContext | None:
 
 
 def child_of(parent: TraceContext | None) -> TraceContext:
-    """A span below ``parent``, or the root of a new trace."""
+    """Returns a child span of ``parent``, or the root of a new trace."""
     if parent is None:
         return TraceContext(random_hex(16), random_hex(8), True)
     return TraceContext(parent.trace_id, random_hex(8), parent.sampled)
@@ -96,7 +96,7 @@ def write_baggage(entries: dict[str, str]) -> str:
 
 
 def random_hex(size: int) -> str:
-    """Two digits for each byte, never all zero."""
+    """Returns ``size`` random bytes as hex digits, never all zero."""
     while True:
         drawn = os.urandom(size)
         if any(drawn):

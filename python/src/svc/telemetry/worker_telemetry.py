@@ -1,4 +1,4 @@
-"""What a worker tells of its work, as OTLP/JSON frames over its own connection (protocol section 9)."""
+"""Telemetry of a worker: OTLP/JSON frames over its own connection (protocol section 9)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from .outbox import Outbox
 from .spans import Span, SpanKind, headers_within
 from .trace_context import CallFacts, TraceContext, random_hex, read_traceparent
 
-# Spans of calls that are not sampled. The engine holds them for a while and keeps them only if their trace turns out to
-# be worth it; mostly it is not, so they must not cost what sampling saves.
+# Limit for spans of calls that are not sampled. The engine buffers them and stores only those of failed or slow traces,
+# so they must cost little.
 MAX_UNSAMPLED_PER_SECOND = 100
 _SDK = "svc-python"
 _GROUPS = {
@@ -32,12 +32,12 @@ _GROUPS = {
 
 
 class WorkerTelemetry:
-    """Batched and bounded; an engine that is away or slow costs entries, counted, and never a call.
+    """Buffers and sends telemetry. If the engine is disconnected or slow, entries are dropped and counted.
 
-    ``span`` and log lines may come from any thread, the rest belongs to the loop's.
+    ``span`` and ``send`` may be called from any thread, the other methods only on the loop's.
 
     Args:
-        logger: The user's, which tells what was lost.
+        logger: The user's logger, which reports dropped entries.
     """
 
     def __init__(self, name: str, switches: Switches, loop: LoopThread, logger: Logger) -> None:
@@ -67,11 +67,11 @@ class WorkerTelemetry:
         return self._logs is not None
 
     def written_by(self, write_soon: Callable[[], None]) -> None:
-        """Who comes for the frames."""
+        """Sets the function that schedules ``take_frames``."""
         self._write_soon = write_soon
 
     def registered(self, worker_id: str) -> None:
-        """An engine of svc has greeted the worker."""
+        """Called when an engine of svc has registered the worker."""
         for outbox in (self._logs, self._spans):
             if outbox is not None:
                 outbox.open()
@@ -79,7 +79,7 @@ class WorkerTelemetry:
             self._gauges.start(worker_id, self._name)
 
     def disconnected(self) -> None:
-        """What waits goes to the next connection."""
+        """Called when the connection is lost. Buffered entries wait for the next connection."""
         for outbox in (self._logs, self._spans):
             if outbox is not None:
                 outbox.close()
@@ -88,7 +88,7 @@ class WorkerTelemetry:
         self._metrics.clear()
 
     def flush(self) -> None:
-        """For the end: has written what waits."""
+        """Schedules writing all buffered entries, for the shutdown."""
         for outbox in (self._logs, self._spans):
             if outbox is not None:
                 outbox.flush()
@@ -103,7 +103,7 @@ class WorkerTelemetry:
     # ---- for the logger
 
     def trace_of(self, call: CallFacts | None) -> TraceContext | None:
-        """The span that runs at this moment, of ``call`` or else of whatever runs."""
+        """Returns the current span of ``call``; without ``call``, of the running code."""
         headers = headers_within(current_context.get() if call is None else call)
         return None if headers is None else read_traceparent(headers.traceparent)
 
@@ -141,7 +141,7 @@ class WorkerTelemetry:
             self._loop.soon(lambda: self._loop.loop.call_later(delay_s, action))
 
     def _take_metrics(self, metrics: list[str]) -> None:
-        # Those that nobody fetched are out of date.
+        # Replaces unsent metrics, which are out of date.
         self._metrics = metrics
         self._write_soon()
 
@@ -149,7 +149,7 @@ class WorkerTelemetry:
         batches, dropped = ([], 0) if outbox is None else outbox.take()
         if dropped and batches:
             what = "log entries" if signal == "LOGS" else "spans"
-            message = f"{what} were dropped: more came than the engine took"
+            message = f"{what} were dropped: the buffer was full"
             self._logger.warn(message, worker=self._name, dropped=dropped)
             self.send(
                 "warn",

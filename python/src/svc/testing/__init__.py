@@ -1,4 +1,4 @@
-"""An engine for your own tests: a process of its own, on free ports, with data that is gone behind it.
+"""An engine for your own tests: a separate process on free ports, with temporary data.
 
 from svc.testing import start_test_engine
 
@@ -6,7 +6,7 @@ with start_test_engine(modules=["svc-state"]) as engine:
     worker = engine.connect()
     worker.state.set("scope", "key", 1)
 
-With pytest, ``pytest_plugins = ["svc.testing.pytest_plugin"]`` in ``conftest.py`` offers it as fixtures.
+With pytest, ``pytest_plugins = ["svc.testing.pytest_plugin"]`` in ``conftest.py`` provides fixtures.
 """
 
 from .engine import EngineStartError, TestEngine, start_test_engine

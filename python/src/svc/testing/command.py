@@ -1,4 +1,4 @@
-"""Where the command ``svc`` is."""
+"""Finds the command ``svc``."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 
 
 def svc_command(environment: Mapping[str, str] = os.environ, folder: Path | None = None) -> list[str] | None:
-    """The words that start svc; None when it is nowhere.
+    """Returns the command and arguments that start svc, or None if it is not found.
 
-    Looked for in this order: the variable ``SVC_BIN`` (a program, or a ``.js`` file for Node), ``PATH``, and
-    ``node_modules/.bin`` of the working folder and of those above it. ``npx`` would look there too, and then install
-    whatever bears the name.
+    Searches the environment variable ``SVC_BIN`` (a program, or a ``.js`` file for Node), ``PATH``, and
+    ``node_modules/.bin`` of the working folder and its parents. It does not use ``npx``, which would install any
+    package of that name.
     """
     named = environment.get("SVC_BIN", "")
     if named != "":

@@ -28,21 +28,21 @@ _WORKER_GRACE_S = 1.0
 
 
 class EngineStartError(RuntimeError):
-    """The engine did not start; the message holds what it said."""
+    """The engine did not start. The message contains its output."""
 
 
 class TestEngine:
-    """A running engine, until its ``with`` block or this process ends. Made by ``start_test_engine``.
+    """A running engine. It stops when its ``with`` block or this process ends. Created by ``start_test_engine``.
 
     Attributes:
-        url: For workers, e.g. ``ws://localhost:40123``.
-        http_url: Of the HTTP API, e.g. ``http://localhost:40124``.
-        streams_url: Of streams, e.g. ``ws://localhost:40125``.
-        folder: Its project folder, where ``config.yaml`` lies; a temporary one is gone behind it.
+        url: Address for workers, e.g. ``ws://localhost:40123``.
+        http_url: Address of the HTTP API, e.g. ``http://localhost:40124``.
+        streams_url: Address of streams, e.g. ``ws://localhost:40125``.
+        folder: Its project folder, with ``config.yaml``. A temporary folder is deleted when the engine stops.
         logs: The last 10,000 lines of its log, one JSON object each.
     """
 
-    #: pytest takes classes of this name for tests otherwise.
+    #: Otherwise pytest collects classes of this name as tests.
     __test__ = False
 
     def __init__(
@@ -57,7 +57,7 @@ class TestEngine:
         self._stopped = False
         self._workers: list[Worker] = []
         self.logs: deque[str] = deque(maxlen=_MAX_LOG_LINES)
-        #: Lines of the start; None behind the last that ever comes.
+        #: Log lines until the engine has started; None after the last line.
         self._lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._is_starting = True
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
@@ -66,7 +66,7 @@ class TestEngine:
             folder = Path(self._temporary.name)
         self.folder = folder
         try:
-            # JSON is YAML.
+            # JSON is valid YAML.
             (self.folder / "config.yaml").write_text(json.dumps(config), "utf-8")
             self._process = _start(command, self.folder, env)
         except BaseException:
@@ -89,14 +89,14 @@ class TestEngine:
         return self._process.pid
 
     def connect(self, name: str = "test", **options: Any) -> Worker:
-        """A worker that is connected to this engine, shut down before it stops. Options as for ``svc.connect``."""
+        """Connects a worker to this engine. It is shut down with the engine. Options: those of ``svc.connect``."""
         worker = connect(self.url, name=name, **options)
         self._workers.append(worker)
         worker.wait_connected()
         return worker
 
     def stop(self) -> None:
-        """Shuts down its workers, stops the engine and removes its folder. A second time does nothing."""
+        """Shuts down its workers, stops the engine and removes its folder. Does nothing the second time."""
         if self._stopped:
             return
         self._stopped = True
@@ -119,16 +119,16 @@ class TestEngine:
                 line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
             except queue.Empty:
                 raise EngineStartError(
-                    f"the engine was not up within {timeout_s:g} s; it said:\n{self._said()}"
+                    f"the engine was not up within {timeout_s:g} s; it said:\n{self._output()}"
                 ) from None
             if line is None:
-                raise EngineStartError(f"the engine did not start; it said:\n{self._said()}")
+                raise EngineStartError(f"the engine did not start; it said:\n{self._output()}")
             with contextlib.suppress(ValueError):
                 facts = json.loads(line)
                 if isinstance(facts, dict) and facts.get("message") == "the engine is up":
                     return facts
 
-    def _said(self) -> str:
+    def _output(self) -> str:
         return "".join(self.logs) or "nothing"
 
     def _read_log(self) -> None:
@@ -165,25 +165,24 @@ def start_test_engine(
     command: Sequence[str] | None = None,
     start_timeout_s: float = 30.0,
 ) -> TestEngine:
-    """Starts an engine on free loopback ports, with a project folder of its own, and returns when it is up.
+    """Starts an engine on free loopback ports, with its own project folder, and returns when it is ready.
 
-    It stops with its ``with`` block, and by itself when this process ends, however that ends.
+    It stops with its ``with`` block, and whenever this process ends.
 
     Args:
         modules: Modules to load, e.g. ``["svc-http", "svc-state", "svc-stream"]``.
-        config: Config blocks by module, as ``config.yaml`` has them, and ``engine`` for the block of that name.
-            ``svc-state``, ``svc-stream`` and ``svc-queue`` keep their data in memory unless their block names an
+        config: Config blocks by module, as in ``config.yaml``, and ``engine`` for the block of that name.
+            ``svc-state``, ``svc-stream`` and ``svc-queue`` store their data in memory unless their block has an
             ``adapter``.
-        env: Added to this process's environment, of which variables that begin with ``SVC_`` are left out, but for
-            ``SVC_TOKEN``.
-        folder: An existing folder of your own, to keep data from one engine to the next. Default: a temporary one.
-        command: The words that start svc. Default: ``SVC_BIN``, ``svc`` on ``PATH``, or that of ``node_modules/.bin``
-            in this folder or above.
-        start_timeout_s: Seconds until the engine must be up.
+        env: Added to this process's environment, without its variables that begin with ``SVC_``, except ``SVC_TOKEN``.
+        folder: An existing folder, to keep data from one engine to the next. Default: a temporary folder.
+        command: Command and arguments that start svc. Default: ``SVC_BIN``, ``svc`` on ``PATH``, or in
+            ``node_modules/.bin`` of this folder or its parents.
+        start_timeout_s: Maximum time until the engine is ready.
 
     Raises:
-        EngineStartError: there is no ``svc``, or it did not start; the message says why.
-        ValueError: a block of a module that is not loaded.
+        EngineStartError: ``svc`` was not found or did not start. The message says why.
+        ValueError: ``config`` has a block of a module that is not loaded.
     """
     project = _project(modules, dict(config or {}))
     words = svc_command() if command is None else list(command)
@@ -205,7 +204,7 @@ def start_test_engine(
 
 
 def _project(modules: Sequence[str], blocks: dict[str, Any]) -> dict[str, Any]:
-    """What stands in ``config.yaml``."""
+    """Returns the content of ``config.yaml``."""
     engine = blocks.pop("engine", None)
     workers = [{"name": name, "config": _block(name, blocks.pop(name, {}))} for name in modules]
     if blocks:
@@ -218,8 +217,8 @@ def _block(name: str, block: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _start(command: Sequence[str], folder: Path, env: Mapping[str, str]) -> subprocess.Popen[str]:
-    # It stops when our end of its standard input closes, which the system does at our end, whatever that is. Keys on
-    # the terminal do not reach it: it is there until the tests are over.
+    # The engine stops when its stdin closes, which the system does whenever this process ends. In its own session it
+    # does not receive Ctrl-C, so it runs until the tests have ended.
     ports = ("--bridge-port", "0", "--http-port", "0", "--ws-port", "0")
     words = [*command, "--config", "config.yaml", "--log", "json", "--stop-with-stdin", *ports]
     pipe = subprocess.PIPE
@@ -241,7 +240,7 @@ def _start(command: Sequence[str], folder: Path, env: Mapping[str, str]) -> subp
 
 
 def _kill(process: subprocess.Popen[str]) -> None:
-    """The whole group: the command may be a script that started the engine."""
+    """Kills the whole process group, since the command may be a script that started the engine."""
     if os.name == "posix":
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)

@@ -17,20 +17,20 @@ from .engine import TestEngine, start_test_engine
 
 @pytest.fixture(scope="session")
 def svc_engine_options() -> dict[str, Any]:
-    """What ``start_test_engine`` is given for ``svc_engine``. Override it in your ``conftest.py``."""
+    """Arguments of ``start_test_engine`` for ``svc_engine``. Override it in your ``conftest.py``."""
     return {"modules": ["svc-http", "svc-state", "svc-stream"]}
 
 
 @pytest.fixture(scope="session")
 def svc_engine(svc_engine_options: dict[str, Any]) -> Iterator[TestEngine]:
-    """One engine for the whole run. Tests share what they keep in it: use scopes and ids of their own."""
+    """One engine for the whole run. Tests share its data, so each should use its own scopes and ids."""
     with start_test_engine(**svc_engine_options) as engine:
         yield engine
 
 
 @pytest.fixture
 def svc_worker(svc_engine: TestEngine) -> Iterator[Worker]:
-    """A worker connected to ``svc_engine``, shut down behind the test."""
+    """A worker connected to ``svc_engine``, shut down after the test."""
     worker = svc_engine.connect()
     yield worker
     worker.shutdown(timeout_s=1)
