@@ -1,4 +1,4 @@
-"""The blocking methods of ``worker.state`` and the like, which are made from the async ones."""
+"""The blocking methods, which are derived from the async ones."""
 
 from __future__ import annotations
 
@@ -10,13 +10,24 @@ from typing import Any, get_args, get_origin, get_type_hints
 import pytest
 
 import svc
-from svc.blocking import run
+from svc.blocking import blocking_method, run
 
 FORMS = [
     (helper, name.removesuffix("_async"))
-    for helper in (svc.State, svc.Stream, svc.Events, svc.Queues, svc.Cron)
+    for helper in (
+        svc.State,
+        svc.Stream,
+        svc.Events,
+        svc.Queues,
+        svc.Cron,
+        svc.Worker,
+        svc.HandlerContext,
+        svc.ChannelReader,
+        svc.ChannelWriter,
+    )
     for name in vars(helper)
-    if name.endswith("_async") and name != "import_async"
+    # The blocking forms of these have other parameters.
+    if name.endswith("_async") and name not in ("import_async", "read_async")
 ]
 
 
@@ -54,3 +65,24 @@ def test_what_a_blocking_method_raises_is_raised_as_it_is() -> None:
 
     with pytest.raises(KeyError, match="no more"):
         run(failing())
+
+
+def test_an_event_loop_that_user_code_runs_below_a_blocking_method_is_async() -> None:
+    async def inner() -> str | None:
+        return blocking_method()
+
+    async def outer() -> tuple[str | None, str | None, str | None]:
+        return blocking_method(), asyncio.run(inner()), run(inner(), "worker.inner")
+
+    assert run(outer(), "worker.outer") == ("worker.outer", None, "worker.inner")
+    assert blocking_method() is None
+
+
+def test_a_blocking_method_within_an_event_loop_blocks_it() -> None:
+    async def inner() -> str | None:
+        return blocking_method()
+
+    async def main() -> tuple[str | None, str | None]:
+        return run(inner(), "worker.inner"), await inner()
+
+    assert asyncio.run(main()) == ("worker.inner", None)

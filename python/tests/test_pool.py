@@ -48,14 +48,14 @@ def test_an_idle_thread_keeps_nothing_of_its_last_work() -> None:
     pool.close()
 
 
-def test_a_place_given_up_goes_to_the_next_in_line() -> None:
+def test_a_slot_released_goes_to_the_next_in_line() -> None:
     pool = HandlerPool(1, name="t")
     second_ran = threading.Event()
     outcome: list[bool] = []
     done = threading.Event()
 
     def first() -> None:
-        with pool.place_given_up():
+        with pool.slot_released():
             outcome.append(second_ran.wait(10))
         done.set()
 

@@ -87,7 +87,7 @@ def run(work: Coroutine[Any, Any, Result], method: str = "this method") -> Resul
 
 def blocking_method() -> str | None:
     """Returns the name of the blocking method that runs on this thread, or None in async code."""
-    # User code below a blocking method, e.g. the iterable of an import, may run an event loop of its own.
+    # User code below a blocking method, e.g. the iterable of an import, may run its own event loop.
     return None if _active.method is None or _active.loop is not asyncio._get_running_loop() else _active.method
 
 

@@ -73,7 +73,7 @@ class CallClient:
             return await self._await(asyncio.wrap_future(started.result), started.key)
         function_id = started.outgoing.function_id
         limit_s = (started.outgoing.timeout_ms or MAX_TIMEOUT_MS) / 1_000 + _GRACE_S
-        with self._pool.place_given_up():
+        with self._pool.slot_released():
             try:
                 return started.result.result(limit_s)
             except concurrent.futures.TimeoutError:

@@ -35,7 +35,7 @@ class LoopBridge:
         method = blocking_method()
         if method is not None:
             refuse_on_loop(self._loop, method)
-            with self._pool.place_given_up():
+            with self._pool.slot_released():
                 return self._wait(self._start(work))
         if self._loop.is_current():
             return await work()

@@ -67,7 +67,7 @@ class HandlerPool:
         return getattr(_this_thread, "pool", None) is self
 
     @contextmanager
-    def place_given_up(self) -> Iterator[None]:
+    def slot_released(self) -> Iterator[None]:
         """Releases a handler's slot while it waits for a call. Does nothing on other threads."""
         if not self.is_current():
             yield

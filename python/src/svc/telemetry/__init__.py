@@ -1,1 +1,1 @@
-"""What a worker tells the engine of its work besides its answers: log lines, spans of its own, how its process is."""
+"""Telemetry that a worker sends to the engine: log lines, spans and process metrics."""
