@@ -1,4 +1,4 @@
-"""A worker whose helpers' methods are their ``_async`` forms."""
+"""A worker whose module clients only have the ``_async`` methods, under the names of the blocking ones."""
 
 from __future__ import annotations
 

@@ -13,13 +13,13 @@ from real_engine import start_real_engine
 from svc.testing import TestEngine
 
 TEST_DEADLINE_S = 60.0
-# Kept from before pytest captures it.
+# Duplicated before pytest captures it.
 _STDERR = os.dup(2)
 
 
 @pytest.fixture(autouse=True)
 def deadline() -> Iterator[None]:
-    """A test that hangs ends the run with the stacks of all threads."""
+    """Ends the run with the stacks of all threads if a test hangs."""
     faulthandler.dump_traceback_later(TEST_DEADLINE_S, exit=True, file=_STDERR)
     yield
     faulthandler.cancel_dump_traceback_later()
@@ -46,7 +46,7 @@ def lines() -> list[str]:
 
 @pytest.fixture
 def connect(engine: Engine, lines: list[str]) -> Iterator[Callable[..., svc.Worker]]:
-    """Connects workers to the engine, waits for its greeting, and shuts them down behind the test."""
+    """Connects workers to the engine, waits until they are registered, and shuts them down after the test."""
     yield from _connecting(engine.address, lines)
 
 
@@ -58,21 +58,21 @@ def real_engine() -> Iterator[TestEngine]:
 
 @pytest.fixture(scope="session")
 def keeping_engine() -> Iterator[TestEngine]:
-    """The real engine with state and streams; scopes and streams must not be those of another test."""
+    """The real engine with state and streams. Each test must use its own scopes and streams."""
     with start_real_engine(["svc-state", "svc-stream"]) as engine:
         yield engine
 
 
 @pytest.fixture(scope="session")
 def background_engine() -> Iterator[TestEngine]:
-    """The real engine with cron, events and queues; functions, topics and queues must not be those of another test."""
+    """The real engine with cron, events and queues. Each test must use its own functions, topics and queues."""
     with start_real_engine(["svc-cron", "svc-event", "svc-queue"]) as engine:
         yield engine
 
 
 @pytest.fixture
 def connect_real(real_engine: TestEngine, lines: list[str]) -> Iterator[Callable[..., svc.Worker]]:
-    """As ``connect``, to the real engine, which the whole run shares: ids must not be those of another test."""
+    """As ``connect``, to the real engine, which the whole run shares. Each test must use its own ids."""
     yield from _connecting(real_engine.url, lines)
 
 

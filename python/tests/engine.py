@@ -1,4 +1,4 @@
-"""A small engine on a real socket: greets, routes calls between its workers, and notes every frame."""
+"""A minimal engine on a real socket: registers workers, routes calls between them, and records every frame."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEADLINE_S = 10.0
 
 
 class Peer:
-    """One worker's connection, seen from the engine."""
+    """The engine's side of a worker's connection."""
 
     def __init__(self, engine: Engine, socket: ServerConnection) -> None:
         self.id = str(uuid.uuid4())
@@ -43,7 +43,7 @@ class Peer:
         self._engine.thread.do(self._socket.transport.abort)
 
     def heard(self, type: str, **members: Any) -> dict[str, Any]:
-        """The first frame of this type with these members; waits for it."""
+        """Waits for the first frame of this type with these members and returns it."""
         found: dict[str, Any] = self._engine.until(
             lambda: next((f for f in self.frames if f["type"] == type and members.items() <= f.items()), None),
             f"a frame {type} {members}",
@@ -51,7 +51,7 @@ class Peer:
         return found
 
     def told(self, signal: str, find: Callable[[dict[str, Any]], bool], what: str) -> dict[str, Any]:
-        """The first span (``OTLP``), log record (``LOGS``) or metric (``MTRC``) like that; waits for it."""
+        """Waits for the first matching span (``OTLP``), log record (``LOGS``) or metric (``MTRC``) and returns it."""
 
         def look() -> dict[str, Any] | None:
             records = (record for known, _, records in self.telemetry if known == signal for record in records)
@@ -73,13 +73,13 @@ class Engine:
         self.peers: list[Peer] = []
         self.requests: list[Request] = []
         self.refuse_with: int | None = None
-        #: Further members of ``workerregistered``; with ``engine`` it is an engine of svc.
+        #: Further members of ``workerregistered``. With ``engine`` this is an engine of svc.
         self.greeting: dict[str, Any] = {}
-        #: Off for tests that answer by themselves.
+        #: Disabled by tests that send the results themselves.
         self.routes = True
-        #: Frames that a worker gets before the answer to its ping.
+        #: Frames that are sent to a worker before the pong.
         self.before_pong: list[dict[str, Any]] = []
-        #: Talks to sockets of channels.
+        #: Handles the sockets of channels.
         self.on_channel: Callable[[ServerConnection], Awaitable[None]] | None = None
         self._functions: dict[str, Peer] = {}
         self._turn = itertools.count()
@@ -181,12 +181,12 @@ class Engine:
                 self._changed.wait(left)
 
     def peer(self, number: int = 0) -> Peer:
-        """The n-th connection since the start; waits for it."""
+        """Waits for the n-th connection since the start and returns it."""
         self.until(lambda: len(self.peers) > number, f"connection {number}")
         return self.peers[number]
 
     def call(self, function_id: str, data: Any = None, **members: Any) -> str:
-        """Calls a function of the first worker that has it; the answer is among the frames of that worker."""
+        """Calls a function of the first worker that provides it. That worker's frames contain the result."""
         self.until(lambda: function_id in self._functions, f"function {function_id}")
         invocation_id = str(uuid.uuid4())
         frame = {"data": data, "type": "invokefunction", "invocation_id": invocation_id, "function_id": function_id}
@@ -212,7 +212,7 @@ class Engine:
         self.thread.stop(DEADLINE_S)
 
     def go_away(self) -> None:
-        """Stops listening and cuts every connection; ``come_back`` listens on the same port again."""
+        """Stops listening and aborts every connection. ``come_back`` listens on the same port again."""
 
         async def go() -> None:
             self._server.close()
@@ -236,5 +236,5 @@ def _telemetry_of(frame: bytes) -> tuple[str, dict[str, Any], list[dict[str, Any
 
 
 def plain(attributes: list[dict[str, Any]]) -> dict[str, Any]:
-    """Attributes of OTLP/JSON with their bare values."""
+    """Returns attributes of OTLP/JSON as a dict of plain values."""
     return {one["key"]: next(iter(one["value"].values()), None) for one in attributes}

@@ -1,4 +1,4 @@
-"""The engine of this repository, as it is built."""
+"""The built engine of this repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the methods of ``worker.cron``, ``worker.event`` and ``worker.queue`` ask of the engine and return."""
+"""Calls and results of the methods of ``worker.cron``, ``worker.event`` and ``worker.queue``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ WHOLE: svc.JobToEnqueue = {
 NOON = datetime(2026, 3, 1, 12, 0, 0, 500_000, timezone(timedelta(hours=1)))
 NOON_SENT = "2026-03-01T11:00:00.500Z"
 
-#: Method, function that it calls, payload, answer of the function, what is returned.
+#: Method, function that it calls, payload, result of the function, result of the method.
 ASKED: list[tuple[Method, str, dict[str, Any], Any, Any]] = [
     (lambda w: w.cron.history("t", limit=3), "cron::history", {"trigger_id": "t", "limit": 3}, {"runs": [1]}, [1]),
     (lambda w: w.cron.trigger_now("t"), "cron::trigger_now", {"trigger_id": "t"}, {"outcome": "ok"}, {"outcome": "ok"}),
@@ -102,7 +102,7 @@ ASKED: list[tuple[Method, str, dict[str, Any], Any, Any]] = [
 
 
 @pytest.mark.parametrize(("method", "function_id", "payload", "answer", "returned"), ASKED)
-def test_both_forms_ask_for_the_same(
+def test_both_forms_send_the_same_call(
     connect: Connect,
     engine: Engine,
     method: Method,
@@ -142,7 +142,7 @@ def provide_pages(provider: svc.Worker, engine: Engine, function_id: str, member
     engine.peer().heard("registerfunction", id=function_id)
 
 
-def test_listing_schedules_and_looking_at_jobs_lead_through_all_pages(connect: Connect, engine: Engine) -> None:
+def test_cron_list_and_queue_jobs_fetch_all_pages(connect: Connect, engine: Engine) -> None:
     provider, worker = connect("provider"), connect("worker")
     provide_pages(provider, engine, "cron::list", "triggers", {"limit": 1_000})
     provide_pages(provider, engine, "queue::peek", "jobs", {"queue": "q", "state": "delayed", "limit": 2})
@@ -157,7 +157,7 @@ def test_listing_schedules_and_looking_at_jobs_lead_through_all_pages(connect: C
     assert asyncio.run(of_async_forms()) == (whole, whole)
 
 
-def test_waiting_for_a_run_may_have_a_deadline_of_its_own(connect: Connect, engine: Engine) -> None:
+def test_trigger_now_accepts_a_timeout(connect: Connect, engine: Engine) -> None:
     provider, worker = connect("provider"), connect("worker")
     provider.register_function("cron::trigger_now", lambda _: {"outcome": "ok"})
     engine.peer().heard("registerfunction", id="cron::trigger_now")
@@ -165,7 +165,7 @@ def test_waiting_for_a_run_may_have_a_deadline_of_its_own(connect: Connect, engi
     assert engine.peer(1).heard("invokefunction", function_id="cron::trigger_now")["timeout_ms"] == 77_000
 
 
-def test_within_async_handlers_the_blocking_forms_name_the_others(connect: Connect, engine: Engine) -> None:
+def test_blocking_forms_raise_in_async_handlers_and_name_the_async_form(connect: Connect, engine: Engine) -> None:
     provider, worker = connect("provider"), connect("worker")
     provider.register_function("queue::enqueue", lambda _: JOB)
     engine.peer().heard("registerfunction", id="queue::enqueue")
@@ -181,7 +181,7 @@ def test_within_async_handlers_the_blocking_forms_name_the_others(connect: Conne
     assert engine.answer_to(engine.call("puts::job", None))["result"] == JOB
 
 
-def test_what_cannot_be_meant_is_refused_before_anything_is_sent(connect: Connect) -> None:
+def test_invalid_arguments_are_rejected_before_sending(connect: Connect) -> None:
     worker = connect()
     for mistake in (
         lambda: worker.queue.enqueue("q", "f", run_at=datetime(2026, 3, 1)),

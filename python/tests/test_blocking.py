@@ -32,7 +32,7 @@ FORMS = [
 
 
 @pytest.mark.parametrize(("helper", "name"), FORMS, ids=lambda of: of if isinstance(of, str) else of.__name__)
-def test_a_blocking_method_is_described_as_its_async_form(helper: type[Any], name: str) -> None:
+def test_a_blocking_method_has_the_signature_of_its_async_form(helper: type[Any], name: str) -> None:
     form, of = getattr(helper, name), getattr(helper, f"{name}_async")
     assert not inspect.iscoroutinefunction(form)
     assert (form.__name__, form.__qualname__, form.__doc__) == (name, f"{helper.__name__}.{name}", of.__doc__)
@@ -42,7 +42,7 @@ def test_a_blocking_method_is_described_as_its_async_form(helper: type[Any], nam
 
 
 @pytest.mark.parametrize(("helper", "name"), FORMS, ids=lambda of: of if isinstance(of, str) else of.__name__)
-def test_the_types_of_a_blocking_method_are_its_own(helper: type[Any], name: str) -> None:
+def test_a_blocking_method_has_evaluated_type_hints(helper: type[Any], name: str) -> None:
     form, of = getattr(helper, name), getattr(helper, f"{name}_async")
     for hints_of in (get_type_hints, lambda of: inspect.get_annotations(of, eval_str=True)):
         hints, async_hints = hints_of(form), hints_of(of)
@@ -54,12 +54,12 @@ def _blocking_type(of: Any) -> Any:
     return Iterator[get_args(of)] if get_origin(of) is AsyncIterator else of  # type: ignore[misc]
 
 
-def test_a_method_that_would_suspend_is_no_blocking_one() -> None:
+def test_a_blocking_method_that_suspends_raises() -> None:
     with pytest.raises(RuntimeError, match="suspended"):
         run(asyncio.sleep(0))
 
 
-def test_what_a_blocking_method_raises_is_raised_as_it_is() -> None:
+def test_a_blocking_method_propagates_exceptions() -> None:
     async def failing() -> None:
         raise KeyError("no more")
 

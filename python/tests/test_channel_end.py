@@ -1,4 +1,4 @@
-"""One end of a channel against servers that do odd things."""
+"""One end of a channel against misbehaving servers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ READ = svc.ChannelRef(channel_id="4f/ü", access_key="k&y", direction="read")
 WRITE = svc.ChannelRef(channel_id="4f/ü", access_key="k&y", direction="write")
 
 
-def test_the_address_keeps_its_credentials_and_path_and_loses_its_query(engine: Engine) -> None:
+def test_the_channel_address_keeps_credentials_and_path_but_not_the_query(engine: Engine) -> None:
     async def end_at_once(socket: ServerConnection) -> None:
         await socket.close()
 
@@ -37,7 +37,7 @@ def test_the_address_keeps_its_credentials_and_path_and_loses_its_query(engine: 
 
 
 @pytest.mark.parametrize("code", [1000, 1005])
-def test_a_close_with_a_normal_code_or_none_is_the_end(engine: Engine, connect: Connect, code: int) -> None:
+def test_a_close_with_a_normal_code_or_none_ends_the_channel(engine: Engine, connect: Connect, code: int) -> None:
     async def say_and_close(socket: ServerConnection) -> None:
         await socket.send("all of it")
         socket.protocol.send_close(None if code == 1005 else code)
@@ -49,7 +49,7 @@ def test_a_close_with_a_normal_code_or_none_is_the_end(engine: Engine, connect: 
 
 
 @pytest.mark.parametrize("code", [1001, 1008, 1011, 1012, 4000])
-def test_every_other_close_is_a_channel_that_was_torn(engine: Engine, connect: Connect, code: int) -> None:
+def test_other_close_codes_raise_channel_closed(engine: Engine, connect: Connect, code: int) -> None:
     async def say_and_close(socket: ServerConnection) -> None:
         await socket.send("half of it")
         await socket.close(code, "because")
@@ -69,7 +69,7 @@ def test_every_other_close_is_a_channel_that_was_torn(engine: Engine, connect: C
         }
 
 
-def test_a_socket_that_is_cut_is_a_channel_that_was_torn(engine: Engine, connect: Connect) -> None:
+def test_an_aborted_socket_raises_channel_closed(engine: Engine, connect: Connect) -> None:
     async def say_and_cut(socket: ServerConnection) -> None:
         await socket.recv()
         socket.transport.abort()
@@ -88,7 +88,7 @@ def test_a_socket_that_is_cut_is_a_channel_that_was_torn(engine: Engine, connect
         assert torn.value.code == "channel_closed"
 
 
-def test_ending_waits_until_the_engine_has_taken_everything(engine: Engine, connect: Connect) -> None:
+def test_end_waits_until_the_engine_has_received_everything(engine: Engine, connect: Connect) -> None:
     taken: list[str | bytes] = []
     held_back, may_take, took = threading.Event(), threading.Event(), threading.Event()
 
@@ -118,9 +118,7 @@ def test_ending_waits_until_the_engine_has_taken_everything(engine: Engine, conn
     assert taken == ["one", "two"]
 
 
-def test_a_writer_of_whose_items_nothing_is_taken_gives_up(
-    engine: Engine, connect: Connect, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stalled_writer_times_out(engine: Engine, connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     given_up = threading.Event()
 
     async def take_nothing(socket: ServerConnection) -> None:
@@ -142,7 +140,7 @@ def test_a_writer_of_whose_items_nothing_is_taken_gives_up(
     given_up.set()
 
 
-def test_a_refused_upgrade_is_named(engine: Engine, connect: Connect) -> None:
+def test_a_rejected_upgrade_is_reported_with_its_status(engine: Engine, connect: Connect) -> None:
     worker = connect()
     engine.refuse_with = 503
     with pytest.raises(svc.CallError, match="the engine refused the connection with HTTP 503") as refused:
@@ -151,7 +149,7 @@ def test_a_refused_upgrade_is_named(engine: Engine, connect: Connect) -> None:
     assert "k&y" not in str(refused.value)
 
 
-def test_without_an_engine_the_first_use_says_so(engine: Engine, connect: Connect) -> None:
+def test_the_first_use_fails_without_an_engine(engine: Engine, connect: Connect) -> None:
     worker = connect()
     engine.go_away()
     reader = worker.channel_reader(READ)
@@ -161,7 +159,7 @@ def test_without_an_engine_the_first_use_says_so(engine: Engine, connect: Connec
         assert offline.value.code == "channel_closed"
 
 
-def test_a_handshake_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_handshake_times_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(channel_end, "_HANDSHAKE_TIMEOUT_S", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         worker = svc.connect(f"ws://127.0.0.1:{silent.getsockname()[1]}", name="probe")
@@ -197,7 +195,7 @@ def test_cancelling_while_the_socket_opens_ends_the_wait() -> None:
     assert failed == ["channel_closed the reader of channel 4f/ü: it was cancelled"]
 
 
-def test_payloads_that_name_no_channel_are_not_searched_and_very_deep_ones_are() -> None:
+def test_payloads_without_refs_are_not_searched_and_deep_ones_are() -> None:
     deep: list[object] = []
     inner = deep
     for _ in range(50_000):
@@ -215,7 +213,7 @@ def test_payloads_that_name_no_channel_are_not_searched_and_very_deep_ones_are()
     assert seen == [READ]
     for not_a_ref in ({**READ, "access_key": 1}, {**READ, "direction": "both"}, {"channel_id": "c"}, "read", None):
         assert replace_channel_refs({"a": [not_a_ref]}, end_of) == {"a": [not_a_ref]}
-    # Freed step by step, or the interpreter itself recurses too deeply.
+    # Freed step by step, because the interpreter's own deallocation would recurse too deeply.
     inner.clear()
     while deep:
         deep = deep.pop()  # type: ignore[assignment]

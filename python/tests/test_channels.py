@@ -16,7 +16,7 @@ Connect = Callable[..., svc.Worker]
 
 
 def in_effect(worker: svc.Worker) -> None:
-    """Returns when the engine has taken all that the worker sent before."""
+    """Returns when the engine has processed all earlier frames of the worker."""
     worker.call({"function_id": "engine::info", "payload": {}})
 
 
@@ -61,7 +61,7 @@ def test_other_event_loops_use_the_async_forms(connect_real: Connect) -> None:
     assert asyncio.run(talk()) == [b"one", "two"]
 
 
-def test_handlers_find_readers_and_writers_in_the_place_of_refs_at_any_depth(connect_real: Connect) -> None:
+def test_refs_at_any_depth_become_readers_and_writers(connect_real: Connect) -> None:
     worker, caller = connect_real("callee"), connect_real("caller")
 
     @worker.function("depth::sync")
@@ -109,7 +109,7 @@ def test_refs_in_results_stay_refs_and_can_be_opened(connect_real: Connect) -> N
     assert code_of(lambda: worker.channel_reader(None)) == "invalid_input"  # type: ignore[arg-type]
 
 
-def test_a_reader_that_does_not_read_holds_its_writer_back(connect_real: Connect) -> None:
+def test_a_slow_reader_applies_backpressure(connect_real: Connect) -> None:
     worker = connect_real()
     channel = worker.create_channel()
     chunk = b"x" * 65_536
@@ -129,14 +129,14 @@ def test_a_reader_that_does_not_read_holds_its_writer_back(connect_real: Connect
 
     asyncio.run(first_item_then_write())
     assert written < 48 * 1_024 * 1_024
-    # Nothing was lost meanwhile, and the writer goes on where it was held back.
+    # No item was lost, and the writer continues where it was blocked.
     with ThreadPoolExecutor(1) as thread:
         ended = thread.submit(channel.writer.end)
         assert len(channel.reader.read_all(100_000_000)) >= written
         ended.result(10)
 
 
-def test_a_writer_that_breaks_off_is_no_end(connect_real: Connect) -> None:
+def test_an_aborted_writer_fails_its_reader(connect_real: Connect) -> None:
     worker = connect_real()
     channel = worker.create_channel()
     with pytest.raises(ValueError, match="thought better"), channel.writer as writer:  # noqa: PT012
@@ -148,7 +148,7 @@ def test_a_writer_that_breaks_off_is_no_end(connect_real: Connect) -> None:
     assert code_of(lambda: writer.write(b"x")) == "channel_closed"
 
 
-def test_a_reader_that_wants_no_more_stops_its_writer(connect_real: Connect) -> None:
+def test_a_cancelled_reader_fails_its_writer(connect_real: Connect) -> None:
     channel = connect_real().create_channel()
     channel.writer.send("first")
     with channel.reader as reader:
@@ -163,7 +163,7 @@ def test_a_reader_that_wants_no_more_stops_its_writer(connect_real: Connect) -> 
     assert code_of(reader.read) == "channel_closed"
 
 
-def test_an_end_that_was_never_used_tells_the_other_one_too(connect_real: Connect) -> None:
+def test_dropping_an_unused_end_notifies_the_other_end(connect_real: Connect) -> None:
     worker = connect_real()
     aborted, cancelled, ended = (worker.create_channel() for _ in range(3))
     aborted.writer.abort()
@@ -179,7 +179,7 @@ def test_an_end_that_was_never_used_tells_the_other_one_too(connect_real: Connec
     assert ended.reader.read() is None
 
 
-def test_an_end_can_be_taken_once_and_only_with_its_key(connect_real: Connect) -> None:
+def test_an_end_can_be_used_once_and_only_with_its_key(connect_real: Connect) -> None:
     worker = connect_real()
     channel = worker.create_channel()
     channel.writer.send("hello")
@@ -197,7 +197,7 @@ def test_an_end_can_be_taken_once_and_only_with_its_key(connect_real: Connect) -
     assert channel.reader.read() is None
 
 
-def test_what_is_read_at_once_is_bounded(connect_real: Connect) -> None:
+def test_read_all_is_limited(connect_real: Connect) -> None:
     worker = connect_real()
     channel = worker.create_channel()
     channel.writer.write(b"x" * 2_000)
@@ -216,7 +216,7 @@ def test_what_is_read_at_once_is_bounded(connect_real: Connect) -> None:
         assert code_of(lambda read=read, reader=channel.reader: read(reader)) == code  # type: ignore[misc]
 
 
-def test_a_read_that_timed_out_lost_nothing(connect_real: Connect) -> None:
+def test_a_read_that_timed_out_loses_no_item(connect_real: Connect) -> None:
     channel = connect_real().create_channel()
     channel.writer.send("first")
     assert channel.reader.read(10) == "first"
@@ -225,7 +225,7 @@ def test_a_read_that_timed_out_lost_nothing(connect_real: Connect) -> None:
     assert channel.reader.read(10) == "second"
 
 
-def test_what_cannot_be_sent_is_refused_at_once(connect_real: Connect) -> None:
+def test_invalid_items_are_rejected_immediately(connect_real: Connect) -> None:
     worker = connect_real()
     writer = worker.create_channel().writer
     with pytest.raises(TypeError, match=r"send\(\.\.\.\) takes texts"):
@@ -238,7 +238,7 @@ def test_what_cannot_be_sent_is_refused_at_once(connect_real: Connect) -> None:
         assert code_of(lambda size=size: worker.create_channel(size)) == "invalid_input"  # type: ignore[misc]
 
 
-def test_async_handlers_are_told_to_use_the_async_forms(connect_real: Connect) -> None:
+def test_blocking_reads_raise_in_async_handlers(connect_real: Connect) -> None:
     worker = connect_real()
 
     @worker.function("forms::sync")
@@ -249,7 +249,7 @@ def test_async_handlers_are_told_to_use_the_async_forms(connect_real: Connect) -
         worker.call({"function_id": "forms::sync", "payload": worker.create_channel().reader})
 
 
-def test_handlers_that_wait_for_a_channel_give_their_place_to_others(connect_real: Connect) -> None:
+def test_handlers_that_wait_for_a_channel_release_their_slot(connect_real: Connect) -> None:
     worker = connect_real(max_sync_handlers=1)
 
     @worker.function("places::write")
@@ -267,7 +267,7 @@ def test_handlers_that_wait_for_a_channel_give_their_place_to_others(connect_rea
     assert worker.call({"function_id": "places::read", "timeout_ms": 20_000}) == 6_553_600
 
 
-def test_the_ends_that_a_cancelled_call_came_with_are_cut_off(connect_real: Connect) -> None:
+def test_cancelling_a_call_drops_its_channel_ends(connect_real: Connect) -> None:
     worker, caller = connect_real("callee"), connect_real("caller")
     reading = threading.Event()
     outcome: list[str] = []
@@ -305,7 +305,7 @@ def test_the_ends_that_a_cancelled_call_came_with_are_cut_off(connect_real: Conn
     assert code_of(write_on) == "channel_closed"
 
 
-def test_an_end_that_its_handler_leaves_half_used_is_dropped(connect_real: Connect) -> None:
+def test_a_garbage_collected_end_is_dropped(connect_real: Connect) -> None:
     worker, caller = connect_real("callee"), connect_real("caller")
 
     @worker.function("left::reader")
@@ -365,7 +365,7 @@ def test_shutdown_lets_open_channels_finish(connect_real: Connect) -> None:
         ended.result(10)
 
 
-def test_shutdown_cuts_off_what_stays_open(connect_real: Connect) -> None:
+def test_shutdown_drops_channels_that_stay_open(connect_real: Connect) -> None:
     worker, other = connect_real("one"), connect_real("two")
     channel = other.create_channel()
     reader, writer = worker.channel_reader(channel.reader_ref), worker.create_channel().writer

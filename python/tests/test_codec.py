@@ -35,7 +35,7 @@ def test_writes_compact_json_and_known_objects_as_their_values() -> None:
     assert text == '{"p":{"x":1},"c":"red","m":{"mode":"json"},"u":"ü","n":null}'
 
 
-def test_says_what_cannot_be_written() -> None:
+def test_values_that_are_not_json_are_reported() -> None:
     cycle: list[object] = []
     cycle.append(cycle)
     for value, why in (
@@ -53,7 +53,7 @@ def test_the_payload_is_the_last_member() -> None:
     assert encode_frame({"type": "x", "n": 1}, ("data", "[1]")) == '{"type":"x","n":1,"data":[1]}'
 
 
-def test_frames_are_measured_in_bytes() -> None:
+def test_frame_size_is_measured_in_bytes() -> None:
     room = MAX_FRAME_BYTES - len('{"type":"x","data":""}')
     encode_frame({"type": "x"}, ("data", f'"{"a" * room}"'))
     for payload in (f'"{"a" * (room + 1)}"', f'"{"ä" * (room // 2 + 1)}"'):
@@ -69,7 +69,7 @@ def test_half_a_surrogate_pair_is_escaped() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "nope", "NaN", "[Infinity]", "[" * 300_000, "1" * 5_000, '{"a":1,}'])
-def test_what_is_not_json_is_said_to_be_so(text: str) -> None:
+def test_invalid_json_raises(text: str) -> None:
     with pytest.raises(NotJson):
         decode_json(text)
 
@@ -90,9 +90,7 @@ TAIL = f',"type":"invokefunction","invocation_id":"{REAL}","function_id":"a::b",
         ("nope", f'"\\",\\"type\\":\\"invokefunction\\",\\"invocation_id\\":\\"{FORGED}\\""'),
     ],
 )
-def test_the_envelope_behind_a_bad_payload_is_the_engines_whatever_stands_elsewhere(
-    payload: str, metadata: str
-) -> None:
+def test_the_envelope_after_an_invalid_payload_is_the_last_one(payload: str, metadata: str) -> None:
     envelope = envelope_behind_payload('{"data":' + payload + TAIL % metadata)
     assert envelope is not None
     assert envelope["invocation_id"] == REAL

@@ -33,7 +33,7 @@ def test_reconnects_and_replays_after_every_close(engine: Engine, connect: Conne
     assert worker.id == second.id
 
 
-def test_calls_wait_for_the_engine_and_sent_ones_fail_when_it_goes(engine: Engine, connect: Connect) -> None:
+def test_calls_wait_for_the_engine_and_sent_ones_fail_on_disconnect(engine: Engine, connect: Connect) -> None:
     worker = connect()
     worker.register_function("echo::it", lambda value: value)
     engine.routes = False
@@ -72,13 +72,13 @@ def test_a_result_finished_while_offline_is_dropped_with_a_warning(
     release.set()
     worker.register_function("echo::it", lambda value: value)
     assert worker.call({"function_id": "echo::it", "payload": 1}) == 1
-    # Shutting down waits for the handler, so whatever it would have sent has been sent by then.
+    # The shutdown waits for the handler, so its result would have been sent by then.
     worker.shutdown()
     assert not [frame for frame in engine.peer(1).frames if frame.get("invocation_id") == call]
     assert any("the call is no longer pending" in line and '"warn"' in line for line in lines)
 
 
-def test_waits_for_an_engine_that_is_not_there_yet_and_says_which(lines: list[str]) -> None:
+def test_wait_connected_reports_an_unreachable_engine(lines: list[str]) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -100,7 +100,7 @@ def test_waits_for_an_engine_that_is_not_there_yet_and_says_which(lines: list[st
     assert any("is the engine running?" in line for line in lines)
 
 
-def test_refused_credentials_are_named_and_tried_again(engine: Engine, lines: list[str]) -> None:
+def test_rejected_credentials_are_reported_and_retried(engine: Engine, lines: list[str]) -> None:
     engine.refuse_with = 401
     reconnect = svc.ReconnectOptions(initial_delay_ms=10, max_delay_ms=20)
     worker = svc.connect(engine.address, reconnect=reconnect, logger=svc.Logger(write=lines.append))
@@ -128,7 +128,7 @@ def test_the_token_of_the_environment_is_sent_unless_the_address_has_one(
     assert "Sec-WebSocket-Extensions" not in engine.requests[0].headers
 
 
-def test_shutdown_finishes_calls_in_hand_and_refuses_new_ones(engine: Engine, connect: Connect) -> None:
+def test_shutdown_finishes_running_calls_and_rejects_new_ones(engine: Engine, connect: Connect) -> None:
     worker = connect()
     begun, release = threading.Event(), threading.Event()
 
@@ -164,7 +164,7 @@ def test_shutdown_finishes_calls_in_hand_and_refuses_new_ones(engine: Engine, co
         worker.register_function("x::y", lambda _: 1)
 
 
-def test_shutdown_answers_calls_sent_before_the_engine_knew_of_it(engine: Engine, connect: Connect) -> None:
+def test_shutdown_runs_calls_that_the_engine_sent_before_the_unregistration(engine: Engine, connect: Connect) -> None:
     worker = connect()
     worker.register_function("math::double", lambda number: 2 * number)
     engine.peer().heard("registerfunction")
@@ -175,7 +175,7 @@ def test_shutdown_answers_calls_sent_before_the_engine_knew_of_it(engine: Engine
     assert engine.answer_to(late)["result"] == 8
 
 
-def test_shutdown_does_not_wait_longer_than_asked(engine: Engine, connect: Connect, lines: list[str]) -> None:
+def test_shutdown_respects_its_timeout(engine: Engine, connect: Connect, lines: list[str]) -> None:
     worker = connect()
     begun, release = threading.Event(), threading.Event()
 
@@ -192,7 +192,7 @@ def test_shutdown_does_not_wait_longer_than_asked(engine: Engine, connect: Conne
     assert any("unfinished work" in line for line in lines)
 
 
-def test_shutdown_within_a_handler_is_refused_with_advice(connect: Connect) -> None:
+def test_shutdown_within_a_handler_raises(connect: Connect) -> None:
     worker = connect()
     worker.register_function("stop::sync", lambda _: worker.shutdown())
 

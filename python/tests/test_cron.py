@@ -20,7 +20,7 @@ def bind(worker: svc.Worker, function_id: str, config: svc.CronTriggerConfig) ->
     return trigger.id
 
 
-def test_a_tick_calls_the_function_with_the_time_it_was_due(connect_background: Connect) -> None:
+def test_a_tick_calls_the_function_with_its_scheduled_time(connect_background: Connect) -> None:
     worker = connect_background()
     events: queue.SimpleQueue[svc.CronEvent] = queue.SimpleQueue()
 
@@ -67,7 +67,7 @@ def test_schedules_are_listed_with_their_next_runs_and_their_last_one(connect_ba
     assert (schedule["overlap"], schedule["misfire"], schedule["queue"]) == ("queue_one", "once", None)
 
 
-def test_a_run_that_fails_is_told_and_kept_with_its_error(connect_background: Connect) -> None:
+def test_a_failed_run_is_returned_and_stored_with_its_error(connect_background: Connect) -> None:
     worker = connect_background()
 
     @worker.function("cron-fails::late")
@@ -95,7 +95,7 @@ def test_a_paused_schedule_has_no_next_runs_until_it_is_resumed(connect_backgrou
     assert (resumed["status"], len(resumed["next_runs"])) == ("active", 5)
 
 
-def test_what_cannot_be_a_schedule_is_refused_with_the_reason(connect_background: Connect) -> None:
+def test_an_invalid_schedule_is_rejected_with_the_reason(connect_background: Connect) -> None:
     worker = connect_background()
     worker.register_function("cron-refused::f", lambda _: None)
     for config in ({"expression": "61 * * * *"}, {"expression": "* * * * *", "timezone": "Mars/Olympus"}, {}):

@@ -29,7 +29,7 @@ def listen(worker: svc.Worker, type: str, function_id: str, config: svc.EventTri
     return heard
 
 
-def test_an_event_reaches_all_who_listen_with_its_topic_and_data(connect_background: Connect) -> None:
+def test_an_event_reaches_all_subscribers_with_its_topic_and_data(connect_background: Connect) -> None:
     listener, worker = connect_background("listener"), connect_background("publisher")
     one = listen(listener, "event", "ev::one", {"topic": "ev.orders.created"})
     all_ = listen(listener, "event", "ev::all", {"event_name": "ev.orders.*"})
@@ -42,7 +42,7 @@ def test_an_event_reaches_all_who_listen_with_its_topic_and_data(connect_backgro
     assert [subscribed.get(timeout=20) for _ in range(3)][1:] == [("ev.orders.paid", None), ("ev.other", [1])]
 
 
-def test_events_of_one_worker_come_in_their_order(connect_background: Connect) -> None:
+def test_events_of_one_worker_arrive_in_order(connect_background: Connect) -> None:
     worker = connect_background()
     heard = listen(worker, "event", "ev-order::note", {"topic": "ev-order"})
 
@@ -55,7 +55,7 @@ def test_events_of_one_worker_come_in_their_order(connect_background: Connect) -
     assert [heard.get(timeout=20)[1] for _ in range(200)] == list(range(200))
 
 
-def test_topics_are_listed_with_what_became_of_their_events(connect_background: Connect) -> None:
+def test_topics_are_listed_with_their_event_counts(connect_background: Connect) -> None:
     worker = connect_background()
     heard = listen(worker, "event", "ev-list::note", {"topic": "ev-list.topic"})
     worker.event.emit("ev-list.topic", 1)
@@ -71,7 +71,7 @@ def test_topics_are_listed_with_what_became_of_their_events(connect_background: 
     assert listed(asyncio.run(worker.event.list_async())) == topic
 
 
-def test_an_event_without_a_topic_is_refused(connect_background: Connect) -> None:
+def test_an_event_without_a_topic_is_rejected(connect_background: Connect) -> None:
     worker = connect_background()
     for publish in (worker.event.publish, worker.event.emit):
         with pytest.raises(svc.CallError, match="Topic is not set") as refused:

@@ -1,4 +1,4 @@
-"""The Python samples of the guide on channels do what the guide says that they print."""
+"""The Python samples of the channels guide print the output that the guide shows."""
 
 from __future__ import annotations
 

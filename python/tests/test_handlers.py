@@ -64,11 +64,11 @@ def starred(*args: Any) -> str:
         (str, "1"),
     ],
 )
-def test_handlers_get_what_their_signature_asks_for(handler: Callable[..., Any], answer: str) -> None:
+def test_handlers_receive_the_arguments_of_their_signature(handler: Callable[..., Any], answer: str) -> None:
     assert read_handler(handler, "it").run(1, CONTEXT) == answer
 
 
-def test_async_handlers_are_known_in_every_form() -> None:
+def test_async_handlers_are_detected_in_every_form() -> None:
     async def plain(input: object) -> None:
         return None
 
@@ -89,6 +89,6 @@ def test_formats_come_from_hints_and_unreadable_hints_are_reported() -> None:
     assert "Missing" in (unreadable.hints_problem or "")
 
 
-def test_a_handler_that_wants_more_is_refused() -> None:
+def test_a_handler_with_further_required_arguments_is_rejected() -> None:
     with pytest.raises(TypeError, match="the handler of it requires more besides input and context"):
         read_handler(lambda input, context, *, more: None, "it")

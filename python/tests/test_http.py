@@ -1,4 +1,4 @@
-"""Functions of HTTP triggers, called as the module svc-http calls them."""
+"""Functions of HTTP triggers, called in the way of the module svc-http."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REQUEST = {
 
 
 def serve(worker: svc.Worker, handler: Callable[..., Any], **members: Any) -> tuple[Any, list[str | bytes], str | None]:
-    """Calls the handler with both channels: its result, what it wrote, and the code of the error behind that."""
+    """Calls the handler with both channels. Returns its result, the written items, and the code of the final error."""
     worker.register_function("http::handler", handler)
     body, answer = worker.create_channel(), worker.create_channel()
     request = {**REQUEST, "request_body": body.reader, "response": answer.writer, **members}
@@ -46,13 +46,13 @@ def serve(worker: svc.Worker, handler: Callable[..., Any], **members: Any) -> tu
             result = worker.call({"function_id": "http::handler", "payload": request})
         except svc.CallError as error:
             result = error
-        # With a result nothing is written, and whoever waits for it would wait in vain.
+        # With a result nothing is written, so waiting for items would never end.
         if result is not None and not isinstance(result, svc.CallError):
             answer.reader.cancel()
         return result, written, reading.result(10)
 
 
-def test_a_sync_handler_writes_its_answer_piece_by_piece(connect_real: Connect) -> None:
+def test_a_sync_handler_streams_its_response(connect_real: Connect) -> None:
     @svc.http
     def handler(request: svc.HttpRequest, response: svc.SyncHttpResponse) -> None:
         """Streams."""
@@ -104,7 +104,7 @@ def test_an_async_handler_reads_its_body_and_sends_events(connect_real: Connect)
     assert [context.function_id for context in seen] == ["http::handler"]
 
 
-def test_an_answer_that_fails_half_way_is_broken_off(connect_real: Connect) -> None:
+def test_a_response_that_fails_midway_is_aborted(connect_real: Connect) -> None:
     async def later(request: svc.HttpRequest, response: svc.HttpResponse) -> None:
         await response.write(b"half")
         raise ValueError("no more")
@@ -122,7 +122,7 @@ def test_an_answer_that_fails_half_way_is_broken_off(connect_real: Connect) -> N
         worker.shutdown()
 
 
-def test_an_answer_whose_client_left_fails_and_a_cancelled_one_is_broken_off(connect_real: Connect) -> None:
+def test_a_disconnected_client_fails_writes_and_a_cancelled_call_aborts_the_response(connect_real: Connect) -> None:
     worker, caller = connect_real("callee"), connect_real("caller")
     outcomes: list[str] = []
     ended = threading.Semaphore(0)
@@ -162,14 +162,14 @@ def test_an_answer_whose_client_left_fails_and_a_cancelled_one_is_broken_off(con
             await answer.reader.read_all_async(100_000_000)
         assert torn.value.code == "channel_closed"
 
-    worker.call({"function_id": "engine::info", "payload": {}})  # behind it the function is registered
+    worker.call({"function_id": "engine::info", "payload": {}})  # afterwards the function is registered
     asyncio.run(leave())
     asyncio.run(withdraw())
     assert all(ended.acquire(timeout=10) for _ in range(2))
     assert outcomes == ["channel_closed", "cancelled"]
 
 
-def test_a_handler_that_writes_nothing_answers_with_what_it_returns(connect_real: Connect) -> None:
+def test_a_handler_that_writes_nothing_responds_with_its_return_value(connect_real: Connect) -> None:
     def dressed(value: object) -> Callable[[svc.HttpRequest, svc.SyncHttpResponse], object]:
         def handler(request: svc.HttpRequest, response: svc.SyncHttpResponse) -> object:
             response.status(201)
@@ -225,7 +225,7 @@ def test_without_a_stream_only_writing_fails(connect_real: Connect) -> None:
         assert misfit.value.code == "invalid_input", odd
 
 
-def test_a_plain_handler_gets_a_request_by_its_hint_and_no_format_comes_of_it(connect_real: Connect) -> None:
+def test_a_plain_handler_gets_a_request_by_its_hint_without_a_format(connect_real: Connect) -> None:
     worker = connect_real()
 
     @worker.function("http::plain")
@@ -256,7 +256,7 @@ def test_a_plain_handler_gets_a_request_by_its_hint_and_no_format_comes_of_it(co
     assert (wrapped.request_format, wrapped.response_format, wrapped.converts) == (None, None, False)
 
 
-def test_answers_in_one_piece_are_checked_when_they_are_made() -> None:
+def test_responses_are_validated_when_created() -> None:
     assert svc.http_response("hi", headers={"Content-Type": "text/html"}) == {
         "status_code": 200,
         "headers": {"Content-Type": "text/html"},
@@ -277,7 +277,7 @@ def test_answers_in_one_piece_are_checked_when_they_are_made() -> None:
         svc.json_response(1, headers={"x-n": 1})  # type: ignore[dict-item]
 
 
-def test_events_cannot_be_split_by_what_they_carry() -> None:
+def test_server_sent_events_reject_line_breaks_in_fields() -> None:
     assert sse_bytes("a\r\nb\rc\n", None, None, None) == b"data: a\ndata: b\ndata: c\ndata: \n\n"
     assert sse_bytes("", "e", None, 0) == b"event: e\nretry: 0\ndata: \n\n"
     for event, id in (("a\nb", None), (None, "a\rb"), (None, "\0")):
@@ -289,7 +289,7 @@ def test_events_cannot_be_split_by_what_they_carry() -> None:
         sse_bytes({1, 2}, None, None, None)
 
 
-def test_handlers_that_could_not_be_called_are_refused_when_they_are_wrapped() -> None:
+def test_http_rejects_handlers_with_a_wrong_signature() -> None:
     odds: tuple[Any, ...] = (lambda: 1, lambda request: 1, lambda a, b, c, d: 1, lambda a, b, *, c: 1, 7)
     for odd in odds:
         with pytest.raises(TypeError):

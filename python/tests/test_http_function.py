@@ -10,7 +10,7 @@ from engine import Engine
 Connect = Callable[..., svc.Worker]
 
 
-def test_a_function_over_http_is_registered_with_how_to_reach_it(engine: Engine, connect: Connect) -> None:
+def test_an_http_function_is_registered_with_its_invocation(engine: Engine, connect: Connect) -> None:
     worker = connect()
     worker.register_function(
         "pay::charge",
@@ -41,7 +41,7 @@ def test_a_function_over_http_is_registered_with_how_to_reach_it(engine: Engine,
     }
 
 
-def test_what_is_not_set_is_left_out(engine: Engine, connect: Connect) -> None:
+def test_unset_members_are_omitted(engine: Engine, connect: Connect) -> None:
     connect().register_function("f", svc.HttpFunction(url="https://a.example/"))
 
     frame = engine.peer().heard("registerfunction", id="f")
@@ -53,7 +53,7 @@ def test_what_is_not_set_is_left_out(engine: Engine, connect: Connect) -> None:
     }
 
 
-def test_a_call_of_it_inside_the_worker_is_refused(engine: Engine, connect: Connect) -> None:
+def test_a_call_of_it_inside_the_worker_fails(engine: Engine, connect: Connect) -> None:
     connect().register_function("f", svc.HttpFunction(url="https://a.example/"))
     peer = engine.peer()
     peer.heard("registerfunction", id="f")
@@ -75,11 +75,11 @@ def test_it_can_be_unregistered_and_registered_again(engine: Engine, connect: Co
 
 
 @pytest.mark.parametrize("url", ["", "a.example", "ftp://a.example/", "https://"])
-def test_a_url_that_is_none_is_refused(url: str) -> None:
+def test_an_invalid_url_is_rejected(url: str) -> None:
     with pytest.raises(ValueError, match="must begin with https"):
         svc.HttpFunction(url=url)
 
 
-def test_a_deadline_out_of_range_is_refused() -> None:
+def test_a_deadline_out_of_range_is_rejected() -> None:
     with pytest.raises(ValueError, match="timeout_ms of an HttpFunction"):
         svc.HttpFunction(url="https://a.example/", timeout_ms=0)

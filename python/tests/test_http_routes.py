@@ -32,7 +32,9 @@ def route(worker: svc.Worker, method: str, path: str, handler: Callable[..., Any
     assert trigger.wait_registered(10) == "active"
 
 
-def test_a_download_comes_whole_with_its_head(connect_real: Connect, client: http.client.HTTPConnection) -> None:
+def test_a_download_is_complete_with_status_and_headers(
+    connect_real: Connect, client: http.client.HTTPConnection
+) -> None:
     async def download(request: svc.HttpRequest, response: svc.HttpResponse) -> None:
         response.status(202)
         response.headers({"content-type": "application/octet-stream", "set-cookie": ["a=1", "b=2"]})
@@ -56,7 +58,7 @@ def test_a_download_comes_whole_with_its_head(connect_real: Connect, client: htt
         assert answer.read() == b"".join(bytes([number]) * 100_000 for number in range(100))
 
 
-def test_an_upload_is_read_as_it_comes(connect_real: Connect, client: http.client.HTTPConnection) -> None:
+def test_an_upload_is_read_as_a_stream(connect_real: Connect, client: http.client.HTTPConnection) -> None:
     @svc.http
     async def upload(request: svc.HttpRequest, response: svc.HttpResponse) -> dict[str, int]:
         size = 0
@@ -79,7 +81,7 @@ def test_an_upload_is_read_as_it_comes(connect_real: Connect, client: http.clien
     assert (answer.getheader("content-type"), answer.read()) == ("text/plain; charset=utf-8", b"5000000 bytes")
 
 
-def test_events_come_one_by_one(connect_real: Connect, client: http.client.HTTPConnection) -> None:
+def test_server_sent_events_arrive_one_by_one(connect_real: Connect, client: http.client.HTTPConnection) -> None:
     steps = connect_real("steps").create_channel()
 
     @svc.http
@@ -99,7 +101,7 @@ def test_events_come_one_by_one(connect_real: Connect, client: http.client.HTTPC
     assert answer.read() == b""
 
 
-def test_an_answer_that_breaks_off_cannot_be_taken_for_a_whole_one(
+def test_an_aborted_response_is_visible_to_the_client(
     connect_real: Connect, client: http.client.HTTPConnection
 ) -> None:
     @svc.http
@@ -125,7 +127,7 @@ def test_an_answer_that_breaks_off_cannot_be_taken_for_a_whole_one(
     assert (answer.status, json.loads(answer.read())["error"]["message"]) == (400, "no such thing")
 
 
-def test_files_of_a_form_come_as_readers(connect_real: Connect, client: http.client.HTTPConnection) -> None:
+def test_files_of_a_form_are_readers(connect_real: Connect, client: http.client.HTTPConnection) -> None:
     def form(request: svc.HttpRequest) -> Any:
         (file,) = request.files
         return [request.body, file.name, file.filename, file.content_type, len(file.body.read_all())]
@@ -142,7 +144,7 @@ def test_files_of_a_form_come_as_readers(connect_real: Connect, client: http.cli
     assert answer == [{"title": "hello"}, "file", "a.bin", "application/x-a", 1_000_000]
 
 
-def test_a_plain_handler_that_returns_nothing_has_answered(
+def test_a_plain_handler_that_returns_nothing_sends_a_response(
     connect_real: Connect, client: http.client.HTTPConnection
 ) -> None:
     def nothing(request: svc.HttpRequest) -> None:
@@ -159,7 +161,7 @@ def test_a_plain_handler_that_returns_nothing_has_answered(
         assert (answer.status, answer.read()) == (200, b"null")
 
 
-def test_a_plain_handler_that_returns_while_it_writes_answers_with_what_it_writes(
+def test_a_plain_handler_that_returns_before_its_writes_end_responds_with_them(
     connect_real: Connect, client: http.client.HTTPConnection
 ) -> None:
     writing: list[asyncio.Task[None]] = []

@@ -19,7 +19,7 @@ class _Lost(asyncio.Protocol):
         self.event.set()
 
 
-def test_a_connection_that_wrote_its_last_bytes_after_close_can_be_cut() -> None:
+def test_a_connection_that_sent_its_last_bytes_after_close_can_be_aborted() -> None:
     async def cut() -> int:
         loop = asyncio.get_running_loop()
         ours, theirs = socket.socketpair()
@@ -38,7 +38,7 @@ def test_a_connection_that_wrote_its_last_bytes_after_close_can_be_cut() -> None
 
 
 class _HalfClosing:
-    """Accepts one WebSocket connection and says at once that it sends nothing more. Reads once ``may_read`` is set."""
+    """Accepts one WebSocket connection and immediately half-closes it. Reads once ``may_read`` is set."""
 
     def __init__(self) -> None:
         self.may_read = asyncio.Event()
@@ -59,7 +59,7 @@ class _HalfClosing:
         self.ended.set()
 
 
-def test_a_connection_that_wrote_its_last_bytes_after_it_was_lost_counts_as_closed() -> None:
+def test_a_connection_that_sent_its_last_bytes_after_it_was_lost_is_closed() -> None:
     async def lose() -> None:
         peer = _HalfClosing()
         server = await asyncio.start_server(peer.serve, "127.0.0.1", 0)

@@ -1,4 +1,4 @@
-"""The SDK beside OpenTelemetry's own, which the program has set up."""
+"""The SDK in a program that uses OpenTelemetry."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def parent_of(span: ReadableSpan) -> str | None:
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-def test_its_spans_hang_below_the_call_and_calls_below_them(
+def test_its_spans_are_children_of_the_call_and_parents_of_calls(
     engine: Engine, worker: svc.Worker, tracer: Tracer, exporter: InMemorySpanExporter, is_async: bool
 ) -> None:
     def f(_: object, context: svc.HandlerContext) -> None:
@@ -80,7 +80,7 @@ def test_its_spans_hang_below_the_call_and_calls_below_them(
     assert called_g(engine)["traceparent"] == f"00-{TRACE_ID}-{id_of(query)}-01"
 
 
-def test_its_spans_hang_below_ours_and_ours_below_its(
+def test_its_spans_and_ours_nest(
     engine: Engine, worker: svc.Worker, tracer: Tracer, exporter: InMemorySpanExporter
 ) -> None:
     seen: list[str | None] = []
@@ -98,7 +98,7 @@ def test_its_spans_hang_below_ours_and_ours_below_its(
     assert called_g(engine)["traceparent"] == seen[1]
 
 
-def test_calls_outside_of_handlers_go_below_its_active_span_with_its_baggage(
+def test_calls_outside_of_handlers_are_children_of_its_active_span(
     engine: Engine, worker: svc.Worker, tracer: Tracer, exporter: InMemorySpanExporter
 ) -> None:
     token = context.attach(baggage.set_baggage("user", "Jürgen & co"))
@@ -112,7 +112,7 @@ def test_calls_outside_of_handlers_go_below_its_active_span_with_its_baggage(
     assert frame["baggage"] == "user=J%C3%BCrgen%20%26%20co"
 
 
-def test_a_call_is_not_lent_a_span_of_another_trace(engine: Engine, worker: svc.Worker, tracer: Tracer) -> None:
+def test_a_call_ignores_an_active_span_of_another_trace(engine: Engine, worker: svc.Worker, tracer: Tracer) -> None:
     @worker.function("f")
     def f(_: object, call: svc.HandlerContext) -> None:
         with tracer.start_as_current_span("elsewhere", context=context.Context()):
@@ -124,7 +124,7 @@ def test_a_call_is_not_lent_a_span_of_another_trace(engine: Engine, worker: svc.
 
 
 @pytest.mark.parametrize("adds", [False, True])
-def test_it_sees_the_call_s_baggage_and_what_it_adds_travels_on(engine: Engine, worker: svc.Worker, adds: bool) -> None:
+def test_baggage_propagates_in_both_directions(engine: Engine, worker: svc.Worker, adds: bool) -> None:
     seen: list[object] = []
 
     @worker.function("f")
@@ -141,6 +141,6 @@ def test_it_sees_the_call_s_baggage_and_what_it_adds_travels_on(engine: Engine, 
     assert called_g(engine)["baggage"] == ("user=J%C3%BCrgen,tenant=a" if adds else came)
 
 
-def test_a_call_without_any_span_stays_as_it_was(engine: Engine, worker: svc.Worker) -> None:
+def test_a_call_without_a_span_is_unchanged(engine: Engine, worker: svc.Worker) -> None:
     worker.call({"function_id": "g"})
     assert called_g(engine).keys().isdisjoint({"traceparent", "baggage"})

@@ -7,7 +7,7 @@ from svc import pool as pool_module
 from svc.pool import HandlerPool
 
 
-def test_work_is_begun_in_order_and_never_more_than_asked_for_at_a_time() -> None:
+def test_work_starts_in_order_within_the_concurrency_limit() -> None:
     pool = HandlerPool(1, name="t")
     begun: list[int] = []
     done = threading.Event()
@@ -19,7 +19,7 @@ def test_work_is_begun_in_order_and_never_more_than_asked_for_at_a_time() -> Non
     pool.close()
 
 
-def test_one_idle_thread_does_not_keep_a_second_piece_of_work_from_its_own_thread() -> None:
+def test_two_work_items_get_two_threads_when_one_is_idle() -> None:
     pool = HandlerPool(2, name="t")
     warm = threading.Event()
     pool.run(warm.set)
@@ -35,7 +35,7 @@ def test_one_idle_thread_does_not_keep_a_second_piece_of_work_from_its_own_threa
     pool.close()
 
 
-def test_an_idle_thread_keeps_nothing_of_its_last_work() -> None:
+def test_an_idle_thread_holds_no_reference_to_its_last_work() -> None:
     class Payload:
         pass
 
@@ -48,7 +48,7 @@ def test_an_idle_thread_keeps_nothing_of_its_last_work() -> None:
     pool.close()
 
 
-def test_a_slot_released_goes_to_the_next_in_line() -> None:
+def test_a_released_slot_goes_to_the_next_in_line() -> None:
     pool = HandlerPool(1, name="t")
     second_ran = threading.Event()
     outcome: list[bool] = []
@@ -66,7 +66,7 @@ def test_a_slot_released_goes_to_the_next_in_line() -> None:
     pool.close()
 
 
-def test_nested_work_runs_before_other_work_and_is_refused_at_the_bound() -> None:
+def test_nested_work_runs_first_and_is_rejected_at_the_limit() -> None:
     pool = HandlerPool(1, name="t")
     order: list[str] = []
     release, done = threading.Event(), threading.Event()

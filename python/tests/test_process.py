@@ -1,4 +1,4 @@
-"""Workers as programs of their own."""
+"""Workers as separate processes."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def start(program: str, engine: Engine) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_run_ends_gracefully_on_a_signal_and_finishes_the_call_in_hand(engine: Engine, number: signal.Signals) -> None:
+def test_run_shuts_down_gracefully_on_a_signal(engine: Engine, number: signal.Signals) -> None:
     with start(RUNS, engine) as process:
         call = engine.call("slow::one")
         assert process.stdout is not None
@@ -74,14 +74,14 @@ def test_run_ends_gracefully_on_a_signal_and_finishes_the_call_in_hand(engine: E
     assert f'"signal": "{number.name}"' in stderr
 
 
-def test_a_program_that_forgets_run_ends_and_says_so(engine: Engine) -> None:
+def test_a_program_without_run_ends_with_a_warning(engine: Engine) -> None:
     with start(FORGETS_TO_RUN, engine) as process:
         _, stderr = process.communicate(timeout=15)
     assert process.returncode == 0
     assert "call worker.run() at its end" in stderr
 
 
-def test_a_program_that_calls_once_ends_by_itself_with_the_error(engine: Engine) -> None:
+def test_a_program_that_only_calls_ends_with_the_error(engine: Engine) -> None:
     began = time.monotonic()
     with start(CALLS_ONCE, engine) as process:
         _, stderr = process.communicate(timeout=15)

@@ -40,7 +40,7 @@ def worker(queue_engine: TestEngine) -> Iterator[svc.Worker]:
 
 
 def run_jobs(worker: svc.Worker, function_id: str, handle: Callable[[Any], None] = lambda _: None) -> Jobs:
-    """Data of each attempt and what the handler is told of the job."""
+    """Data of each attempt and the handler's ``context.job``."""
     heard: Jobs = queue.SimpleQueue()
 
     def run(data: Any, context: svc.HandlerContext) -> None:
@@ -57,7 +57,7 @@ def fail(_data: Any) -> None:
 
 
 def dead_letter(worker: svc.Worker, name: str, job_id: str) -> svc.QueueJob:
-    """Waits until the job is one."""
+    """Waits until the job is in the dead-letter queue."""
     pause = threading.Event()
     for _ in range(400):
         for job in worker.queue.jobs(name, "dead"):
@@ -67,7 +67,7 @@ def dead_letter(worker: svc.Worker, name: str, job_id: str) -> svc.QueueJob:
     raise AssertionError(f"{job_id} is no dead letter")
 
 
-def test_a_job_runs_with_its_data_and_knows_which_one_it_is(worker: svc.Worker) -> None:
+def test_a_job_runs_with_its_data_and_its_context(worker: svc.Worker) -> None:
     heard = run_jobs(worker, "q-basic::run")
     enqueued = worker.queue.enqueue("basic", "q-basic::run", {"n": 2**70})
     assert enqueued["duplicate"] is False
@@ -76,7 +76,7 @@ def test_a_job_runs_with_its_data_and_knows_which_one_it_is(worker: svc.Worker) 
     assert (job.queue, job.id, job.attempt) == ("basic", enqueued["job_id"], 1)
 
 
-def test_a_job_that_fails_is_tried_again_and_counts_its_attempts(worker: svc.Worker) -> None:
+def test_a_failed_job_is_retried_and_counts_its_attempts(worker: svc.Worker) -> None:
     failures = iter([True, False])
 
     def once(data: Any) -> None:
@@ -88,7 +88,7 @@ def test_a_job_that_fails_is_tried_again_and_counts_its_attempts(worker: svc.Wor
     assert [heard.get(timeout=20)[1].attempt for _ in range(2)] == [1, 2]
 
 
-def test_a_dead_letter_has_its_true_error_and_can_be_redriven_or_discarded(worker: svc.Worker) -> None:
+def test_a_dead_letter_entry_has_its_error_and_can_be_redriven_or_discarded(worker: svc.Worker) -> None:
     def unless_good(data: Any) -> None:
         if data != "good":
             fail(data)
@@ -112,7 +112,7 @@ def test_a_dead_letter_has_its_true_error_and_can_be_redriven_or_discarded(worke
     assert list(worker.queue.jobs("dead", "dead")) == []
 
 
-def test_queues_are_looked_at_without_taking_anything_out(worker: svc.Worker) -> None:
+def test_peek_removes_nothing(worker: svc.Worker) -> None:
     worker.queue.pause("looked-at")
     ids = [worker.queue.enqueue("looked-at", "q-looked-at::run", n, dedupe_key=f"k{n}")["job_id"] for n in range(5)]
     assert worker.queue.enqueue("looked-at", "q-looked-at::run", 9, dedupe_key="k0") == {
@@ -136,7 +136,7 @@ def test_queues_are_looked_at_without_taking_anything_out(worker: svc.Worker) ->
     assert unknown.value.code == "queue_not_found"
 
 
-def test_a_delayed_job_says_when_it_may_run(worker: svc.Worker) -> None:
+def test_a_delayed_job_has_its_start_time(worker: svc.Worker) -> None:
     noon = datetime(2099, 3, 1, 12, 0, tzinfo=timezone(timedelta(hours=1)))
     worker.queue.enqueue("delayed", "q-delayed::run", "dated", run_at=noon)
     worker.queue.enqueue("delayed", "q-delayed::run", "waits", delay_ms=60_000, expires_in_ms=90_000, priority=7)
@@ -150,7 +150,7 @@ def test_a_delayed_job_says_when_it_may_run(worker: svc.Worker) -> None:
     assert heard.get(timeout=20)[0] == "soon"
 
 
-def test_a_paused_queue_takes_jobs_and_runs_them_when_it_is_resumed(worker: svc.Worker) -> None:
+def test_a_paused_queue_accepts_jobs_and_runs_them_after_resume(worker: svc.Worker) -> None:
     heard = run_jobs(worker, "q-paused::run")
     worker.queue.pause("paused")
     worker.queue.enqueue("paused", "q-paused::run", 1)
@@ -169,7 +169,7 @@ def test_many_jobs_are_stored_all_or_none(worker: svc.Worker) -> None:
     assert worker.queue.stats("many")["waiting"] == 100
 
 
-def test_jobs_of_one_group_keep_their_order_over_failures(worker: svc.Worker) -> None:
+def test_jobs_of_one_group_keep_their_order_despite_failures(worker: svc.Worker) -> None:
     failures = iter([True] * 2)
 
     def twice(data: Any) -> None:
@@ -192,7 +192,7 @@ def test_jobs_without_a_function_are_for_the_triggers_of_their_queue(worker: svc
     assert (data, job.queue, job.id) == ("x", "served", job_id)
 
 
-def test_messages_wait_for_a_subscriber_that_is_away(queue_engine: TestEngine, worker: svc.Worker) -> None:
+def test_messages_wait_for_a_disconnected_subscriber(queue_engine: TestEngine, worker: svc.Worker) -> None:
     def subscribe() -> tuple[svc.Worker, Jobs]:
         subscriber = queue_engine.connect("subscriber", logger=svc.Logger(level="silent"))
         heard = run_jobs(subscriber, "q-topic::note")

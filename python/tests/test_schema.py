@@ -110,7 +110,7 @@ def test_hints_become_json_schema(hint: object, schema: object) -> None:
     assert schema_of(hint) == schema
 
 
-def test_a_dataclass_that_holds_itself_is_described_once() -> None:
+def test_a_recursive_dataclass_is_described_once() -> None:
     schema = schema_of(Order)
     assert schema is not None
     properties = schema["properties"]
@@ -121,7 +121,7 @@ def test_a_dataclass_that_holds_itself_is_described_once() -> None:
     assert list(item["properties"]) == ["name", "count", "price", "colour", "tags"]
 
 
-def test_values_become_instances_all_the_way_down() -> None:
+def test_nested_values_become_instances() -> None:
     value = {
         "items": [{"name": "pen", "count": 2.0, "price": 3, "colour": "red", "unknown": 1}],
         "by_key": {"k": {"name": "ink"}},
@@ -153,14 +153,14 @@ def test_values_become_instances_all_the_way_down() -> None:
         ({"items": [], "parent": {"items": 1}}, "`parent.items` must be an array"),
     ],
 )
-def test_what_does_not_fit_is_named(value: object, message: str) -> None:
+def test_a_mismatch_names_the_member(value: object, message: str) -> None:
     with pytest.raises(CallError) as misfit:
         convert(value, Order)
     assert misfit.value.code == "invalid_input"
     assert misfit.value.message.startswith(message)
 
 
-def test_only_classes_with_instances_of_their_own_want_conversion() -> None:
+def test_only_dataclasses_and_models_are_converted() -> None:
     wanting: list[object] = [Item, list[Item], Item | None, Model, dict[str, Item]]
     plain: list[object] = [dict, Address, int, Any, list[int], Literal["x"], None, "Item"]
     assert [wants_conversion(hint) for hint in wanting] == [True] * len(wanting)

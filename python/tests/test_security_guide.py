@@ -15,7 +15,7 @@ GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guide" / "security.md"
 CONFIG = {"engine": {"bridge": {"rbac": {"auth_function_id": "auth::check"}}}}
 
 
-def test_the_auth_function_of_the_security_guide_decides_over_connections(
+def test_the_auth_function_of_the_security_guide_decides_on_connections(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     [sample] = re.findall(r"^```python\n(.*?)^```$", GUIDE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
@@ -24,11 +24,11 @@ def test_the_auth_function_of_the_security_guide_decides_over_connections(
     with start_real_engine(config=CONFIG) as engine:
         token = (engine.folder / ".svc" / "token").read_text("utf-8").strip()
         monkeypatch.setenv("SVC_URL", engine.url)
-        # The worker that decides holds the engine's token; nobody else could provide the function.
+        # The worker with the auth function has the engine's token; no other worker could provide the function.
         monkeypatch.setenv("SVC_TOKEN", token)
         with subprocess.Popen([sys.executable, str(program)]) as checker:
             trusted = svc.connect(engine.url, name="orders")
-            # Refused until the function that decides is there; the worker tries again.
+            # Rejected until the auth function is registered; the worker retries.
             guest = svc.connect(engine.url, name="guest", headers={"authorization": "Bearer key-of-acme"})
             try:
                 trusted.wait_connected(10)

@@ -28,7 +28,7 @@ def invoke(function_id: str, invocation_id: str | None = ID, **members: object) 
     return json.dumps(frame if invocation_id is None else {**frame, "invocation_id": invocation_id})
 
 
-def test_a_call_without_an_id_is_run_and_not_answered() -> None:
+def test_a_call_without_an_id_runs_without_a_result() -> None:
     player = opened("audit::note")
     (run,) = player.session.receive(invoke("audit::note", None))
     assert isinstance(run, Run)
@@ -36,14 +36,14 @@ def test_a_call_without_an_id_is_run_and_not_answered() -> None:
     assert player.session.take_frames() == []
 
 
-def test_a_call_that_comes_twice_is_run_once() -> None:
+def test_a_duplicate_call_runs_once() -> None:
     player = opened("math::add")
     assert len(player.session.receive(invoke("math::add"))) == 1
     (notice,) = player.session.receive(invoke("math::add"))
     assert isinstance(notice, Notice)
 
 
-def test_while_draining_calls_are_run_until_the_engine_sends_no_more() -> None:
+def test_calls_still_run_while_draining() -> None:
     player = opened("math::add")
     assert player.session.drain()
     player.session.drain()
@@ -64,7 +64,7 @@ def test_while_draining_calls_are_run_until_the_engine_sends_no_more() -> None:
     assert frames[3]["result"] == 1
 
 
-def test_a_lost_connection_ends_the_wait_for_calls() -> None:
+def test_a_lost_connection_ends_draining() -> None:
     player = opened("math::add")
     assert player.session.drain()
     assert Drained() in player.session.closed()
@@ -81,7 +81,7 @@ def test_registrations_are_not_replayed_once_draining_began() -> None:
     assert types == ["invokefunction"]
 
 
-def test_details_that_json_cannot_hold_are_left_out_of_the_error() -> None:
+def test_error_details_that_are_not_json_are_dropped() -> None:
     player = opened("math::add")
     player.session.receive(invoke("math::add"))
     (notice,) = player.session.fail(ID, CallError("own", "message", {"what": object()}))
@@ -98,7 +98,7 @@ def test_a_very_long_error_still_fits_a_frame() -> None:
     assert len(frame) < 30_000
 
 
-def test_calls_are_refused_while_too_much_waits_to_be_written() -> None:
+def test_calls_are_rejected_while_too_much_is_unsent() -> None:
     player = opened()
     big = json.dumps("x" * 15_000_000)
     for _ in range(MAX_WAITING_CHARS // 15_000_000):
@@ -111,7 +111,7 @@ def test_calls_are_refused_while_too_much_waits_to_be_written() -> None:
     player.session.call(Outgoing(function_id="x::y", payload=big))
 
 
-def test_at_most_a_thousand_calls_wait_for_the_socket_and_further_ones_say_so() -> None:
+def test_at_most_a_thousand_calls_wait_for_the_socket() -> None:
     session = Player().session
     keys = [session.call(Outgoing(function_id="x::y"))[0] for _ in range(1_000)]
     with pytest.raises(CallError, match="1000 calls already wait; x::y was not called") as refused:
@@ -122,7 +122,7 @@ def test_at_most_a_thousand_calls_wait_for_the_socket_and_further_ones_say_so() 
     session.call(Outgoing(function_id="x::y"))
 
 
-def test_a_call_of_a_handler_to_its_own_worker_is_known_as_nested() -> None:
+def test_a_call_of_a_handler_to_its_own_worker_is_nested() -> None:
     player = opened("math::add")
     player.session.call(Outgoing(function_id="math::add", within_handler=True))
     player.session.call(Outgoing(function_id="math::add"))
@@ -142,7 +142,7 @@ def test_an_error_without_code_or_message_becomes_unknown() -> None:
         assert failed.error.code == "UNKNOWN"
 
 
-def test_a_binding_delivered_again_replaces_the_first_and_late_answers_are_not_sent() -> None:
+def test_a_repeated_binding_replaces_the_first() -> None:
     player = Player()
     player.session.register_trigger_type("webhook", "Calls from outside")
     player.session.opened()
@@ -156,7 +156,7 @@ def test_a_binding_delivered_again_replaces_the_first_and_late_answers_are_not_s
     assert player.session.take_frames() == []
 
 
-def test_deadlines_of_many_settled_calls_do_not_pile_up() -> None:
+def test_deadlines_of_finished_calls_do_not_accumulate() -> None:
     player = opened()
     for number in range(20_000):
         player.session.call(Outgoing(function_id="x::y"))
@@ -166,7 +166,7 @@ def test_deadlines_of_many_settled_calls_do_not_pile_up() -> None:
     assert player.session.next_deadline_ms() is None
 
 
-def test_malformed_members_are_answered_where_the_call_is_known() -> None:
+def test_malformed_calls_with_an_id_get_an_error() -> None:
     player = opened("math::add")
     effects = player.session.receive(json.dumps({"type": "invokefunction", "invocation_id": ID, "function_id": 7}))
     assert [type(effect) for effect in effects] == [Notice]

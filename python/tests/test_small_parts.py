@@ -23,7 +23,7 @@ def test_the_address_is_the_argument_else_the_variable_else_the_default(monkeypa
 
 
 @pytest.mark.parametrize("address", ["", "localhost:49134", "http://localhost", "ws://", "ws://h:99999", "ws://h#x"])
-def test_an_address_that_is_none_is_refused_with_its_source(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_address_is_rejected_with_its_source(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="the address argument"):
         resolve_address(address)
     if address:
@@ -32,7 +32,7 @@ def test_an_address_that_is_none_is_refused_with_its_source(address: str, monkey
             resolve_address()
 
 
-def test_waits_double_up_to_a_cap_with_jitter_and_begin_anew_after_a_reset() -> None:
+def test_backoff_doubles_up_to_a_cap_with_jitter_until_reset() -> None:
     backoff = Backoff(ReconnectOptions(), lambda: 0.5)
     assert [backoff.next_delay_s() for _ in range(7)] == [1, 2, 4, 8, 16, 30, 30]
     backoff.reset()
@@ -45,12 +45,12 @@ def test_waits_double_up_to_a_cap_with_jitter_and_begin_anew_after_a_reset() -> 
         ReconnectOptions(jitter=2)
 
 
-def test_an_outage_of_any_length_keeps_the_cap() -> None:
+def test_backoff_keeps_the_cap_after_many_attempts() -> None:
     backoff = Backoff(ReconnectOptions(multiplier=100), lambda: 0.5)
     assert {backoff.next_delay_s() for _ in range(2_000)} == {1, 30}
 
 
-def test_errors_know_the_facts_of_their_code() -> None:
+def test_errors_have_the_properties_of_their_code() -> None:
     error = CallError("call_timeout", "late", {"timeout_ms": 5})
     assert (error.retryable, error.executed, error.http_status) == (True, "unknown", 504)
     assert str(error) == "call_timeout: late"
@@ -66,7 +66,7 @@ def test_errors_survive_pickling() -> None:
     assert (copy.code, copy.message, copy.details, copy.stacktrace) == ("a", "b", {"c": 1}, "d")
 
 
-def test_an_exception_whose_text_cannot_be_had_still_becomes_an_error() -> None:
+def test_an_exception_whose_str_fails_becomes_an_error() -> None:
     class Sulking(Exception):
         def __str__(self) -> str:
             raise RuntimeError("no")
@@ -85,11 +85,11 @@ def test_an_exception_whose_text_cannot_be_had_still_becomes_an_error() -> None:
         (AssertionError(), "AssertionError"),
     ],
 )
-def test_an_exception_names_its_type_unless_that_says_nothing(raised: Exception, message: str) -> None:
+def test_an_exception_names_its_type_unless_it_is_exception(raised: Exception, message: str) -> None:
     assert CallError.from_exception(raised).message == message
 
 
-def test_an_error_whose_text_cannot_be_had_is_still_logged_with_its_stack() -> None:
+def test_an_error_whose_str_fails_is_logged_with_its_stack() -> None:
     class Sulking(Exception):
         def __str__(self) -> str:
             raise RuntimeError("no")
@@ -101,7 +101,7 @@ def test_an_error_whose_text_cannot_be_had_is_still_logged_with_its_stack() -> N
     assert "Sulking" in error["stack"]
 
 
-def test_a_log_line_is_one_json_object_whose_head_cannot_be_replaced() -> None:
+def test_a_log_line_is_one_json_object_with_fixed_first_members() -> None:
     lines: list[str] = []
     log = Logger({"worker": "w"}, level="info", write=lines.append).with_fields(function_id="a::b")
     log.debug("not shown")
@@ -131,7 +131,7 @@ def test_logging_never_raises(capsys: pytest.CaptureFixture[str], monkeypatch: p
     Logger(write=failing).error("lost")
 
 
-def test_a_trigger_that_stood_has_a_problem_and_is_not_refused() -> None:
+def test_a_failure_of_an_active_trigger_is_not_a_rejection() -> None:
     lines: list[str] = []
     triggers = Triggers(Logger(level="error", write=lines.append))
     words: dict[str, tuple[TriggerStatus, TriggerStatus]] = {

@@ -23,7 +23,7 @@ def state(connect_keeping: Connect) -> svc.State:
 
 
 def conflict_of(action: Callable[[], object]) -> tuple[object, object]:
-    """The version that was expected and the one that is there."""
+    """Returns the expected and the actual version."""
     with pytest.raises(svc.CallError) as refused:
         action()
     assert refused.value.code == "state_conflict"
@@ -52,7 +52,7 @@ def test_items_are_written_read_and_deleted(state: svc.State) -> None:
     assert state.delete(scope, "a b/ü") is None
 
 
-def test_whole_numbers_keep_all_their_digits_both_ways(state: svc.State) -> None:
+def test_integers_keep_all_their_digits(state: svc.State) -> None:
     scope = "digits"
     state.set(scope, "n", {"n": BIG, "m": [-BIG]})
     value = {"n": BIG, "m": [-BIG]}
@@ -71,7 +71,7 @@ def test_whole_numbers_keep_all_their_digits_both_ways(state: svc.State) -> None
     assert state.get("digits-2", "n") == value
 
 
-def test_a_write_that_expects_another_version_is_refused_with_both_versions(state: svc.State) -> None:
+def test_a_version_conflict_reports_both_versions(state: svc.State) -> None:
     scope = "versions"
     state.set(scope, "k", 1, if_version=0)
     assert conflict_of(lambda: state.set(scope, "k", 2, if_version=0)) == (0, 1)
@@ -81,7 +81,7 @@ def test_a_write_that_expects_another_version_is_refused_with_both_versions(stat
     assert state.update(scope, "k", ops, if_version=1)["version"] == 2
 
 
-def test_updates_are_all_or_nothing_unless_told_otherwise(state: svc.State) -> None:
+def test_updates_are_atomic_by_default(state: svc.State) -> None:
     scope = "ops"
     state.set(scope, "o", {"n": 1, "text": "a", "deep": {"list": []}})
     ops: list[svc.UpdateOp] = [
@@ -117,7 +117,7 @@ def test_many_items_are_read_written_and_deleted_at_once(state: svc.State) -> No
     assert state.delete_many(scope, prefix="k") == {"deleted": 2}
 
 
-def test_listings_go_over_all_pages(state: svc.State) -> None:
+def test_listings_fetch_all_pages(state: svc.State) -> None:
     keys = [f"k{n:03}" for n in range(250)]
     state.set_many({"scope": "pages", "key": key, "value": 1} for key in keys)
     assert [entry["key"] for entry in state.entries("pages")] == keys
@@ -191,7 +191,7 @@ def test_contended_increments_of_handlers_all_count(connect_keeping: Connect) ->
     assert worker.state.get("contended", "n") == 400
 
 
-def test_a_state_trigger_tells_of_each_change_with_the_values_before_and_after(connect_keeping: Connect) -> None:
+def test_a_state_trigger_reports_each_change_with_both_values(connect_keeping: Connect) -> None:
     worker = connect_keeping()
     events: queue.SimpleQueue[svc.StateEvent] = queue.SimpleQueue()
 
@@ -216,7 +216,7 @@ def test_a_state_trigger_tells_of_each_change_with_the_values_before_and_after(c
     assert {(event["type"], event["scope"], event["key"]) for event in seen} == {("state", "watched", "k")}
 
 
-def test_an_item_that_ends_by_itself_is_deleted_with_its_event(connect_keeping: Connect) -> None:
+def test_an_expired_item_is_deleted_with_an_event(connect_keeping: Connect) -> None:
     worker = connect_keeping()
     events: queue.SimpleQueue[svc.StateEvent] = queue.SimpleQueue()
     worker.register_function("state-expiry::note", lambda event: events.put(event))

@@ -1,4 +1,4 @@
-"""What the methods of ``worker.state`` and ``worker.stream`` ask of the engine, and how they may be called."""
+"""Calls of the methods of ``worker.state`` and ``worker.stream``, and where they may be used."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ ASKED: list[tuple[Method, str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("method", "function_id", "payload"), ASKED)
-def test_both_forms_ask_for_the_same(
+def test_both_forms_send_the_same_call(
     connect: Connect, method: Any, function_id: str, payload: dict[str, Any], engine: Engine
 ) -> None:
     provider, worker = connect("provider"), connect("worker")
@@ -147,7 +147,7 @@ def provide_pages(provider: svc.Worker, engine: Engine, function_id: str) -> Non
         ("stream::entries", lambda of: of.stream.entries("n", "g", page_size=2)),
     ],
 )
-def test_iterating_leads_through_all_pages(
+def test_iterators_fetch_all_pages(
     connect: Connect, engine: Engine, function_id: str, entries: Callable[[Any], Any]
 ) -> None:
     provider, worker = connect("provider"), connect("worker")
@@ -172,7 +172,7 @@ class PrefixedState(svc.State):
     get_prefixed = blocking(get_prefixed_async)
 
 
-def test_blocking_methods_of_a_subclass_have_what_its_instance_has(connect: Connect, engine: Engine) -> None:
+def test_blocking_methods_of_a_subclass_use_its_instance(connect: Connect, engine: Engine) -> None:
     provider, worker = connect("provider"), connect("worker")
     provider.register_function("state::get", lambda input: input["key"])
     engine.peer().heard("registerfunction", id="state::get")
@@ -182,7 +182,7 @@ def test_blocking_methods_of_a_subclass_have_what_its_instance_has(connect: Conn
     assert asyncio.run(state.get_prefixed_async("s", "k")) == "mine/k"
 
 
-def test_handlers_of_both_kinds_use_them_and_carry_the_trace_on(connect: Connect, engine: Engine) -> None:
+def test_sync_and_async_handlers_propagate_the_trace(connect: Connect, engine: Engine) -> None:
     provider, worker = connect("provider"), connect("worker", max_sync_handlers=1)
     traces: list[str | None] = []
 
@@ -209,7 +209,7 @@ def test_handlers_of_both_kinds_use_them_and_carry_the_trace_on(connect: Connect
     assert traces == [trace, trace]
 
 
-def test_what_cannot_be_meant_is_refused_before_anything_is_sent(connect: Connect) -> None:
+def test_invalid_arguments_are_rejected_before_sending(connect: Connect) -> None:
     worker = connect()
     for mistake in (
         lambda: worker.state.delete_many("s"),

@@ -1,4 +1,4 @@
-"""Exports and imports over the real engine's channels, with a worker in the place of svc-state, which misbehaves."""
+"""Exports and imports over the real engine's channels, with a misbehaving worker in the place of svc-state."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ def in_effect(worker: svc.Worker) -> None:
 
 @pytest.fixture
 def peers(connect_real: Connect) -> tuple[svc.Worker, svc.Worker]:
-    """One that provides, one that asks."""
+    """A providing and a calling worker."""
     return connect_real("provider"), connect_real("asker")
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
-def test_lines_are_whole_however_the_text_was_cut(size: int) -> None:
+def test_lines_are_joined_across_chunks(size: int) -> None:
     text = 'grüße 💡\r\n\n{"a":1}\nlast'.encode()
     lines = Lines()
     seen = [line for at in range(0, len(text), size) for line in lines.feed(text[at : at + size])]
     assert [*seen, *lines.end()] == ["grüße 💡", '{"a":1}', "last"]
 
 
-def test_a_line_without_end_is_refused() -> None:
+def test_a_line_that_is_too_long_is_rejected() -> None:
     lines = Lines()
     for _ in range(32):
         assert list(lines.feed(b"x" * 1024 * 1024)) == []
@@ -42,7 +42,7 @@ def test_a_line_without_end_is_refused() -> None:
     assert refused.value.code == "payload_too_large"
 
 
-def test_records_are_joined_to_pieces_that_are_worth_writing() -> None:
+def test_records_are_joined_into_pieces() -> None:
     record = {"scope": "s", "key": "\ud800", "value": "x" * 1000}
     pieces = list(pieces_of([record] * 200 + ['{"a":1.10}\n']))
     assert len(pieces) == 4
@@ -54,7 +54,7 @@ def test_records_are_joined_to_pieces_that_are_worth_writing() -> None:
 
 
 def offer_export(provider: svc.Worker, *, torn: bool = False) -> threading.Event:
-    """Exports 3 records in pieces that end within lines. Answers an event for the writer's end before the end."""
+    """Exports 3 records in pieces that end within lines. Returns an event that is set if the writer fails early."""
     cut_off = threading.Event()
     text = "".join(f'{{"scope":"s","key":"k{n}","value":{2**60 + n},"version":1}}\n' for n in range(3)).encode()
 
@@ -82,7 +82,7 @@ def offer_export(provider: svc.Worker, *, torn: bool = False) -> threading.Event
     return cut_off
 
 
-def test_an_export_comes_item_by_item_and_line_by_line(peers: tuple[svc.Worker, svc.Worker]) -> None:
+def test_an_export_yields_items_and_lines(peers: tuple[svc.Worker, svc.Worker]) -> None:
     provider, asker = peers
     offer_export(provider)
 
@@ -96,7 +96,7 @@ def test_an_export_comes_item_by_item_and_line_by_line(peers: tuple[svc.Worker, 
     assert list(asker.state.export_lines()) == lines
 
 
-def test_who_stops_reading_an_export_stops_its_writer(peers: tuple[svc.Worker, svc.Worker]) -> None:
+def test_ending_an_export_early_stops_its_writer(peers: tuple[svc.Worker, svc.Worker]) -> None:
     provider, asker = peers
     cut_off = offer_export(provider)
     for record in asker.state.export("endless"):
@@ -105,7 +105,7 @@ def test_who_stops_reading_an_export_stops_its_writer(peers: tuple[svc.Worker, s
     assert cut_off.wait(20)
 
 
-def test_an_export_that_breaks_off_is_an_error_and_no_short_export(peers: tuple[svc.Worker, svc.Worker]) -> None:
+def test_an_export_that_ends_early_raises(peers: tuple[svc.Worker, svc.Worker]) -> None:
     provider, asker = peers
     offer_export(provider, torn=True)
     with pytest.raises(svc.CallError) as broken:
@@ -127,7 +127,7 @@ async def records_async(count: int) -> AsyncIterator[dict[str, Any]]:
         yield record
 
 
-def test_an_import_takes_any_iterable_however_long(peers: tuple[svc.Worker, svc.Worker]) -> None:
+def test_an_import_accepts_iterables_of_any_length(peers: tuple[svc.Worker, svc.Worker]) -> None:
     provider, asker = peers
     offer_import(provider, lambda reader: {"imported": len(reader.text().splitlines()), "skipped": 0})
     whole = {"imported": 50_000, "skipped": 0}
@@ -147,7 +147,7 @@ def refuse_at_once(_reader: svc.ChannelReader) -> Any:
 
 
 @pytest.mark.parametrize("refusal", [refuse_at_once, refuse_after_one])
-def test_a_refused_import_fails_with_the_refusal_also_while_it_is_written(
+def test_a_rejected_import_raises_the_error_even_while_writing(
     peers: tuple[svc.Worker, svc.Worker], refusal: Callable[[svc.ChannelReader], Any]
 ) -> None:
     provider, asker = peers
@@ -162,13 +162,13 @@ def test_a_refused_import_fails_with_the_refusal_also_while_it_is_written(
         assert (refused.value.code, refused.value.message) == ("invalid_input", "line 7 is no JSON")
 
 
-def test_an_import_without_the_module_says_so(peers: tuple[svc.Worker, svc.Worker]) -> None:
+def test_an_import_without_the_module_fails(peers: tuple[svc.Worker, svc.Worker]) -> None:
     with pytest.raises(svc.CallError) as refused:
         peers[1].state.import_(records(1_000_000))
     assert refused.value.code == "function_not_found"
 
 
-def test_what_the_iterable_raises_ends_the_import_and_its_reader_learns_it_has_not_the_whole(
+def test_an_exception_of_the_iterable_aborts_the_import(
     peers: tuple[svc.Worker, svc.Worker],
 ) -> None:
     provider, asker = peers

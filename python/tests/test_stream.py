@@ -21,7 +21,7 @@ BIG = 2**70 + 1
 
 
 class Client:
-    """Joined to one group or item."""
+    """A client that joined one group or item."""
 
     def __init__(self, socket: ClientConnection, stream_name: str, group_id: str, id: str | None) -> None:
         self._socket = socket
@@ -75,9 +75,7 @@ def test_items_are_written_read_listed_and_deleted(connect_keeping: Connect) -> 
     assert stream.delete(name, group, "a")["old_value"] is None
 
 
-def test_whoever_joined_sees_each_write_and_what_was_sent(
-    connect_keeping: Connect, join: Callable[..., Client]
-) -> None:
+def test_clients_receive_each_write_and_sent_event(connect_keeping: Connect, join: Callable[..., Client]) -> None:
     stream = connect_keeping().stream
     stream.set("seen", "g", "a", 1)
     client, of_item = join("seen", "g"), join("seen", "g", "b")
@@ -112,7 +110,7 @@ def test_async_handlers_use_the_async_forms(connect_keeping: Connect) -> None:
     assert asyncio.run(worker.stream.list_async("async", "g")) == [BIG]
 
 
-def test_a_stream_trigger_gets_what_clients_get(connect_keeping: Connect) -> None:
+def test_a_stream_trigger_receives_the_messages_of_clients(connect_keeping: Connect) -> None:
     worker = connect_keeping()
     events: queue.SimpleQueue[svc.StreamEvent] = queue.SimpleQueue()
 
@@ -136,7 +134,7 @@ def test_a_stream_trigger_gets_what_clients_get(connect_keeping: Connect) -> Non
     ]
 
 
-def test_a_handler_is_told_of_joins_and_leaves_and_may_refuse_a_join(
+def test_join_and_leave_triggers_fire_and_can_reject_a_join(
     connect_keeping: Connect, join: Callable[..., Client]
 ) -> None:
     worker = connect_keeping()
@@ -176,7 +174,7 @@ def test_a_handler_is_told_of_joins_and_leaves_and_may_refuse_a_join(
 
 
 def test_results_need_no_version() -> None:
-    """Where functions of a worker keep the items there is none."""
+    """If functions of a worker store the items, results have no version."""
     for result in (svc.StreamSetResult, svc.StreamUpdateResult):
         assert result.__required_keys__ == {"old_value", "new_value"}
         assert {"version", "seq", "durability"} <= result.__optional_keys__

@@ -40,9 +40,7 @@ def handled(engine: Engine, function_id: str = "f", **members: Any) -> dict[str,
     return engine.answer_to(engine.call(function_id, None, **{"traceparent": TRACE, **members}))
 
 
-def test_a_handler_s_lines_go_to_the_engine_with_trace_and_span(
-    engine: Engine, connect: Connect, lines: list[str]
-) -> None:
+def test_a_handler_s_lines_are_sent_with_trace_and_span(engine: Engine, connect: Connect, lines: list[str]) -> None:
     worker = connect()
     worker.register_function(
         "f", lambda _, context: context.log.warn("order late", order_id=7, tags=["a", {"b": True}], at=1.5)
@@ -67,9 +65,7 @@ def test_a_handler_s_lines_go_to_the_engine_with_trace_and_span(
     assert (resource["service.name"], resource["telemetry.sdk.language"]) == ("probe", "python")
 
 
-def test_worker_log_belongs_to_the_call_in_which_it_is_used_and_to_none_outside(
-    engine: Engine, connect: Connect
-) -> None:
+def test_worker_log_carries_the_running_call(engine: Engine, connect: Connect) -> None:
     worker = connect()
     worker.register_function("f", lambda _: worker.log.info("inside"))
     handled(engine)
@@ -78,7 +74,7 @@ def test_worker_log_belongs_to_the_call_in_which_it_is_used_and_to_none_outside(
     assert "traceId" not in log_of(engine, "outside")
 
 
-def test_an_error_among_the_fields_is_told_as_an_exception(engine: Engine, connect: Connect) -> None:
+def test_an_error_field_is_sent_as_an_exception(engine: Engine, connect: Connect) -> None:
     try:
         raise LookupError("too far")
     except LookupError as error:
@@ -88,7 +84,7 @@ def test_an_error_among_the_fields_is_told_as_an_exception(engine: Engine, conne
     assert "test_telemetry" in attributes["exception.stacktrace"]
 
 
-def test_lines_that_wait_are_sent_at_shutdown(engine: Engine, connect: Connect) -> None:
+def test_buffered_lines_are_sent_at_shutdown(engine: Engine, connect: Connect) -> None:
     worker = connect()
     worker.log.info("last words")
     worker.shutdown()
@@ -104,7 +100,7 @@ def test_lines_below_the_level_are_not_sent(engine: Engine, connect: Connect, li
     assert "quiet" not in bodies
 
 
-def test_fields_of_any_kind_and_size_are_bounded(engine: Engine, connect: Connect) -> None:
+def test_fields_are_limited(engine: Engine, connect: Connect) -> None:
     class Sulking:
         def __repr__(self) -> str:
             raise RuntimeError("no")
@@ -129,7 +125,7 @@ def test_fields_of_any_kind_and_size_are_bounded(engine: Engine, connect: Connec
     assert (attributes["huge"], attributes["huger"], attributes["none"]) == (str(10**30), "[int]", None)
 
 
-def test_spans_hang_below_the_call_and_what_is_inside_below_them(engine: Engine, connect: Connect) -> None:
+def test_spans_are_children_of_the_call_and_parents_of_what_is_inside(engine: Engine, connect: Connect) -> None:
     worker = connect()
     seen: list[str | None] = []
 
@@ -189,7 +185,7 @@ def test_spans_of_async_handlers_do_not_mix(engine: Engine, connect: Connect) ->
     assert parents == {other, f"00-{TRACE_ID}-{span['spanId']}-01"}
 
 
-def test_what_is_raised_inside_a_span_is_recorded_and_raised_on(engine: Engine, connect: Connect) -> None:
+def test_a_span_records_and_propagates_an_exception(engine: Engine, connect: Connect) -> None:
     worker = connect()
     with pytest.raises(svc.CallError, match="none left"), worker.span("order"):
         raise svc.CallError("out_of_stock", "none left")
@@ -200,7 +196,7 @@ def test_what_is_raised_inside_a_span_is_recorded_and_raised_on(engine: Engine, 
     assert plain(event["attributes"])["exception.type"] == "out_of_stock"
 
 
-def test_spans_outside_of_calls_begin_a_trace(engine: Engine, connect: Connect) -> None:
+def test_spans_outside_of_calls_start_a_trace(engine: Engine, connect: Connect) -> None:
     worker = connect()
     worker.register_function("g", lambda _: None)
     with worker.span("job"):
@@ -214,7 +210,7 @@ def test_spans_outside_of_calls_begin_a_trace(engine: Engine, connect: Connect) 
     assert frame["traceparent"] == f"00-{job['traceId']}-{job['spanId']}-01"
 
 
-def test_spans_of_a_call_that_is_not_sampled_say_so(engine: Engine, connect: Connect) -> None:
+def test_spans_of_an_unsampled_call_are_marked_unsampled(engine: Engine, connect: Connect) -> None:
     worker = connect()
     worker.register_function("g", lambda _: None)
 
@@ -230,7 +226,7 @@ def test_spans_of_a_call_that_is_not_sampled_say_so(engine: Engine, connect: Con
     assert frame["traceparent"] == f"00-{TRACE_ID}-{own['spanId']}-00"
 
 
-def test_spans_of_calls_that_are_not_sampled_are_bounded(engine: Engine, connect: Connect) -> None:
+def test_spans_of_unsampled_calls_are_rate_limited(engine: Engine, connect: Connect) -> None:
     worker = connect()
     worker.register_function("g", lambda _: None)
 
@@ -249,7 +245,7 @@ def test_spans_of_calls_that_are_not_sampled_are_bounded(engine: Engine, connect
     assert len(sent) == MAX_UNSAMPLED_PER_SECOND
 
 
-def test_a_span_has_bounds_a_known_kind_and_one_use(engine: Engine, connect: Connect) -> None:
+def test_a_span_is_limited_validated_and_used_once(engine: Engine, connect: Connect) -> None:
     worker = connect()
     with worker.span("full") as span:
         for n in range(1_000):
@@ -264,7 +260,7 @@ def test_a_span_has_bounds_a_known_kind_and_one_use(engine: Engine, connect: Con
         worker.span("x", kind="sideways")  # type: ignore[arg-type]
 
 
-def test_baggage_goes_on_as_it_came_and_is_read_decoded(engine: Engine, connect: Connect) -> None:
+def test_baggage_is_propagated_unchanged_and_decoded_for_reading(engine: Engine, connect: Connect) -> None:
     worker = connect()
     worker.register_function("g", lambda _: None)
 
@@ -278,7 +274,7 @@ def test_baggage_goes_on_as_it_came_and_is_read_decoded(engine: Engine, connect:
     assert engine.peer().heard("invokefunction", function_id="g")["baggage"] == baggage
 
 
-def test_telemetry_goes_only_to_engines_of_svc(engine: Engine, connect: Connect) -> None:
+def test_telemetry_is_sent_only_to_engines_of_svc(engine: Engine, connect: Connect) -> None:
     engine.greeting = {}
     worker = connect()
     worker.log.info("kept")
@@ -297,7 +293,7 @@ def test_telemetry_goes_only_to_engines_of_svc(engine: Engine, connect: Connect)
         ({"kind": "cli"}, ""),
     ],
 )
-def test_telemetry_is_switched_off(
+def test_telemetry_can_be_disabled(
     engine: Engine,
     connect: Connect,
     lines: list[str],
@@ -317,7 +313,7 @@ def test_telemetry_is_switched_off(
     assert "log_id" not in line_of(lines, "quiet")
 
 
-def test_the_option_wins_over_the_variable_and_is_declared(
+def test_the_option_overrides_the_environment_variable(
     engine: Engine, connect: Connect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SVC_TELEMETRY", "off")
@@ -328,6 +324,6 @@ def test_the_option_wins_over_the_variable_and_is_declared(
 
 
 @pytest.mark.parametrize("telemetry", ["off", {"traces": True}, {"logs": 1}])
-def test_a_switch_that_is_none_is_refused(telemetry: Any) -> None:
+def test_an_invalid_telemetry_option_is_rejected(telemetry: Any) -> None:
     with pytest.raises(ValueError, match="telemetry must be"):
         svc.connect("ws://127.0.0.1:1", telemetry=telemetry)

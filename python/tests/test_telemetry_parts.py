@@ -12,7 +12,7 @@ from svc.telemetry.trace_context import read_traceparent
 
 
 class Schedule:
-    """Time that a test moves by hand."""
+    """A clock that the test advances."""
 
     def __init__(self) -> None:
         self.now_s = 0.0
@@ -50,7 +50,7 @@ class Timer:
 
 
 class Socket:
-    """Takes what an outbox has, when it says so."""
+    """Takes the entries of an outbox when it is due."""
 
     def __init__(self) -> None:
         self.schedule = Schedule()
@@ -64,7 +64,7 @@ class Socket:
         self.dropped += dropped
 
 
-def test_an_outbox_sends_what_came_within_100_ms_together() -> None:
+def test_an_outbox_batches_entries_of_100_ms() -> None:
     socket = Socket()
     socket.outbox.open()
     socket.outbox.add("a")
@@ -75,7 +75,7 @@ def test_an_outbox_sends_what_came_within_100_ms_together() -> None:
     assert socket.batches == [["a", "b"]]
 
 
-def test_an_outbox_does_not_wait_when_64_have_come() -> None:
+def test_an_outbox_flushes_64_entries_immediately() -> None:
     socket = Socket()
     socket.outbox.open()
     for n in range(BATCH_ENTRIES):
@@ -84,7 +84,7 @@ def test_an_outbox_does_not_wait_when_64_have_come() -> None:
     assert [len(batch) for batch in socket.batches] == [BATCH_ENTRIES]
 
 
-def test_an_outbox_keeps_entries_until_it_is_opened() -> None:
+def test_an_outbox_buffers_entries_until_it_is_opened() -> None:
     socket = Socket()
     for n in range(70):
         socket.outbox.add(str(n))
@@ -99,7 +99,7 @@ def test_an_outbox_keeps_entries_until_it_is_opened() -> None:
 
 
 @pytest.mark.parametrize(("count", "chars"), [(5_000, 1), (40, 100_000)])
-def test_the_oldest_give_way_and_are_counted(count: int, chars: int) -> None:
+def test_the_oldest_entries_are_dropped_and_counted(count: int, chars: int) -> None:
     socket = Socket()
     for n in range(count):
         socket.outbox.add(str(n).rjust(chars))
@@ -123,7 +123,7 @@ class Figures(ProcessFigures):
         return 1_000
 
 
-def test_gauges_come_after_a_second_and_every_ten_until_the_connection_ends() -> None:
+def test_gauges_are_reported_after_one_second_and_every_ten() -> None:
     schedule, figures, handed = Schedule(), Figures(), list[list[str]]()
     gauges = Gauges(schedule, figures, handed.append)
     gauges.start("w1", "math-worker")
@@ -164,7 +164,7 @@ def test_the_gauges_are_those_of_this_process() -> None:
     "text",
     [None, "", "x", f"00-{'0' * 32}-{'1' * 16}-01", f"00-{'1' * 32}-{'0' * 16}-01", f"ff-{'1' * 32}-{'1' * 16}-01"],
 )
-def test_what_is_no_traceparent_is_none(text: str | None) -> None:
+def test_an_invalid_traceparent_is_none(text: str | None) -> None:
     assert read_traceparent(text) is None
 
 

@@ -34,7 +34,7 @@ def is_running(pid: int) -> bool:
     return stat.rpartition(")")[2].split()[0] != "Z"
 
 
-def test_an_engine_is_there_within_the_block_and_gone_behind_it_with_its_workers_and_folder() -> None:
+def test_an_engine_runs_within_the_block_and_is_removed_after_it() -> None:
     with start_test_engine(modules=["svc-http"]) as engine:
         worker = engine.connect("mine")
         worker.register_function("echo::it", lambda input: input)
@@ -51,7 +51,7 @@ def test_an_engine_is_there_within_the_block_and_gone_behind_it_with_its_workers
     engine.stop()
 
 
-def test_engines_side_by_side_share_nothing() -> None:
+def test_concurrent_engines_share_nothing() -> None:
     with start_test_engine(modules=["svc-state"]) as one, start_test_engine(modules=["svc-state"]) as other:
         assert one.url != other.url
         one.connect().state.set("s", "k", 1)
@@ -59,7 +59,7 @@ def test_engines_side_by_side_share_nothing() -> None:
         assert other.connect().state.get("s", "k") is None
 
 
-def test_config_blocks_and_a_folder_of_ones_own_are_used(tmp_path: Path) -> None:
+def test_given_config_blocks_and_folder_are_used(tmp_path: Path) -> None:
     config = {
         "svc-state": {"adapter": {"name": "file_based"}, "max_value_bytes": 10},
         "engine": {"mode": "development"},
@@ -84,7 +84,7 @@ sys.stdin.readline()
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, None])
-def test_no_engine_is_left_behind_when_the_test_run_ends_without_stopping_it(number: signal.Signals | None) -> None:
+def test_no_engine_outlives_the_test_run(number: signal.Signals | None) -> None:
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     pipe = subprocess.PIPE
     with subprocess.Popen(
@@ -93,7 +93,7 @@ def test_no_engine_is_left_behind_when_the_test_run_ends_without_stopping_it(num
         assert run.stdout is not None
         assert run.stdin is not None
         pid = int(run.stdout.readline())
-        # Readable when the process has ended, which is not our child.
+        # Readable when the process has ended, which is not a child of this process.
         engine = os.pidfd_open(pid)
         try:
             assert is_running(pid)
@@ -107,7 +107,7 @@ def test_no_engine_is_left_behind_when_the_test_run_ends_without_stopping_it(num
             os.close(engine)
 
 
-def test_an_engine_that_does_not_start_says_why() -> None:
+def test_a_failed_start_reports_the_reason() -> None:
     with pytest.raises(EngineStartError, match=r'no module is called "svc-nope"'):
         start_test_engine(modules=["svc-nope"])
     with pytest.raises(EngineStartError, match="/no/such/svc cannot be started: "):
@@ -116,7 +116,7 @@ def test_an_engine_that_does_not_start_says_why() -> None:
         start_test_engine(command=[sys.executable, "-c", "input()"], start_timeout_s=0.2)
 
 
-def test_without_svc_the_error_names_where_it_was_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_svc_the_error_names_the_searched_places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("SVC_BIN")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.chdir(tmp_path)
@@ -124,7 +124,7 @@ def test_without_svc_the_error_names_where_it_was_looked_for(monkeypatch: pytest
         start_test_engine()
 
 
-def test_svc_is_found_by_its_variable_on_the_path_or_in_the_node_modules_of_a_folder_above(tmp_path: Path) -> None:
+def test_svc_is_found_by_variable_path_or_node_modules(tmp_path: Path) -> None:
     program = tmp_path / "node_modules" / ".bin" / "svc"
     program.parent.mkdir(parents=True)
     program.write_text("#!/bin/sh\n", "utf-8")
@@ -158,7 +158,7 @@ def test_another_shares_the_engine_but_not_the_worker(svc_worker, svc_engine):
 """
 
 
-def test_the_plugin_gives_tests_an_engine_and_workers(tmp_path: Path) -> None:
+def test_the_plugin_provides_an_engine_and_workers(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text(USES_THE_PLUGIN, "utf-8")
     (tmp_path / "test_mine.py").write_text(TESTS, "utf-8")
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}

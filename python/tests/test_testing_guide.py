@@ -1,4 +1,4 @@
-"""The Python part of the guide to testing, done as its reader would."""
+"""Runs the Python part of the testing guide."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ def test_the_tests_of_the_guide_pass(project: Path) -> None:
     assert "1 passed" in run(project, "-m", "pytest", "-q", "-p", "no:cacheprovider")
 
 
-def test_the_program_of_the_guide_prints_what_it_should(project: Path) -> None:
+def test_the_program_of_the_guide_prints_the_expected_output(project: Path) -> None:
     assert run(project, "check_carts.py") == "1\n"

@@ -27,7 +27,7 @@ class Webhook:
         self.bound.put(("unbind", binding))
 
 
-def test_a_trigger_of_a_type_that_is_not_there_is_parked_until_it_is(connect_real: Connect, lines: list[str]) -> None:
+def test_a_trigger_is_inactive_until_its_type_is_provided(connect_real: Connect, lines: list[str]) -> None:
     user = connect_real("user")
     statuses: queue.SimpleQueue[tuple[str, str | None]] = queue.SimpleQueue()
     user.register_function("parked::paid", lambda input: {"got": input})
@@ -53,11 +53,11 @@ def test_a_trigger_of_a_type_that_is_not_there_is_parked_until_it_is(connect_rea
     assert webhook.bound.get(timeout=10)[0] == "unbind"
 
 
-def test_a_refusal_of_the_provider_reaches_who_asked(connect_real: Connect, lines: list[str]) -> None:
+def test_a_rejection_by_the_provider_reaches_the_registering_worker(connect_real: Connect, lines: list[str]) -> None:
     provider, user, webhook = connect_real("provider"), connect_real("user"), Webhook()
     provider.register_trigger_type({"id": "refusing", "description": "Calls from outside"}, webhook)
     trigger = user.register_trigger({"type": "refusing", "function_id": "no::matter", "config": {}})
-    # The engine says at first that it passed the request on, and then what the provider made of it.
+    # The engine first reports that it forwarded the registration, then the provider's result.
     refused = threading.Event()
     trigger.on_status(lambda trigger: refused.set() if trigger.status == "error" else None)
     assert trigger.status == "error" or refused.wait(10)
@@ -67,7 +67,7 @@ def test_a_refusal_of_the_provider_reaches_who_asked(connect_real: Connect, line
     assert any("the engine rejected a trigger" in line for line in lines)
 
 
-def test_a_type_registers_functions_and_triggers_of_its_own(connect_real: Connect) -> None:
+def test_a_type_registers_its_functions_and_triggers(connect_real: Connect) -> None:
     worker, webhook = connect_real(), Webhook()
     format = {"type": "object", "properties": {"paid": {"type": "boolean"}}}
     ref = worker.register_trigger_type(

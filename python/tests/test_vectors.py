@@ -10,7 +10,7 @@ from vectors import FOLDER, Player, last_member
 SCENARIOS = sorted(FOLDER.glob("*.json"))
 
 
-def test_the_shared_scenarios_are_there() -> None:
+def test_the_shared_scenarios_exist() -> None:
     assert len(SCENARIOS) >= 14, f"no scenarios in {FOLDER}"
 
 

@@ -33,7 +33,7 @@ class Point:
     y: int = 0
 
 
-def test_introduces_itself_with_its_features(engine: Engine, connect: Connect) -> None:
+def test_registers_with_its_features(engine: Engine, connect: Connect) -> None:
     connect("math-worker", description="Does sums")
 
     register = engine.peer().heard("invokefunction", function_id="engine::workers::register")
@@ -78,7 +78,7 @@ def test_async_handlers_run_on_the_loop_and_call_with_call_async(connect: Connec
     assert worker.call({"function_id": "math::two"}) == 2
 
 
-def test_call_within_an_async_handler_says_what_to_use_instead(connect: Connect) -> None:
+def test_call_within_an_async_handler_names_call_async(connect: Connect) -> None:
     worker = connect()
 
     @worker.function("bad::call")
@@ -121,7 +121,7 @@ def test_nested_calls_from_more_sync_handlers_than_threads_do_not_deadlock(conne
     assert asyncio.run(all_at_once()) == [2 * n + 1 for n in range(60)]
 
 
-def test_no_more_sync_handlers_work_at_a_time_than_asked_for(connect: Connect) -> None:
+def test_concurrent_sync_handlers_are_limited(connect: Connect) -> None:
     worker = connect(max_sync_handlers=3)
     gate = threading.Barrier(3)
     lock = threading.Lock()
@@ -148,7 +148,7 @@ def test_no_more_sync_handlers_work_at_a_time_than_asked_for(connect: Connect) -
     assert highest == 3
 
 
-def test_a_dataclass_hint_gets_an_instance_and_a_misfit_is_named(connect: Connect) -> None:
+def test_a_dataclass_hint_gets_an_instance_and_a_mismatch_is_named(connect: Connect) -> None:
     worker = connect()
 
     @worker.function("geo::norm")
@@ -164,7 +164,7 @@ def test_a_dataclass_hint_gets_an_instance_and_a_misfit_is_named(connect: Connec
         worker.call({"function_id": "geo::norm", "payload": {}})
 
 
-def test_the_context_tells_who_called_and_passes_the_trace_on(engine: Engine, connect: Connect) -> None:
+def test_the_context_has_the_caller_and_propagates_the_trace(engine: Engine, connect: Connect) -> None:
     worker = connect()
     seen: dict[str, Any] = {}
 
@@ -194,7 +194,7 @@ def test_the_context_tells_who_called_and_passes_the_trace_on(engine: Engine, co
     assert [frame["traceparent"] for frame in calls if frame["type"] == "invokefunction"] == [TRACEPARENT, TRACEPARENT]
 
 
-def test_what_a_handler_raises_reaches_the_caller(connect: Connect) -> None:
+def test_an_exception_of_a_handler_reaches_the_caller(connect: Connect) -> None:
     worker = connect()
 
     @worker.function("fail::own")
@@ -223,7 +223,7 @@ def test_what_a_handler_raises_reaches_the_caller(connect: Connect) -> None:
     assert (left.value.code, left.value.message) == ("invocation_failed", "SystemExit: 3")
 
 
-def test_a_surprise_in_a_handler_is_logged_as_an_error_with_its_stack_but_a_call_error_is_not(
+def test_unexpected_exceptions_are_logged_with_their_stack_and_call_errors_are_not(
     connect: Connect, lines: list[str]
 ) -> None:
     worker = connect("probe")
@@ -260,7 +260,7 @@ def test_a_surprise_in_a_handler_is_logged_as_an_error_with_its_stack_but_a_call
     assert records[2]["error"]["code"] == "serialization_error"
 
 
-def test_a_function_that_is_not_there_fails_with_its_id(connect: Connect) -> None:
+def test_a_missing_function_is_reported_with_its_id(connect: Connect) -> None:
     worker = connect()
     with pytest.raises(svc.CallError, match="Function no::such not found") as missing:
         worker.call({"function_id": "no::such"})
@@ -269,7 +269,7 @@ def test_a_function_that_is_not_there_fails_with_its_id(connect: Connect) -> Non
     assert missing.value.executed == "no"
 
 
-def test_results_that_json_cannot_hold_fail_with_serialization_error(connect: Connect) -> None:
+def test_results_that_are_not_json_fail_with_serialization_error(connect: Connect) -> None:
     worker = connect()
     deep: list[object] = []
     for _ in range(100_000):
@@ -280,12 +280,12 @@ def test_results_that_json_cannot_hold_fail_with_serialization_error(connect: Co
         with pytest.raises(svc.CallError) as failure:
             worker.call({"function_id": "odd::result", "payload": kind})
         assert failure.value.code == "serialization_error", kind
-    # Freed step by step, or the interpreter itself recurses too deeply.
+    # Freed step by step, because the interpreter's own deallocation would recurse too deeply.
     while deep:
         deep = deep.pop()  # type: ignore[assignment]
 
 
-def test_payloads_that_cannot_be_sent_are_refused_before_they_are_sent(connect: Connect) -> None:
+def test_invalid_payloads_are_rejected_before_sending(connect: Connect) -> None:
     worker = connect()
     for payload in (float("inf"), {1, 2}, {"when": object()}):
         with pytest.raises(svc.CallError) as refused:
@@ -312,14 +312,14 @@ def test_a_result_that_is_too_large_fails_the_call_and_keeps_the_connection(engi
     assert len(engine.peers) == 1
 
 
-def test_large_payloads_unicode_and_half_surrogates_travel_both_ways(connect: Connect) -> None:
+def test_large_payloads_unicode_and_lone_surrogates_round_trip(connect: Connect) -> None:
     worker = connect()
     worker.register_function("echo::it", lambda value: value)
     for payload in ("x" * 5_000_000, "grüße 😀", "half \ud83d pair", {"\u2028": [1, 2.5, None, True]}):
         assert worker.call({"function_id": "echo::it", "payload": payload}) == payload
 
 
-def test_a_call_without_an_answer_fails_by_its_deadline_and_is_cancelled(engine: Engine, connect: Connect) -> None:
+def test_a_call_without_a_result_times_out_and_is_cancelled(engine: Engine, connect: Connect) -> None:
     worker = connect()
     engine.routes = False
     with pytest.raises(svc.CallError, match="Function slow::one did not answer within 50 ms") as late:
@@ -330,7 +330,7 @@ def test_a_call_without_an_answer_fails_by_its_deadline_and_is_cancelled(engine:
     engine.peer().heard("cancelinvocation", invocation_id=call["invocation_id"], reason="timeout")
 
 
-def test_cancelling_the_awaiting_task_withdraws_the_call(engine: Engine, connect: Connect) -> None:
+def test_cancelling_the_awaiting_task_cancels_the_call(engine: Engine, connect: Connect) -> None:
     worker = connect()
     engine.routes = False
 
@@ -397,7 +397,7 @@ def test_void_calls_and_enqueue_are_written_as_such(engine: Engine, connect: Con
         worker.enqueue({"function_id": "mail::send"})
 
 
-def test_triggers_tell_what_became_of_them(engine: Engine, connect: Connect) -> None:
+def test_triggers_report_their_status(engine: Engine, connect: Connect) -> None:
     worker = connect()
     trigger = worker.register_trigger({"type": "http", "function_id": "math::add", "config": {"api_path": "/add"}})
     assert trigger.wait_registered(10) == "active"
@@ -425,7 +425,7 @@ def test_triggers_tell_what_became_of_them(engine: Engine, connect: Connect) -> 
         worker.register_trigger({"type": "http"})
 
 
-def test_a_provider_binds_and_lets_go_in_order(engine: Engine, connect: Connect) -> None:
+def test_a_provider_binds_and_unbinds_in_order(engine: Engine, connect: Connect) -> None:
     worker = connect()
     events: list[tuple[str, str]] = []
     happened = threading.Semaphore(0)
@@ -482,7 +482,7 @@ def test_json_in_binary_frames_is_understood(engine: Engine, connect: Connect) -
     assert engine.answer_to(id)["result"] == 5
 
 
-def test_ids_are_checked_and_taken_once(engine: Engine, connect: Connect) -> None:
+def test_ids_are_validated_and_unique(engine: Engine, connect: Connect) -> None:
     worker = connect()
     first = worker.register_function("math::add", lambda _: 1)
     with pytest.raises(ValueError, match="already registered by this worker"):
@@ -502,7 +502,7 @@ def test_ids_are_checked_and_taken_once(engine: Engine, connect: Connect) -> Non
     assert worker.call({"function_id": "math::add"}) == 2
 
 
-def test_a_listener_that_raises_harms_nothing(engine: Engine, connect: Connect, lines: list[str]) -> None:
+def test_a_failing_listener_has_no_effect(engine: Engine, connect: Connect, lines: list[str]) -> None:
     worker = connect()
     states: list[str] = []
     changed = threading.Condition()

@@ -1,4 +1,4 @@
-"""Runs the session scenarios that all SDKs share; see packages/sdk/vectors/session/README.md."""
+"""Runs the session scenarios that all SDKs share. See packages/sdk/vectors/session/README.md."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "packages" / "sdk" / "vectors" / 
 
 
 class Player:
-    """Feeds one session the steps of a scenario and tells what it handed back in the words of the scenarios."""
+    """Runs the steps of a scenario in one session and converts the results to the scenario's format."""
 
     def __init__(self) -> None:
         self.now_ms = 0.0
@@ -43,7 +43,7 @@ class Player:
         return f"00000000-0000-4000-8000-{self._ids:012d}"
 
     def play(self, step: dict[str, Any]) -> tuple[list[str], list[dict[str, Any]]]:
-        """Frames as text, and effects."""
+        """Returns frames as text, and effects."""
         arguments = {key: value for key, value in step.items() if key not in ("do", "frames", "effects")}
         action: Callable[..., list[Effect] | None] = getattr(self, f"_{step['do']}")
         effects = action(**arguments) or []
