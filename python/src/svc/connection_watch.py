@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 
 from .connection import ConnectionState
+from .listeners import Listeners
 from .logger import Logger
 
 _SETTLED: tuple[ConnectionState, ...] = ("connected", "failed", "closed")
@@ -18,7 +19,7 @@ class ConnectionWatch:
         self._log = log
         self._state: ConnectionState = "disconnected"
         self._changed = threading.Condition()
-        self._listeners: list[Callable[[ConnectionState], object]] = []
+        self._listeners = Listeners[ConnectionState]()
 
     @property
     def state(self) -> ConnectionState:
@@ -28,25 +29,10 @@ class ConnectionWatch:
         with self._changed:
             self._state = state
             self._changed.notify_all()
-            listeners = self._listeners
-        for listener in listeners:
-            try:
-                listener(state)
-            except Exception as raised:  # noqa: BLE001 - user code must not break the socket's loop
-                self._log.error("a connection state listener failed", state=state, error=raised)
+        self._listeners.notify(state, self._log, "a connection state listener failed", state=state)
 
     def listen(self, listener: Callable[[ConnectionState], object]) -> Callable[[], None]:
-        def entry(state: ConnectionState) -> None:
-            listener(state)
-
-        with self._changed:
-            self._listeners = [*self._listeners, entry]
-
-        def unsubscribe() -> None:
-            with self._changed:
-                self._listeners = [each for each in self._listeners if each is not entry]
-
-        return unsubscribe
+        return self._listeners.add(listener)
 
     def wait_settled(self, timeout_s: float) -> ConnectionState:
         """Waits until connecting has succeeded or ended, at most ``timeout_s`` seconds. Returns the state."""

@@ -8,7 +8,7 @@ from typing import TypeAlias, get_args
 
 from .channel_refs import MARK
 from .codec import NotJson, decode_json, envelope_behind_payload, is_uuid
-from .effects import Bind, Caller, Job, TriggerStatus
+from .effects import Bind, Caller, Cancel, Job, TriggerResult, TriggerStatus
 from .errors import CallError
 
 
@@ -36,12 +36,6 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class CancelRequest:
-    invocation_id: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class Welcome:
     worker_id: str
     reattach_token: str | None
@@ -50,21 +44,8 @@ class Welcome:
 
 
 @dataclass(frozen=True, slots=True)
-class BindRequest:
-    bind: Bind
-
-
-@dataclass(frozen=True, slots=True)
 class UnbindRequest:
     id: str
-
-
-@dataclass(frozen=True, slots=True)
-class BindResult:
-    id: str
-    status: TriggerStatus
-    reason: str | None
-    error: CallError | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +84,11 @@ class BadFrame:
 Inbound: TypeAlias = (
     Invocation
     | Answer
-    | CancelRequest
+    | Cancel
     | Welcome
-    | BindRequest
+    | Bind
     | UnbindRequest
-    | BindResult
+    | TriggerResult
     | EngineError
     | Ping
     | Pong
@@ -188,8 +169,8 @@ def _answer(members: dict[str, object]) -> Answer:
     )
 
 
-def _cancel(members: dict[str, object]) -> CancelRequest:
-    return CancelRequest(_string(members, "invocation_id"), _text(members.get("reason")) or "cancelled")
+def _cancel(members: dict[str, object]) -> Cancel:
+    return Cancel(_string(members, "invocation_id"), _text(members.get("reason")) or "cancelled")
 
 
 def _welcome(members: dict[str, object]) -> Welcome:
@@ -198,23 +179,23 @@ def _welcome(members: dict[str, object]) -> Welcome:
     )
 
 
-def _bind(members: dict[str, object]) -> BindRequest:
+def _bind(members: dict[str, object]) -> Bind:
     trigger_id, trigger_type = _string(members, "id"), _string(members, "trigger_type")
     function_id = _string(members, "function_id")
-    return BindRequest(Bind(trigger_id, trigger_type, function_id, members.get("config"), members.get("metadata")))
+    return Bind(trigger_id, trigger_type, function_id, members.get("config"), members.get("metadata"))
 
 
 def _unbind(members: dict[str, object]) -> UnbindRequest:
     return UnbindRequest(_string(members, "id"))
 
 
-def _bind_result(members: dict[str, object]) -> BindResult:
+def _trigger_result(members: dict[str, object]) -> TriggerResult:
     raw_error = members.get("error")
     error = CallError.from_wire(raw_error) if raw_error else None
     named = next((known for known in get_args(TriggerStatus) if known == members.get("status")), None)
     status: TriggerStatus = named or ("active" if error is None else "error")
     reason = _text(members.get("reason")) or (None if error is None else error.message)
-    return BindResult(_string(members, "id"), status, reason, error)
+    return TriggerResult(_string(members, "id"), status, reason, error)
 
 
 def _engine_error(members: dict[str, object]) -> EngineError:
@@ -257,7 +238,7 @@ _READERS: dict[str, Callable[[dict[str, object]], Inbound]] = {
     "workerregistered": _welcome,
     "registertrigger": _bind,
     "unregistertrigger": _unbind,
-    "triggerregistrationresult": _bind_result,
+    "triggerregistrationresult": _trigger_result,
     "error": _engine_error,
     "ping": lambda _: Ping(),
     "pong": lambda _: Pong(),

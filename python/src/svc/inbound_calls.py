@@ -9,7 +9,7 @@ from typing import Literal
 from .codec import encode_frame
 from .effects import Cancel, Effect, Notice, Run
 from .errors import CallError
-from .inbound import CancelRequest, Invocation
+from .inbound import Invocation
 from .outbound import Outbound
 
 
@@ -57,7 +57,7 @@ class InboundCalls:
             )
         ]
 
-    def cancelled(self, request: CancelRequest) -> list[Effect]:
+    def cancelled(self, request: Cancel) -> list[Effect]:
         running = self._running.get(request.invocation_id)
         return [] if running is None else [self._abandon(running, request.reason)]
 

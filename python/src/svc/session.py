@@ -6,14 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .codec import encode_frame, encode_json
-from .effects import Bind, Drained, Effect, Notice, Registered, TriggerResult
+from .effects import Bind, Cancel, Drained, Effect, Notice, Registered, TriggerResult
 from .errors import CallError
 from .inbound import (
     Answer,
     BadFrame,
-    BindRequest,
-    BindResult,
-    CancelRequest,
     EngineError,
     Ignored,
     Inbound,
@@ -60,11 +57,11 @@ class Session:
         self._actions: dict[type[Inbound], Callable[[Any], list[Effect]]] = {
             Invocation: self._on_invocation,
             Answer: self._outbound_calls.answered,
-            CancelRequest: self._inbound_calls.cancelled,
+            Cancel: self._inbound_calls.cancelled,
             Welcome: self._on_welcome,
-            BindRequest: self._on_bind,
+            Bind: self._on_bind,
             UnbindRequest: self._on_unbind,
-            BindResult: self._on_bind_result,
+            TriggerResult: self._on_trigger_result,
             EngineError: self._on_error,
             BadFrame: self._on_bad_frame,
             Ping: self._on_ping,
@@ -221,8 +218,7 @@ class Session:
         self._outbound_calls.registered(enforces_deadlines=welcome.is_engine_of_svc)
         return [Registered(welcome.worker_id, welcome.is_engine_of_svc)]
 
-    def _on_bind(self, request: BindRequest) -> list[Effect]:
-        bind = request.bind
+    def _on_bind(self, bind: Bind) -> list[Effect]:
         if not self._registrations.has_trigger_type(bind.trigger_type):
             message = f"Trigger type {bind.trigger_type} not found"
             self._outbound.send_binding_answer(bind, CallError("trigger_type_not_found", message))
@@ -236,17 +232,13 @@ class Session:
         unbind = self._registrations.release(request.id)
         return [] if unbind is None else [unbind]
 
-    def _on_bind_result(self, result: BindResult) -> list[Effect]:
-        if not self._registrations.has_trigger(result.id):
-            return []
-        return [TriggerResult(result.id, result.status, result.reason, result.error)]
+    def _on_trigger_result(self, result: TriggerResult) -> list[Effect]:
+        return [result] if self._registrations.has_trigger(result.id) else []
 
     def _on_error(self, message: EngineError) -> list[Effect]:
         error, trigger_id = message.error, message.id
         if message.message_type == "registertrigger" and trigger_id is not None:
-            if self._registrations.has_trigger(trigger_id):
-                return [TriggerResult(trigger_id, "error", error.message, error)]
-            return []
+            return self._on_trigger_result(TriggerResult(trigger_id, "error", error.message, error))
         facts: dict[str, object] = {"code": error.code, "error": error.message, "details": error.details}
         return [Notice("error", "the engine rejected a message of this worker", facts)]
 

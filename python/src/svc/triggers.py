@@ -8,6 +8,7 @@ from typing import Literal
 
 from .effects import TriggerResult
 from .errors import CallError
+from .listeners import Listeners
 from .logger import Logger
 
 
@@ -38,7 +39,7 @@ class Trigger:
         self._result: TriggerResult | None = None
         self._ended = False
         self._was_active = False
-        self._listeners: list[Callable[[Trigger], object]] = []
+        self._listeners = Listeners[Trigger]()
 
     @property
     def status(self) -> Literal["pending", "active", "inactive", "error"]:
@@ -83,18 +84,7 @@ class Trigger:
         Returns a function that unsubscribes it. The listener runs on the worker's event loop: it must not block. Its
         exceptions are logged.
         """
-
-        def entry(trigger: Trigger) -> None:
-            listener(trigger)
-
-        with self._changed:
-            self._listeners = [*self._listeners, entry]
-
-        def unsubscribe() -> None:
-            with self._changed:
-                self._listeners = [each for each in self._listeners if each is not entry]
-
-        return unsubscribe
+        return self._listeners.add(listener)
 
     def unregister(self) -> None:
         """Removes the binding. Does nothing the second time."""
@@ -104,12 +94,8 @@ class Trigger:
         with self._changed:
             self._result = result
             self._changed.notify_all()
-            listeners = self._listeners
-        for listener in listeners:
-            try:
-                listener(self)
-            except Exception as raised:  # noqa: BLE001 - user code must not break the socket's loop
-                log.error("a trigger status listener failed", trigger_type=self.type, status=self.status, error=raised)
+        facts = {"trigger_type": self.type, "status": self.status}
+        self._listeners.notify(self, log, "a trigger status listener failed", **facts)
 
     def _end(self) -> None:
         with self._changed:
