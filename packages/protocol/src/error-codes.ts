@@ -33,6 +33,8 @@ export const errorCodes = {
   topic_required: row(400, "no", false, "The request names no topic to look at."),
   queue_full: row(503, "no", true, "The queue holds as many jobs, bytes or dead letters as it may."),
   job_not_found: row(404, "no", false, "The queue holds no job of this id, or not in the state that is asked for."),
+  role_removed: row(403, "no", false, "The role that made the job was removed from the config, or its last token was."),
+  function_taken: row(403, "no", false, "The function belongs to another principal than when a restricted caller named it for a later call."),
   FORBIDDEN: row(403, "no", false, "The caller may not do this."),
   AUTH_ERROR: row(401, "no", false, "The connection's credentials were refused."),
   INVALID_ARGUMENTS: row(400, "no", false, "The arguments contradict each other."),

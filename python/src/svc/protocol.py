@@ -48,6 +48,18 @@ ERROR_CODES: dict[str, tuple[bool, int, Executed, str]] = {
     "topic_required": (False, 400, "no", "The request names no topic to look at."),
     "queue_full": (True, 503, "no", "The queue holds as many jobs, bytes or dead letters as it may."),
     "job_not_found": (False, 404, "no", "The queue holds no job of this id, or not in the state that is asked for."),
+    "role_removed": (
+        False,
+        403,
+        "no",
+        "The role that made the job was removed from the config, or its last token was.",
+    ),
+    "function_taken": (
+        False,
+        403,
+        "no",
+        "The function belongs to another principal than when a restricted caller named it for a later call.",
+    ),
     "FORBIDDEN": (False, 403, "no", "The caller may not do this."),
     "AUTH_ERROR": (False, 401, "no", "The connection's credentials were refused."),
     "INVALID_ARGUMENTS": (False, 400, "no", "The arguments contradict each other."),

@@ -255,6 +255,7 @@ export class ModuleHost {
         return production();
       },
       directory: this.#directory,
+      providerOf: (functionId) => kernel.registry.find(functionId as FunctionId)?.registrations[0]?.provider.principal,
       call: (functionId, payload, options = {}) =>
         kernel.router.call(functionId as FunctionId, payload, {
           ...options,

@@ -356,6 +356,8 @@ export interface ModuleContext<Config> {
   readonly production: boolean;
   /** Read-only view of workers, functions, triggers and counters, with changes as they happen. */
   readonly directory: Directory;
+  /** Whose function it is now; undefined while nobody provides it. */
+  readonly providerOf: (functionId: string) => Principal | undefined;
   /** Calls a function wherever it lives. Rejects with CallError. */
   call(functionId: string, payload: Payload, options?: CallOptions): Promise<Payload>;
   provideFunction<Input>(spec: FunctionSpec<Input>): Undo;

@@ -17,3 +17,22 @@ it("a cron trigger with a queue puts its jobs there in the name of who bound it"
   });
   await engine.stop();
 });
+
+it("a job of a cron trigger of a restricted connection does not run once a trusted worker provides its function", async () => {
+  const clock = manualClock(Date.UTC(2026, 0, 1));
+  const engine = await cronEngine({ clock, modules: [queue] });
+  const guest = await engine.connectWorker({ access: accessOfRole("guest", ["engine::queue::enqueue"]) });
+  guest.serve("payments::charge", () => null);
+  await turns();
+  await engine.call("queue::pause", { queue: "default" });
+  await bind(engine, guest, { expression: "0 * * * * *", queue: "default" }, { id: "t", functionId: "payments::charge" });
+  await pass(engine, clock, "t", 60_000, 10_000);
+  const owner = await engine.connectWorker();
+  const ran: unknown[] = [];
+  owner.serve("payments::charge", (data) => void ran.push(data));
+  await turns();
+  await engine.call("queue::resume", { queue: "default" });
+  await expect.poll(() => engine.call("queue::stats", { queue: "default" })).toMatchObject({ dead: 1 });
+  expect(ran).toEqual([]);
+  await engine.stop();
+});

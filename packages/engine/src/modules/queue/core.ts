@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { CallError, type Payload } from "@svc/protocol";
+import { restrictedProviderOf } from "../../deliveries/function-owner.ts";
 import { IntervalClock } from "../../kernel/interval-clock.ts";
 import type { ModuleContext } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
@@ -23,7 +24,7 @@ const STEP = 2_000;
 /** No back-off is longer; what is further away after a start comes from a clock that was set meanwhile. */
 const LONGEST_BACKOFF_MS = 15 * 60_000;
 
-type CoreContext = Pick<ModuleContext<unknown>, "call" | "clock" | "log" | "directory" | "draining" | "telemetry" | "isRoleInForce">;
+type CoreContext = Pick<ModuleContext<unknown>, "call" | "clock" | "log" | "directory" | "draining" | "telemetry" | "isRoleInForce" | "providerOf">;
 
 /** Takes back what an earlier run had in hand, and is ready for queues to be declared. */
 export async function startQueueCore(context: CoreContext, store: QueueStore): Promise<QueueCore> {
@@ -93,6 +94,7 @@ class Core implements QueueCore {
       telemetry,
       call: (functionId, payload, options) => this.#context.call(functionId, payload, options),
       isRoleInForce: (role) => this.#context.isRoleInForce(role),
+      providerOf: this.#context.providerOf,
       isPaused: this.#paused.has(name),
       onDoubt: () => {
         this.#doubtUntil = this.clock.monotonic() + 2 * LEASE_MS + RENEW_MS;
@@ -125,7 +127,10 @@ class Core implements QueueCore {
 
   async add(requests: readonly JobRequest[]): Promise<readonly AddedJob[]> {
     const now = this.clock.now();
-    const jobs = requests.map((request) => newJobOf(request, this.#runnerOf(request.queue).settings, now));
+    const jobs = requests.map((request) => ({
+      ...newJobOf(request, this.#runnerOf(request.queue).settings, now),
+      provider: request.maker && request.functionId && restrictedProviderOf(request.functionId, this.#context.providerOf),
+    }));
     const bytes = jobs.reduce((sum, job) => sum + job.bytes, 0);
     const added = await this.store.call("add", { jobs, now }, { bytes });
     for (const { queue, runAt, expiresAt } of jobs) {
@@ -183,13 +188,14 @@ class Core implements QueueCore {
     const payload = data === undefined ? undefined : this.#payloadFor(queue, data);
     const now = this.clock.now();
     const { limits } = this.settingsOf(queue) ?? defaultQueueSettings;
-    const functions: string[] = [];
+    const functions: { readonly functionId: string; readonly provider: string | undefined }[] = [];
     const step = async (limit: number): Promise<number> => {
       for (;;) {
         const answer = await this.store.call("redrive", { queue, ids, payload, functions: mayRun && functions, maker, limits, limit, now });
         if (typeof answer === "number") return answer;
-        mayRun?.(answer.functionId === "" ? subscriptionOfQueue(queue)?.functionId : answer.functionId);
-        functions.push(answer.functionId);
+        const target = answer.functionId === "" ? subscriptionOfQueue(queue)?.functionId : answer.functionId;
+        mayRun?.(target);
+        functions.push({ functionId: answer.functionId, provider: target && restrictedProviderOf(target, this.#context.providerOf) });
       }
     };
     const redriven = ids === undefined ? await inSteps(step) : await step(ids.length);

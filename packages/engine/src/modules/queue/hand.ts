@@ -4,6 +4,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Attempt } from "./job-attempt.ts";
 import type { QueueSettings } from "./queue-settings.ts";
+import type { RunRefusal } from "./run-refusal.ts";
 import type { TakenJob } from "./store/job.ts";
 import type { EndOutput, QueueStore } from "./store/queue-store.ts";
 
@@ -52,10 +53,9 @@ export function endingAfter(
   };
 }
 
-/** Moves a job to the dead letters unrun, because the role of its maker was removed. */
-export function buryUnrun(job: TakenJob, role: string, { store, clock }: Pick<EndingParts, "store" | "clock">): Ending {
-  const message = `the role ${role}, which made this job, or every token of it, was removed from the config, so the job was not run; redriven by a trusted caller, it runs`;
-  const failure = { attempt: job.attempts, at: clock.now(), code: "role_removed", message, stack: undefined, worker: undefined, traceId: undefined };
+/** Moves a job to the dead letters unrun. */
+export function buryUnrun(job: TakenJob, { code, message }: RunRefusal, { store, clock }: Pick<EndingParts, "store" | "clock">): Ending {
+  const failure = { attempt: job.attempts, at: clock.now(), code, message, stack: undefined, worker: undefined, traceId: undefined };
   return ({ seq }) => store.call("bury", { seq, failure });
 }
 

@@ -1,5 +1,6 @@
 import { backoffMs, type Payload } from "@svc/protocol";
 import { UNAVAILABLE_BACKOFF } from "../../deliveries/call-failure.ts";
+import type { ProviderOf } from "../../deliveries/function-owner.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Directory } from "../../kernel/directory.ts";
 import type { Logger } from "../../kernel/logger.ts";
@@ -10,9 +11,10 @@ import { type Attempt, type AttemptParts, attemptJob } from "./job-attempt.ts";
 import { Parking } from "./parking.ts";
 import type { JobServer } from "./queue-core.ts";
 import type { QueueSettings } from "./queue-settings.ts";
-import { RemovedRoleLog } from "./removed-role-log.ts";
+import { runRefusalOf } from "./run-refusal.ts";
 import type { TakenJob } from "./store/job.ts";
 import type { QueueStore, TakeOutput } from "./store/queue-store.ts";
+import { UnrunJobsLog } from "./unrun-jobs-log.ts";
 
 /** A job is held so long before it is given back, unless the lease goes on. */
 export const LEASE_MS = 30_000;
@@ -36,6 +38,7 @@ export interface RunnerParts {
   readonly call: (functionId: string, payload: Payload, options: CallOptions) => Promise<unknown>;
   /** Jobs of other roles do not run any more. */
   readonly isRoleInForce: (role: string) => boolean;
+  readonly providerOf: ProviderOf;
   readonly isPaused: boolean;
   /** A take may have happened although it was not answered. */
   readonly onDoubt: () => void;
@@ -47,7 +50,7 @@ export interface RunnerParts {
 export class QueueRunner {
   readonly #parts: RunnerParts;
   readonly #parking: Parking;
-  readonly #removedRoles: RemovedRoleLog;
+  readonly #unrunJobs: UnrunJobsLog;
   readonly #hands = new Map<number, Hand>();
   #server: JobServer | undefined;
   #paused: boolean;
@@ -70,7 +73,7 @@ export class QueueRunner {
   constructor(parts: RunnerParts) {
     this.#parts = parts;
     this.#paused = parts.isPaused;
-    this.#removedRoles = new RemovedRoleLog({ queue: parts.name, clock: parts.clock, log: parts.log });
+    this.#unrunJobs = new UnrunJobsLog({ queue: parts.name, clock: parts.clock, log: parts.log });
     this.#parking = new Parking({ clock: parts.clock, isThere: (key) => !this.#isAway(key), onFree: () => this.wake() });
   }
 
@@ -155,7 +158,7 @@ export class QueueRunner {
     this.#cancelDue?.();
     this.#cancelPause?.();
     this.#parking.clear();
-    this.#removedRoles.flush();
+    this.#unrunJobs.flush();
   }
 
   /** Takes what is in hand from its handlers; it is given back with its attempts unchanged. */
@@ -307,14 +310,14 @@ export class QueueRunner {
 
   /** Runs the job and says what is to become of it. */
   async #endingOf(hand: Hand): Promise<Ending> {
-    const { store, clock, directory, settings, telemetry, isRoleInForce } = this.#parts;
+    const { store, clock, directory, settings, telemetry } = this.#parts;
     const { job, abort } = hand;
-    const role = job.maker?.role;
     const key = job.functionId ?? "";
     if (this.#stopped) return release(store);
-    if (role !== undefined && !isRoleInForce(role)) {
-      this.#removedRoles.note(role);
-      return buryUnrun(job, role, this.#parts);
+    const refusal = runRefusalOf(job, this.#parts);
+    if (refusal !== undefined) {
+      this.#unrunJobs.note(refusal);
+      return buryUnrun(job, refusal, this.#parts);
     }
     if (this.#isAway(key)) {
       this.#parking.park(key);

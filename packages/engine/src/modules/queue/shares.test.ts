@@ -313,3 +313,109 @@ describe("jobs of a role", () => {
     expect(ran).toEqual(["first"]);
   });
 });
+
+describe("jobs that a restricted principal made for a function of its own, which a trusted worker provides later", () => {
+  const code = async (own: ModuleEngine) => {
+    const { jobs } = await own.call<{ jobs: readonly { failures: readonly { code: string; message: string }[] }[] }>("queue::peek", {
+      queue: "q",
+      state: "dead",
+    });
+    return jobs.map(({ failures }) => failures.map(({ code, message }) => [code, message]));
+  };
+  const ended = (own: ModuleEngine, jobs: number) =>
+    own.until(`${jobs} have ended`, async () => {
+      const { dead, done } = (await own.call("queue::stats", { queue: "q" })) as { dead: number; done: number };
+      return dead + done === jobs;
+    });
+  const TAKEN = [
+    ["function_taken", expect.stringContaining("payments::charge belonged to role guest when a restricted caller named it, and belongs to another now")],
+  ];
+  const ENQUEUE = ["queue::enqueue", "queue::enqueue_many", "engine::queue::enqueue", "queue::redrive"];
+
+  it("do not run: they are dead letters that say so, also over a restart, and run when a trusted caller redrives them", async () => {
+    const folder = temporaryFolder();
+    const before = await start({ q: {} }, folder.path);
+    const guest = await before.engine.connectWorker({ access: accessOfRole("guest", ENQUEUE) });
+    guest.serve("payments::charge", () => null);
+    const job = { queue: "q", function_id: "payments::charge", data: "stolen", delay_ms: 1_000 };
+    expect(await enqueue(guest, job)).toMatchObject({ error: null });
+    expect(await guest.call("queue::enqueue_many", { jobs: [job] })).toMatchObject({ error: null });
+    expect(await guest.call("payments::charge", "stolen", { action: { type: "enqueue", queue: "q" } })).toMatchObject({ error: null });
+    await before.until("one ran", async () => (await before.call("queue::stats", { queue: "q" })).done === 1);
+    await before.stop();
+
+    const own = await start({ q: {} }, folder.path);
+    const back = await own.engine.connectWorker({ access: accessOfRole("guest", ENQUEUE) });
+    const owner = await own.engine.connectWorker();
+    const ran: unknown[] = [];
+    owner.serve("payments::charge", (data) => void ran.push(data));
+    await own.until("it is there", () => own.engine.directory.functionById("payments::charge") !== undefined);
+    expect(await back.call("payments::charge", "stolen")).toMatchObject({ error: { code: "FORBIDDEN" } });
+    own.clock.advance(1_000);
+    await ended(own, 3);
+    expect(ran).toEqual([]);
+    expect(await code(own)).toEqual([TAKEN, TAKEN]);
+    expect(own.engine.logs.filter(({ message }) => message.includes("their function belongs to another now"))).toMatchObject([
+      { fields: { queue: "q", provider: "role guest", jobs: 1 } },
+    ]);
+    expect(await back.call("queue::redrive", { queue: "q" })).toMatchObject({ error: { code: "FORBIDDEN" } });
+    await own.call("queue::redrive", { queue: "q" });
+    await own.until("they ran", () => ran.length === 2);
+    await own.stop();
+    running = undefined;
+    folder.remove();
+  });
+
+  it("do not run when the guest redrove them before", async () => {
+    const own = await start({ q: { max_attempts: 1 } });
+    const guest = await own.engine.connectWorker({ access: accessOfRole("guest", ENQUEUE) });
+    guest.serve("payments::charge", () => {
+      throw new Error("no");
+    });
+    await enqueue(guest, { function_id: "payments::charge", data: "stolen" });
+    await ended(own, 1);
+    await own.call("queue::pause", { queue: "q" });
+    expect(await guest.call("queue::redrive", { queue: "q" })).toMatchObject({ result: { redriven: 1 } });
+    const owner = await own.engine.connectWorker();
+    const ran: unknown[] = [];
+    owner.serve("payments::charge", (data) => void ran.push(data));
+    await own.until("the owner has it", () => own.engine.directory.functionById("payments::charge")?.workers[0]?.id === owner.id);
+    await own.call("queue::resume", { queue: "q" });
+    await ended(own, 1);
+    expect(ran).toEqual([]);
+  });
+
+  it("do not run when another restricted principal provides it later, and run for the maker that is back", async () => {
+    const own = await start({ q: {} });
+    const guest = await own.engine.connectWorker({ access: accessOfRole("guest", ENQUEUE) });
+    guest.serve("shared::work", () => null);
+    for (const delay_ms of [1_000, 2_000]) await enqueue(guest, { function_id: "shared::work", data: delay_ms, delay_ms });
+    guest.close();
+    await guest.closed;
+    const other = await own.engine.connectWorker({ access: accessOfRole("other", []) });
+    const ran: unknown[] = [];
+    other.serve("shared::work", (data) => void ran.push(["other", data]));
+    await own.until("it is there", () => own.engine.directory.functionById("shared::work") !== undefined);
+    own.clock.advance(1_000);
+    await ended(own, 1);
+    other.close();
+    await other.closed;
+    const back = await own.engine.connectWorker({ access: accessOfRole("guest", []) });
+    back.serve("shared::work", (data) => void ran.push(["guest", data]));
+    own.clock.advance(1_000);
+    await ended(own, 2);
+    expect(ran).toEqual([["guest", 2_000]]);
+  });
+
+  it("run if the role may call the function, whoever provides it, and nobody did when they were made", async () => {
+    const own = await start({ q: {} });
+    const guest = await guestOf(own);
+    await enqueue(guest, { data: "allowed", delay_ms: 1_000 });
+    const owner = await own.engine.connectWorker();
+    const ran: unknown[] = [];
+    owner.serve("work", (data) => void ran.push(data));
+    own.clock.advance(1_000);
+    await ended(own, 1);
+    expect(ran).toEqual(["allowed"]);
+  });
+});

@@ -2,7 +2,7 @@ import { stored } from "../../../items/adapters/file-thread/stored-text.ts";
 import type { Database } from "../../../store/driver.ts";
 import { Refusal, write } from "../../../store/procedures.ts";
 import type { AddedJob, NewJob } from "./job.ts";
-import { AFTER_A_DURATION, AT_AN_INSTANT, AT_ONCE, type JobRow, type JobTable } from "./job-table.ts";
+import { AFTER_A_DURATION, AT_AN_INSTANT, AT_ONCE, type JobRow, type JobTable, orNull } from "./job-table.ts";
 import type { JobProcedures } from "./queue-store.ts";
 import type { QueueRow } from "./queue-table.ts";
 import { beyondShare, sharesOf } from "./share-limits.ts";
@@ -72,7 +72,8 @@ function rowOf(job: NewJob, queue: QueueRow, now: number): Omit<JobRow, "seq" | 
     traceparent: job.traceparent ?? null,
     baggage: job.baggage ?? null,
     principal: storedPrincipal(job.maker?.principal),
-    role: job.maker?.role === undefined ? null : stored(job.maker.role),
+    role: orNull(job.maker?.role),
+    provider: orNull(job.provider),
   };
 }
 

@@ -40,10 +40,13 @@ export type JobRow = {
   /** Empty: made by a trusted caller. */
   readonly principal: string;
   readonly role: string | null;
+  readonly provider: string | null;
 };
 
 export const JOB_COLUMNS =
-  "seq, id, queue, function, state, priority, due, timed, created_at, expires_at, failed_at, attempts, max_attempts, bytes, grp, dedupe, traceparent, baggage, principal, role";
+  "seq, id, queue, function, state, priority, due, timed, created_at, expires_at, failed_at, attempts, max_attempts, bytes, grp, dedupe, traceparent, baggage, principal, role, provider";
+/** The store numbers jobs itself. */
+const INSERTED_COLUMNS = JOB_COLUMNS.split(", ").slice(1);
 
 export function stateOf(state: number): JobState {
   if (state === DELAYED) return "delayed";
@@ -74,7 +77,7 @@ export class JobTable {
     this.queues = queues;
     this.#bySeq = database.prepare(`SELECT ${JOB_COLUMNS} FROM jobs WHERE seq = ?`);
     this.#byId = database.prepare(`SELECT ${JOB_COLUMNS} FROM jobs WHERE id = ?`);
-    this.#insert = database.prepare(`INSERT INTO jobs (${JOB_COLUMNS.slice("seq, ".length)}) VALUES (${Array.from({ length: 19 }, () => "?").join(", ")})`);
+    this.#insert = database.prepare(`INSERT INTO jobs (${INSERTED_COLUMNS.join(", ")}) VALUES (${INSERTED_COLUMNS.map(() => "?").join(", ")})`);
     this.#lastSeq = database.prepare("SELECT last_insert_rowid() AS seq");
     this.#insertBody = database.prepare("INSERT INTO bodies (seq, data) VALUES (?, ?)");
     this.#setState = database.prepare("UPDATE jobs SET state = ?, due = ?, timed = ?, attempts = ?, failed_at = ?, lease_run = NULL WHERE seq = ?");
@@ -112,7 +115,7 @@ export class JobTable {
     const { id, priority, created_at, expires_at, failed_at, attempts, max_attempts, bytes, dedupe, traceparent, baggage } = job;
     // In the order of the columns.
     const values = [id, queue, job.function, state, priority, due, timed, created_at, expires_at, failed_at];
-    this.#insert.run(...values, attempts, max_attempts, bytes, grp, dedupe, traceparent, baggage, principal, job.role);
+    this.#insert.run(...values, attempts, max_attempts, bytes, grp, dedupe, traceparent, baggage, principal, job.role, job.provider);
     const seq = this.#lastSeq.get()?.seq ?? 0;
     this.#insertBody.run(seq, data);
     this.#count(job, state, 1, bytes);
@@ -197,11 +200,11 @@ export class JobTable {
   }
 }
 
-function orNull(text: string | undefined): string | null {
+export function orNull(text: string | undefined): string | null {
   return text === undefined ? null : stored(text);
 }
 
-function orUndefined(text: unknown): string | undefined {
+export function orUndefined(text: unknown): string | undefined {
   return typeof text === "string" ? original(text) : undefined;
 }
 

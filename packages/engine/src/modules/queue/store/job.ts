@@ -46,6 +46,8 @@ export interface NewJob {
   readonly traceparent?: string | undefined;
   readonly baggage?: string | undefined;
   readonly maker?: Maker | undefined;
+  /** The restricted principal that provided the function when `maker` made the job: no function of another may run it. Undefined: anybody's may. */
+  readonly provider?: string | undefined;
   readonly limits: QueueLimits;
   /** Where the queue has no room, it is left out, and the others are added. */
   readonly mayBeDropped?: boolean | undefined;
@@ -75,6 +77,8 @@ export interface TakenJob {
   readonly traceparent: string | undefined;
   readonly baggage: string | undefined;
   readonly maker: Maker | undefined;
+  /** See NewJob. */
+  readonly provider: string | undefined;
 }
 
 /** One attempt that failed. */

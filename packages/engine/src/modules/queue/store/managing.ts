@@ -1,7 +1,6 @@
-import { stored } from "../../../items/adapters/file-thread/stored-text.ts";
 import type { Database } from "../../../store/driver.ts";
 import { Refusal, write } from "../../../store/procedures.ts";
-import { ACTIVE, AT_ONCE, DEAD, JOB_COLUMNS, type JobRow, type JobTable, stateOf } from "./job-table.ts";
+import { ACTIVE, AT_ONCE, DEAD, JOB_COLUMNS, type JobRow, type JobTable, orNull, stateOf } from "./job-table.ts";
 import type { JobProcedures, RedriveInput } from "./queue-store.ts";
 import { beyondShare } from "./share-limits.ts";
 import { storedPrincipal } from "./share-table.ts";
@@ -35,7 +34,7 @@ export function openManagingProcedures(database: Database, jobs: JobTable) {
   }
 
   /** Makes the caller that redrives a dead letter its owner: the job counts in the caller's share and belongs to the caller's groups. */
-  function redriveOne(job: JobRow, { payload, now, maker, limits }: Pick<RedriveInput, "payload" | "now" | "maker" | "limits">): void {
+  function redriveOne(job: JobRow, { payload, functions, now, maker, limits }: Omit<RedriveInput, "queue" | "ids" | "limit">): void {
     const { data, bytes } = payload ?? { data: jobs.data(job.seq), bytes: job.bytes };
     const queue = jobs.queues.byId(job.queue);
     queue.last_due = Math.max(now, queue.last_due);
@@ -44,8 +43,9 @@ export function openManagingProcedures(database: Database, jobs: JobTable) {
     const problem = maker === undefined ? undefined : beyondShare(queue, maker, { bytes, limits, isRedrive: true }, jobs.queues);
     if (problem !== undefined) throw problem;
     const principal = storedPrincipal(maker?.principal);
-    const role = maker?.role === undefined ? null : stored(maker.role);
-    const seq = jobs.put({ ...job, principal, role, bytes, due: queue.last_due, timed: AT_ONCE, expires_at: null, attempts: 0 }, data, now);
+    const role = orNull(maker?.role);
+    const provider = orNull(functions?.find(({ functionId }) => functionId === job.function)?.provider);
+    const seq = jobs.put({ ...job, principal, role, provider, bytes, due: queue.last_due, timed: AT_ONCE, expires_at: null, attempts: 0 }, data, now);
     moveFailures.run(seq, job.seq);
   }
 
@@ -72,7 +72,7 @@ export function openManagingProcedures(database: Database, jobs: JobTable) {
     redrive: write((input) => {
       const { queue, ids, payload, functions, limit } = input;
       const letters = lettersOf(queue, ids, limit);
-      const other = functions === undefined ? undefined : letters.find((job) => !functions.includes(job.function));
+      const other = functions === undefined ? undefined : letters.find((job) => !functions.some(({ functionId }) => functionId === job.function));
       if (other !== undefined) return { functionId: other.function };
       if (payload !== undefined) refuseBeyondBytes(queue, letters, payload);
       for (const job of letters) redriveOne(job, input);

@@ -47,3 +47,19 @@ it("what a file of the version before holds is that of trusted callers: jobs, de
   const subscription = { queue: "topic:u>f", functionId: undefined, priority: 0, maxAttempts: 1, dedupeWindowMs: 0, limits };
   expect(run(procedures.subscribe, { topic: "u", functionId: "f", config: "{}", owner: "", now: 10, ageMs: 1_000, job: subscription })).toBe(1);
 });
+
+it("what a file of version 3 holds of restricted principals loads, and may run by anybody's function", () => {
+  database = openDatabase(":memory:");
+  database.exec(schema.slice(0, 3).join(";\n"));
+  database.exec(`
+    INSERT INTO queues (id, name, waiting, bytes, added, restricted_depth, restricted_bytes) VALUES (1, 'q', 1, 1, 1, 1, 1);
+    INSERT INTO jobs (seq, id, queue, function, state, priority, due, timed, created_at, attempts, max_attempts, bytes, principal, role)
+      VALUES (1, 'first', 1, 'work', 0, 0, 5, 0, 5, 0, 3, 1, 'role guest', 'guest');
+    INSERT INTO bodies (seq, data) VALUES (1, '1');
+    INSERT INTO shares (queue, principal, depth, bytes, dead) VALUES (1, 'role guest', 1, 1, 0);
+  `);
+  database.exec(schema.slice(3).join(";\n"));
+  const procedures = openProcedures(database, () => {});
+  const take = { queue: "q", limit: 5, restrictedLimit: 5, maxBytes: 100, except: [], now: 10, run: "r", leaseUntil: 100 };
+  expect(procedures.take.run(take).jobs).toMatchObject([{ id: "first", maker: { principal: "role guest", role: "guest" }, provider: undefined }]);
+});

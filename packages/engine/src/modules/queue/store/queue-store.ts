@@ -59,7 +59,8 @@ export interface RedriveInput {
   readonly queue: string;
   readonly ids?: readonly string[] | undefined;
   readonly payload?: { readonly data: string; readonly bytes: number; readonly maxBytes: number } | undefined;
-  readonly functions?: readonly string[] | undefined;
+  /** Functions that a restricted `maker` may have called, each with its `provider` as in NewJob. */
+  readonly functions?: readonly { readonly functionId: string; readonly provider: string | undefined }[] | undefined;
   /** Who redrives them. */
   readonly maker?: Maker | undefined;
   readonly limits: QueueLimits;

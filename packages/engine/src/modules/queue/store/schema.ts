@@ -6,7 +6,8 @@
  * names none. Data lies apart, so that a change of state does not write it again.
  *
  * `principal` is empty for what trusted callers made; else it is the restricted principal that made it, and `role` its role. The counts of queues are of
- * all jobs, `restricted_*` and `shares` those of restricted principals among them: together, and each.
+ * all jobs, `restricted_*` and `shares` those of restricted principals among them: together, and each. `provider` is the restricted principal that provided
+ * the function when a restricted principal made the job; nobody else's function runs it.
  */
 export const schema: readonly string[] = [
   `CREATE TABLE queues (
@@ -143,4 +144,5 @@ export const schema: readonly string[] = [
      bytes INTEGER NOT NULL,
      PRIMARY KEY (principal, topic)
    ) WITHOUT ROWID`,
+  "ALTER TABLE jobs ADD COLUMN provider TEXT",
 ];

@@ -1,7 +1,7 @@
 import type { Database } from "../../../store/driver.ts";
 import { write } from "../../../store/procedures.ts";
 import type { TakenJob } from "./job.ts";
-import { JOB_COLUMNS, type JobRow, type JobTable, makerOfRow, READY } from "./job-table.ts";
+import { JOB_COLUMNS, type JobRow, type JobTable, makerOfRow, orUndefined, READY } from "./job-table.ts";
 import type { JobProcedures, TakeInput, TakeOutput } from "./queue-store.ts";
 import type { QueueRow } from "./queue-table.ts";
 
@@ -157,5 +157,6 @@ function takenJob(job: JobRow, queue: QueueRow, data: string): TakenJob {
     traceparent: job.traceparent ?? undefined,
     baggage: job.baggage ?? undefined,
     maker: makerOfRow(job),
+    provider: orUndefined(job.provider),
   };
 }
