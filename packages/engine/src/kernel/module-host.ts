@@ -372,6 +372,7 @@ export class ModuleHost {
             },
             onPrincipalChange: (listener) => binding.onPrincipalChange(listener),
             callRefusal: (functionId) => binding.callRefusal(functionId as FunctionId),
+            deferRefusal: () => binding.deferRefusal(),
             fire: (payload, options) => binding.fire(payload, options),
             passes: (payload, options) => binding.passes(payload, options),
             needs: (functionIds) => binding.needs(functionIds as readonly FunctionId[]),

@@ -156,6 +156,8 @@ export interface TriggerBinding<Settings> {
   readonly isGivenUp: boolean;
   /** Why none of those who ask for it may see what the function returns; undefined when one of them may. For triggers that show the same. */
   callRefusal(functionId: string): CallError | undefined;
+  /** Why the bound function must not be called later on behalf of those who ask for it, e.g. by a job; undefined when it may be. */
+  deferRefusal(): CallError | undefined;
   /**
    * Calls the bound function, with the trigger's metadata, to which the members of `options.metadata`, an object, are added. `Payload.absent` when it returned nothing. Rejects
    * with CallError.

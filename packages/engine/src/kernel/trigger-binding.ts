@@ -155,6 +155,20 @@ export class Binding {
     return refusal === undefined ? undefined : new CallError("FORBIDDEN", refusal);
   }
 
+  /** Why the bound function must not be called later on behalf of its owners, e.g. by a job; undefined when it may be. */
+  deferRefusal(): CallError | undefined {
+    return this.#endRefusal() ?? this.callRefusal(this.functionId);
+  }
+
+  /**
+   * Why it calls no function any more; undefined while it does. A binding of a restricted principal ends when its function becomes another's; a delivery
+   * may be waiting for the condition or for its turn at that moment.
+   */
+  #endRefusal(): CallError | undefined {
+    if (this.ended === undefined || !this.isRestricted) return undefined;
+    return new CallError("call_cancelled", `a trigger of ${this.functionId} was removed before it called`, { details: { executed: "no" } });
+  }
+
   /** One listener at a time, that of the provider; called when `principal` has become another. */
   onPrincipalChange(listener: () => void): Undo {
     this.#onPrincipalChange = listener;
@@ -252,7 +266,7 @@ export class Binding {
 
   fire(payload: Payload, options: CallOptions = {}): Promise<Payload> {
     const metadata = fireMetadata(this.metadata, options.metadata);
-    return this.#host.call(this.functionId, payload, metadata === options.metadata ? options : { ...options, metadata });
+    return this.#call(this.functionId, payload, metadata === options.metadata ? options : { ...options, metadata });
   }
 
   async passes(payload: Payload, options: CallOptions = {}): Promise<boolean> {
@@ -260,8 +274,13 @@ export class Binding {
     if (typeof config !== "object" || config === null || !("condition_function_id" in config)) return true;
     const condition = config.condition_function_id;
     if (typeof condition !== "string") return true;
-    const answer = await this.#host.call(condition as FunctionId, payload, options);
+    const answer = await this.#call(condition as FunctionId, payload, options);
     return answer.text().trim() !== "false";
+  }
+
+  #call(functionId: FunctionId, payload: Payload, options: CallOptions): Promise<Payload> {
+    const refusal = this.#endRefusal();
+    return refusal === undefined ? this.#host.call(functionId, payload, options) : Promise.reject(refusal);
   }
 }
 

@@ -1,7 +1,8 @@
+import { Payload } from "@svc/protocol";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine, manualClock } from "../../testing/index.ts";
-import { defineModule, type Module } from "../module.ts";
+import { defineModule, type Module, type TriggerBinding } from "../module.ts";
 import { callerAccess } from "./caller-access.ts";
 import { ANONYMOUS, authResultSchema, type Grants, grantsOfAuthResult, THROUGH_MIDDLEWARE } from "./grants.ts";
 import { policyOf } from "./policy.ts";
@@ -464,6 +465,42 @@ describe("a restricted worker's triggers (gap 56)", () => {
       status: "error",
       error: { code: "FORBIDDEN", message: expect.stringContaining("'orders::wipe'") },
     });
+  });
+
+  it("call nothing more when a function that they name has become another's while a delivery waits, e.g. for the condition", async () => {
+    const bindings: TriggerBinding<unknown>[] = [];
+    const bell = defineModule({
+      name: "bell",
+      summary: "",
+      config: z.unknown(),
+      start({ provideTrigger }) {
+        const bind = (binding: TriggerBinding<unknown>) => {
+          bindings.push(binding);
+          return () => {};
+        };
+        provideTrigger({ type: "bell", summary: "", settings: z.unknown(), bind });
+        return { stop: () => {} };
+      },
+    });
+    const engine = await start({ modules: [bell] });
+    const guest = await engine.connectWorker({ access: accessTo(settings()) });
+    const ran: string[] = [];
+    guest.serve("payments::charge", () => void ran.push("guest"));
+    guest.serve("guest::if", () => true);
+    guest.say(trigger("payments::charge", { condition_function_id: "guest::if" }, "bell"));
+    await settled(guest);
+    const [binding] = bindings;
+    expect(await binding?.passes(Payload.null)).toBe(true);
+    expect(binding?.deferRefusal()).toBeUndefined();
+    await binding?.fire(Payload.null);
+    const owner = await engine.connectWorker();
+    owner.serve("payments::charge", () => void ran.push("owner"));
+    await settled(owner);
+    const cancelled = { code: "call_cancelled", message: "a trigger of payments::charge was removed before it called", details: { executed: "no" } };
+    await expect(binding?.fire(Payload.null)).rejects.toMatchObject(cancelled);
+    await expect(binding?.passes(Payload.null)).rejects.toMatchObject(cancelled);
+    expect(binding?.deferRefusal()).toMatchObject(cancelled);
+    expect(ran).toEqual(["guest"]);
   });
 
   it("use the allowed types only", async () => {

@@ -68,6 +68,9 @@ async function deliverIn(
       return failed(thrown, attempt, "");
     }
   }
+  // The function may have become another's while the condition ran.
+  const refusal = binding.deferRefusal();
+  if (refusal !== undefined) return ended("error", problemOf(refusal));
   const options = { dedupe_key: `cron:${jobId}:${run.manual ? `manual-${run.seq}-` : ""}${data.scheduled_time}` };
   if (binding.principal.isTrusted) context.rememberFunction(functionId);
   try {

@@ -31,6 +31,7 @@ export function binding(functionId: string, apiPath: string, more: Partial<Route
     ended: undefined,
     isGivenUp: true,
     callRefusal: () => undefined,
+    deferRefusal: () => undefined,
     onPrincipalChange(listener) {
       tell = listener;
       return () => {};
