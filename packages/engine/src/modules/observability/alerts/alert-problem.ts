@@ -1,13 +1,20 @@
+import type { CallError } from "@svc/protocol";
+import { type ProviderOf, takenRefusal } from "../../../deliveries/function-owner.ts";
 import type { Directory } from "../../../kernel/directory.ts";
 import { didYouMean } from "../../../kernel/nearest-name.ts";
-import type { AlertRule } from "../config.ts";
 import { metricOf } from "./metric-alias.ts";
 import type { MetricReader } from "./metric-reader.ts";
+import type { SavedRule } from "./saved-rules.ts";
 
 /** Why a rule cannot fire at present, or tell nobody; undefined when nothing is known to be wrong. `visible`: the functions that whoever asks may see. */
 export function alertProblem(
-  rule: AlertRule,
-  { reader, directory, visible }: { readonly reader: MetricReader; readonly directory: Directory; readonly visible: Directory | undefined },
+  rule: SavedRule,
+  {
+    reader,
+    directory,
+    visible,
+    providerOf,
+  }: { readonly reader: MetricReader; readonly directory: Directory; readonly visible: Directory | undefined; readonly providerOf: ProviderOf },
 ): string | undefined {
   const nothing = reader.problem();
   if (nothing !== undefined) return nothing;
@@ -17,5 +24,13 @@ export function alertProblem(
     const known = (visible?.functions() ?? []).map(({ function_id }) => function_id);
     problems.push(`${rule.action.path}: there is no such function at present${didYouMean(rule.action.path, known)}`);
   }
+  const taken = takenActionOf(rule, providerOf);
+  if (taken !== undefined) problems.push(taken.message);
   return problems.length === 0 ? undefined : problems.join("; ");
+}
+
+/** Returns why the function of the action must not be called: it belongs to another than when a restricted caller set the action. */
+export function takenActionOf({ action, made_by }: SavedRule, providerOf: ProviderOf): CallError | undefined {
+  if (action.type !== "function" || made_by?.provider === undefined) return undefined;
+  return takenRefusal(action.path, made_by.provider, providerOf);
 }

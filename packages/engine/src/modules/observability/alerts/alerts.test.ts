@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -6,7 +6,7 @@ import { defineModule } from "../../../kernel/module.ts";
 import { endpoint, json } from "../../../outbound-http/testing/endpoint.ts";
 import { type InMemoryEngine, inMemoryEngine } from "../../../testing/in-memory-engine.ts";
 import { manualClock } from "../../../testing/manual-clock.ts";
-import { accessTo } from "../../../testing/restricted.ts";
+import { accessOfRole, accessTo } from "../../../testing/restricted.ts";
 import { type ObservabilityConfig, observabilityConfigSchema } from "../config.ts";
 import { type AlertFunctions, provideAlerts } from "./functions.ts";
 import type { MetricReader } from "./metric-reader.ts";
@@ -303,6 +303,25 @@ describe("alerts made at run time", () => {
     expect(engine.logs.find(({ level }) => level === "error")?.message).toContain("put aside");
   });
 
+  it("are read from a file of a newer engine, and keep what this one does not know when they are saved again", async () => {
+    const dataDir = folder();
+    const file = join(dataDir, "alerts.json");
+    const maker = { principal: "role guest", role: "guest", since: 1 };
+    const rules = [{ ...errors, made_by: maker, newer: { a: 1 } }];
+    const overrides = [{ name: "errors", silenced_until: 8e12, reason: "holidays" }];
+    writeFileSync(file, JSON.stringify({ version: 1, rules, overrides, more: [1] }));
+    const { call, state } = await alerting([], dataDir);
+    expect(await state("errors")).toMatchObject({ silenced_until: 8e12 });
+    await call("create", { ...errors, name: "another" });
+    await call("update", { name: "errors", threshold: 5 });
+    expect(readdirSync(dataDir)).not.toContain("alerts.json.damaged");
+    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({
+      more: [1],
+      rules: [{ name: "errors", threshold: 5, made_by: maker, newer: { a: 1 } }, { name: "another" }],
+      overrides,
+    });
+  });
+
   it("may post only where engine.http_functions lets requests go", async () => {
     const { call } = await alerting();
     for (const url of ["http://93.184.216.34/", "https://127.0.0.1/", "https://169.254.169.254/latest", "https://[::1]/", "https://localhost/"]) {
@@ -312,6 +331,33 @@ describe("alerts made at run time", () => {
     await expect(call("update", { name: "errors", action: { type: "webhook", url: "https://10.0.0.1/" } })).rejects.toMatchObject({
       code: "url_validation_failed",
     });
+  });
+
+  it("call no function that belongs to another than when a restricted connection made them, also after a restart", async () => {
+    const dataDir = folder();
+    const pager = { ...errors, action: { type: "function", path: "payments::charge" } };
+    const access = accessOfRole("guest", ["engine::alerts::create", "engine::alerts::update"]);
+    const before = await alerting([], dataDir);
+    const guest = await before.engine.connectWorker({ access });
+    guest.serve("payments::charge", () => null);
+    expect(await guest.call("engine::alerts::create", pager)).toMatchObject({ result: { problem: null } });
+    expect(await guest.call("engine::alerts::create", { ...errors, name: "updated" })).toMatchObject({ error: null });
+    expect(await guest.call("engine::alerts::update", { name: "updated", action: pager.action })).toMatchObject({ error: null });
+    await before.stop();
+
+    const { engine, clock, values, state, until } = await alerting([], dataDir);
+    const owner = await engine.connectWorker();
+    const ran: unknown[] = [];
+    owner.serve("payments::charge", (data) => void ran.push(data));
+    await until("it is there", () => engine.directory.functionById("payments::charge") !== undefined);
+    values.set("errors", 11);
+    clock.advance(5_000);
+    const taken = expect.stringContaining("payments::charge belonged to role guest");
+    for (const name of ["errors", "updated"]) {
+      await until(`${name} failed or ran`, async () => Number((await state(name)).action_failures) === 1 || ran.length > 0);
+      expect(await state(name)).toMatchObject({ firing: true, last_action_error: taken, problem: taken });
+    }
+    expect(ran).toEqual([]);
   });
 
   it("call only functions that whoever makes them may call, and are for no restricted connection by a pattern", async () => {

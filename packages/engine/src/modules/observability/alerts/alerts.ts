@@ -16,7 +16,7 @@ const MAX_RULES = 1_000;
 const MAX_CHANGES = 100;
 
 export interface AlertsParts {
-  readonly context: Pick<ModuleContext<unknown>, "clock" | "log" | "identity" | "outboundRules" | "call" | "reserveFunction" | "isRoleInForce">;
+  readonly context: Pick<ModuleContext<unknown>, "clock" | "log" | "identity" | "outboundRules" | "call" | "providerOf" | "reserveFunction" | "isRoleInForce">;
   /** Of the config file. */
   readonly rules: readonly AlertRule[];
   /** Keeps what is made at run time. */
@@ -51,6 +51,7 @@ export class Alerts {
       clock: context.clock,
       log: context.log,
       call: (functionId, payload, options) => context.call(functionId, payload, options),
+      providerOf: context.providerOf,
       outboundRules: () => context.outboundRules,
     });
   }

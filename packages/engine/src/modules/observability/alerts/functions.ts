@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { CallError } from "@svc/protocol";
 import { z } from "zod";
+import { restrictedProviderOf } from "../../../deliveries/function-owner.ts";
 import type { HandlerContext, ModuleContext } from "../../../kernel/module.ts";
 import { checkUrl } from "../../../outbound-http/url-policy.ts";
 import { type AlertRule, alertChangesSchema, alertRuleSchema, type ObservabilityConfig } from "../config.ts";
@@ -38,7 +39,7 @@ export async function provideAlerts(context: ModuleContext<ObservabilityConfig>,
   // Who looks at the stream is not told the names of functions.
   const show: Show = (alert, to) => {
     const visible = to === undefined ? undefined : (to.access?.visible(directory) ?? directory);
-    return alertState(alert, context.clock.now(), alertProblem(alert.rule, { reader, directory, visible }));
+    return alertState(alert, context.clock.now(), alertProblem(alert.rule, { reader, directory, visible, providerOf: context.providerOf }));
   };
   const stream = context.streams.provideSystemStream({
     name: "svc.alerts",
@@ -120,10 +121,6 @@ function provideLooking({ clock, provideFunction }: ModuleContext<ObservabilityC
   });
 }
 
-function makerOf({ access, principal }: HandlerContext): AlertMaker | undefined {
-  return access === undefined ? undefined : { principal: principal.id, role: principal.role };
-}
-
 function provideChanging(context: ModuleContext<ObservabilityConfig>, alerts: () => Promise<Alerts>, show: Show): void {
   const { clock, provideFunction } = context;
   provideFunction({
@@ -132,8 +129,8 @@ function provideChanging(context: ModuleContext<ObservabilityConfig>, alerts: ()
     input: alertRuleSchema,
     output: alertStateSchema,
     async handle(rule, caller) {
-      refuseAction(rule.action, context, caller);
-      return show(await (await alerts()).create(rule, { madeBy: makerOf(caller) }), caller);
+      const madeBy = makerOf(rule.action, context, caller);
+      return show(await (await alerts()).create(rule, { madeBy }), caller);
     },
   });
   provideFunction({
@@ -142,8 +139,8 @@ function provideChanging(context: ModuleContext<ObservabilityConfig>, alerts: ()
     input: alertChangesSchema,
     output: alertStateSchema,
     async handle({ name: wanted, ...changes }, caller) {
-      refuseAction(changes.action, context, caller);
-      return show(await (await alerts()).update(wanted, changes, { madeBy: makerOf(caller) }), caller);
+      const madeBy = makerOf(changes.action, context, caller);
+      return show(await (await alerts()).update(wanted, changes, { madeBy }), caller);
     },
   });
   provideFunction({
@@ -175,10 +172,20 @@ function provideChanging(context: ModuleContext<ObservabilityConfig>, alerts: ()
   });
 }
 
-/** Alerts act with the engine's rights: whoever makes one may have it do no more than they may do. */
-function refuseAction(action: AlertRule["action"] | undefined, { outboundRules }: ModuleContext<ObservabilityConfig>, { access }: HandlerContext): void {
+/**
+ * Returns the restricted caller that sets the action; undefined if the caller is trusted. Alerts act with the engine's rights: throws CallError if the action
+ * is more than the caller may do.
+ */
+function makerOf(
+  action: AlertRule["action"] | undefined,
+  { outboundRules, providerOf }: ModuleContext<ObservabilityConfig>,
+  { access, principal }: HandlerContext,
+): AlertMaker | undefined {
   if (action?.type === "webhook") checkUrl(action.url, outboundRules);
-  if (action?.type !== "function") return;
-  const refusal = access?.deferRefusal(action.path);
+  if (access === undefined) return undefined;
+  const maker = { principal: principal.id, role: principal.role };
+  if (action?.type !== "function") return maker;
+  const refusal = access.deferRefusal(action.path);
   if (refusal !== undefined) throw refusal;
+  return { ...maker, provider: restrictedProviderOf(action.path, providerOf) };
 }

@@ -1,10 +1,12 @@
 import { setMaxListeners } from "node:events";
 import { Payload } from "@svc/protocol";
+import type { ProviderOf } from "../../../deliveries/function-owner.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Logger } from "../../../kernel/logger.ts";
 import type { CallOptions, OutboundRules } from "../../../kernel/module.ts";
 import type { Alert } from "./alert.ts";
 import type { AlertEvent } from "./alert-event.ts";
+import { takenActionOf } from "./alert-problem.ts";
 import { Webhooks } from "./webhook.ts";
 
 /** At work at a time. */
@@ -20,6 +22,7 @@ export interface NoticesParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly call: (functionId: string, payload: Payload, options: CallOptions) => Promise<unknown>;
+  readonly providerOf: ProviderOf;
   /** For addresses that came over the wire. */
   readonly outboundRules: () => OutboundRules;
 }
@@ -73,7 +76,7 @@ export class Notices {
 
   async #carryOut(alert: Alert, event: AlertEvent): Promise<void> {
     const { action } = alert.rule;
-    const { call, clock, log, outboundRules } = this.#parts;
+    const { call, clock, log, outboundRules, providerOf } = this.#parts;
     const { signal } = this.#stopping;
     const { name, metric, value, threshold, operator, labels, window_seconds } = event;
     if (event.firing) log.warn("an alert fires", { alert: name, metric, value, threshold, operator, labels, window_seconds });
@@ -82,6 +85,8 @@ export class Notices {
     // Published webhooks name the alert `alert`.
     const told = { alert: name, ...event };
     if (action.type === "function") {
+      const refusal = takenActionOf(alert.rule, providerOf);
+      if (refusal !== undefined) throw refusal;
       await call(action.path, Payload.fromValue(told), { timeoutMs: CALL_TIMEOUT_MS, signal });
       return;
     }
