@@ -303,6 +303,20 @@ describe("alerts made at run time", () => {
     expect(engine.logs.find(({ level }) => level === "error")?.message).toContain("put aside");
   });
 
+  it("are reported as degraded health when their file is damaged, over restarts too, until somebody has dealt with it", async () => {
+    const dataDir = folder();
+    writeFileSync(join(dataDir, "alerts.json"), '{"version":1,"rules":[{"na');
+    const aside = join(dataDir, "alerts.json.damaged");
+    const details = `svc-observability: alerts that were made at run time cannot be read and are not evaluated: repair ${aside} and rename it to alerts.json, or delete it, and restart the engine`;
+    for (const run of ["that finds it", "that finds it put aside"]) {
+      const { engine, stop } = await alerting([], dataDir);
+      expect([run, engine.kernel.health.read()]).toMatchObject([run, [{ component: "alerts", status: "degraded", details }]]);
+      await stop();
+    }
+    rmSync(aside);
+    expect((await alerting([], dataDir)).engine.kernel.health.read()).toEqual([]);
+  });
+
   it("are read from a file of a newer engine, and keep what this one does not know when they are saved again", async () => {
     const dataDir = folder();
     const file = join(dataDir, "alerts.json");

@@ -11,7 +11,7 @@ import { alertProblem } from "./alert-problem.ts";
 import { type AlertState, alertState, alertStateSchema } from "./alert-state.ts";
 import type { Alerts } from "./alerts.ts";
 import type { MetricReader } from "./metric-reader.ts";
-import type { AlertMaker } from "./saved-rules.ts";
+import { type AlertMaker, asideOf } from "./saved-rules.ts";
 
 const MAX_SILENCE_SECONDS = 366 * 86_400;
 const MAX_PAGE = 1_000;
@@ -35,6 +35,10 @@ export async function provideAlerts(context: ModuleContext<ObservabilityConfig>,
   let rules: readonly AlertRule[] = context.config.alerts;
   let opened: Promise<Alerts> | undefined;
   let loaded: Alerts | undefined;
+  const damagedFile = asideOf(file);
+  let isDamaged = existsSync(damagedFile);
+  const damage = `alerts that were made at run time cannot be read and are not evaluated: repair ${damagedFile} and rename it to alerts.json, or delete it, and restart the engine`;
+  context.reportHealth("alerts", () => (isDamaged ? { status: "degraded", details: damage } : undefined));
   const { directory } = context;
   // Who looks at the stream is not told the names of functions.
   const show: Show = (alert, to) => {
@@ -57,6 +61,7 @@ export async function provideAlerts(context: ModuleContext<ObservabilityConfig>,
     if (opened !== undefined) return opened;
     const opening = import("./alerts.ts").then(async ({ Alerts }) => {
       loaded = await Alerts.open({ context, rules, file, reader, onChange });
+      isDamaged = existsSync(damagedFile);
       return loaded;
     });
     opened = opening;

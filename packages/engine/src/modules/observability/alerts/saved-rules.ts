@@ -32,6 +32,11 @@ export interface SavedRules {
 
 const NONE: SavedRules = { rules: [], overrides: [] };
 
+/** Where a file of rules is put that cannot be read. */
+export function asideOf(file: string): string {
+  return `${file}.damaged`;
+}
+
 /** Rules made at run time, and what was decided about those of the config. */
 export class RulesFile {
   readonly #file: string;
@@ -59,7 +64,7 @@ export class RulesFile {
       this.#others = others;
       return { rules, overrides };
     }
-    const aside = `${this.#file}.damaged`;
+    const aside = asideOf(this.#file);
     await rename(this.#file, aside);
     this.#log.error("the alert rules made at run time are damaged and were put aside; those of the config stay", {
       file: aside,
