@@ -52,7 +52,9 @@ describe("statistics of calls", () => {
     stats.ofRefused("math::add").refuse(2_000);
     stats.countDeferred();
     expect(add).toMatchObject({ calls: 3, ok: 1, errors: 1, refused: 1, inFlight: 1, lastEndedMs: 2_000, lastResult: "refused" });
-    expect(stats.totals()).toEqual({ total: 3, success: 1, error: 1, deferred: 1, inFlight: 1 });
+    expect(stats.totals()).toEqual({ total: 3, success: 1, error: 1, inFlight: 1 });
+    expect(stats.totals((functionId) => functionId !== "math::add").total).toBe(0);
+    expect(stats.deferred).toBe(1);
   });
 
   test("have a bound: further functions are counted together", () => {

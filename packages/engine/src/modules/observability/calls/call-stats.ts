@@ -58,13 +58,11 @@ export class FunctionStats {
   }
 }
 
-/** What `engine::metrics::list` tells of the engine as a whole, since the start. */
+/** Sums over functions, since the start. */
 export interface CallTotals {
   readonly total: number;
   readonly success: number;
   readonly error: number;
-  /** Calls that were put into a queue instead of being made at once. */
-  readonly deferred: number;
   readonly inFlight: number;
 }
 
@@ -98,6 +96,11 @@ export class CallStats {
     return this.#refused;
   }
 
+  /** Calls that were put into a queue instead of being made at once. */
+  get deferred(): number {
+    return this.#deferred;
+  }
+
   get size(): number {
     return this.#byFunction.size;
   }
@@ -107,18 +110,20 @@ export class CallStats {
     for (const [functionId, stats] of this.#byFunction) visit(functionId, stats);
   }
 
-  totals(): CallTotals {
+  /** Sums over the functions for which `isCounted` is true. */
+  totals(isCounted: (functionId: string) => boolean = () => true): CallTotals {
     let total = 0;
     let success = 0;
     let error = 0;
     let inFlight = 0;
-    for (const stats of this.#byFunction.values()) {
+    for (const [functionId, stats] of this.#byFunction) {
+      if (!isCounted(functionId)) continue;
       total += stats.calls;
       success += stats.ok;
       error += stats.errors;
       inFlight += stats.inFlight;
     }
-    return { total, success, error, deferred: this.#deferred, inFlight };
+    return { total, success, error, inFlight };
   }
 
   #add(functionId: string): FunctionStats {

@@ -22,11 +22,22 @@ export function provideMetricFunctions(
     return (series) => maySee(series, access, (id) => visible?.workerById(id) !== undefined);
   }
 
+  /** A restricted caller sees no worker that is gone. */
+  function workersFor({ access }: HandlerContext): Parts["totals"] {
+    if (access === undefined) return totals;
+    const active = access
+      .visible(directory)
+      .workers()
+      .filter(({ internal }) => !internal).length;
+    return { spawns: active, deaths: 0, active };
+  }
+
   provideFunction({
     id: "engine::metrics::list",
     summary: "Totals of calls and workers, and the latest of each metric that workers and other programs sent",
     input: metricsListInput,
-    handle: async (input, context) => (await import("./queries/list.ts")).metricsListAnswer(input, { store, stats, workers: totals, sees: sight(context) }),
+    handle: async (input, context) =>
+      (await import("./queries/list.ts")).metricsListAnswer(input, { store, stats, workers: workersFor(context), sees: sight(context) }),
   });
   provideFunction({
     id: "engine::metrics::series",

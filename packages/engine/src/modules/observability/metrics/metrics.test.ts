@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineModule } from "../../../kernel/module.ts";
 import type { Measure } from "../../../kernel/telemetry-contract.ts";
-import { type InMemoryEngine, inMemoryEngine, manualClock } from "../../../testing/index.ts";
+import { accessTo, type InMemoryEngine, inMemoryEngine, manualClock } from "../../../testing/index.ts";
 import { OBSERVABILITY, observability } from "../index.ts";
 
 const engines: InMemoryEngine[] = [];
@@ -237,6 +237,48 @@ describe("metrics of the engine", () => {
     expect(aggregated_metrics.map(({ labels, sum }) => ({ ...labels, sum }))).toContainEqual({ function_id: "math::add", outcome: "ok", sum: 3 });
     const { names } = answer as unknown as { names: readonly { name: string }[] };
     expect(names.map(({ name }) => name)).toEqual(expect.arrayContaining(["svc.calls", "svc.call.duration", "svc.engine.rss_bytes", "svc.workers"]));
+  });
+
+  it("show a restricted caller the figures of functions and workers that it may see, and no sums over everybody", async () => {
+    const { clock, engine, ask, worker } = await start();
+    const queue = await engine.connectWorker({ name: "queue" });
+    queue.serve("engine::queue::enqueue", () => null);
+    const reader = await engine.connectWorker({
+      name: "reader",
+      access: accessTo(["engine::metrics::list", "engine::metrics::series", "engine::rollups::list", "reader::slow"]),
+    });
+    reader.serve("reader::slow", () => 1);
+    reader.say({ type: "ping" });
+    await reader.next((frame) => frame.type === "pong");
+    await calls(engine, "math::add", 5);
+    await calls(engine, "math::fail", 3);
+    await calls(engine, "engine::queue::enqueue", 2);
+    await calls(engine, "nobody", 1);
+    await calls(engine, "reader::slow", 1);
+    worker.serve("math::slow", () => void clock.advance(700));
+    worker.say({ type: "ping" });
+    await worker.next((frame) => frame.type === "pong");
+    await calls(engine, "math::slow", 1);
+    clock.advance(5_000);
+    const seen = async (id: string): Promise<unknown> => (await reader.call(id, {})).result;
+    const { engine_metrics, names } = (await seen("engine::metrics::list")) as { engine_metrics: unknown; names: readonly { name: string }[] };
+    expect(engine_metrics).toMatchObject({
+      // This call has begun and not ended.
+      invocations: { total: 2, success: 1, error: 0, deferred: 0, by_function: { "reader::slow": 1, "engine::metrics::list": 1 }, refused: {} },
+      workers: { spawns: 1, deaths: 0, active: 1 },
+      performance: { max_duration_ms: 0 },
+    });
+    const sums = ["svc.calls.deferred", "svc.calls.refused", "svc.calls.in_flight", "svc.workers", "svc.workers.spawns", "svc.engine.connections"];
+    const ofOwner = await ask<{ names: readonly { name: string }[] }>("engine::metrics::list");
+    expect(ofOwner.names.map(({ name }) => name)).toEqual(expect.arrayContaining(sums));
+    const all = JSON.stringify([names, await seen("engine::metrics::series"), await seen("engine::rollups::list")]);
+    for (const sum of sums) expect(all).not.toContain(`"${sum}"`);
+    expect(all).toContain('"svc.engine.rss_bytes"');
+    expect(all).not.toMatch(/math::|nobody/);
+    // The owner's are those of everybody.
+    expect(ofOwner).toMatchObject({
+      engine_metrics: { invocations: { deferred: 2, by_function: { "math::add": 5 } }, workers: { active: 3 }, performance: { max_duration_ms: 700 } },
+    });
   });
 
   it("take nonsense times without failing", async () => {

@@ -30,6 +30,9 @@ export const ENGINE_FDS = info("svc.engine.file_descriptors", "gauge", "1", "Fil
 export const TELEMETRY_DROPPED = info("svc.telemetry.dropped", "counter", "1", "Telemetry that was dropped, by signal and reason");
 export const TELEMETRY_SERIES = info("svc.telemetry.series", "gauge", "1", "Series of metrics that are kept");
 
+/** Figures of the engine's process. Other series without labels are sums over everybody's calls, workers and data. */
+export const OF_PROCESS: ReadonlySet<string> = new Set([ENGINE_CPU, ENGINE_RSS, ENGINE_HEAP, ENGINE_LAG, ENGINE_UPTIME, ENGINE_FDS].map(({ name }) => name));
+
 /** There are series of these by and by, whatever modules run. */
 export const OWN_NAMES: readonly string[] = [
   CALLS,

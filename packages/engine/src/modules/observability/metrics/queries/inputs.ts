@@ -2,6 +2,7 @@ import { z } from "zod";
 import { type CallerAccess, isInfrastructure } from "../../../../kernel/module.ts";
 import type { BucketLayout, HistogramCounts } from "../histogram.ts";
 import { percentileOf } from "../histogram.ts";
+import { OF_PROCESS } from "../names.ts";
 import type { Series } from "../series.ts";
 
 /** Milliseconds since 1970. */
@@ -32,22 +33,30 @@ export const workersInput = () => z.object({});
 export const rollupsInput = () => z.object({ start_time: time, end_time: time, level: z.number().int().min(0).max(2).nullish(), metric_name: name.nullish() });
 
 /** What decides who may see a series. */
-export type SeenSeries = Pick<Series, "labels"> & Partial<Pick<Series, "origin">>;
+export type SeenSeries = Pick<Series, "labels"> & Partial<Pick<Series, "origin" | "info">>;
 
 /** Labels whose values name something of the owner, with the function that lists such names. */
 const LISTED_BY: Readonly<Record<string, string>> = { queue: "queue::list", stream: "stream::list_all" };
 
+/** Labels that say whose the figures are. */
+const WHOSE = ["function_id", "worker_id", ...Object.keys(LISTED_BY)];
+
 /**
  * Whether the caller may see the series. A restricted caller sees nothing of functions that it may not call or that every client calls, of workers that it may
- * not see, of queues and streams that it may not list, and nothing that other processes sent.
+ * not see, of queues and streams that it may not list, nothing that other processes sent, and no sums over what everybody does.
  */
-export function maySee({ labels, origin }: SeenSeries, access: Pick<CallerAccess, "callRefusal"> | undefined, seesWorker: (id: string) => boolean): boolean {
+export function maySee(
+  { labels, origin, info }: SeenSeries,
+  access: Pick<CallerAccess, "callRefusal"> | undefined,
+  seesWorker: (id: string) => boolean,
+): boolean {
   if (access === undefined) return true;
   const { function_id, worker_id } = labels;
   if (function_id !== undefined && (isInfrastructure(function_id) || access.callRefusal(function_id) !== undefined)) return false;
   if (worker_id !== undefined && !seesWorker(worker_id)) return false;
   if (origin !== undefined && (origin.workerId === undefined || !seesWorker(origin.workerId))) return false;
-  return Object.entries(LISTED_BY).every(([label, list]) => !Object.hasOwn(labels, label) || access.callRefusal(list) === undefined);
+  if (Object.entries(LISTED_BY).some(([label, list]) => Object.hasOwn(labels, label) && access.callRefusal(list) !== undefined)) return false;
+  return origin !== undefined || WHOSE.some((label) => Object.hasOwn(labels, label)) || (info !== undefined && OF_PROCESS.has(info.name));
 }
 
 export function percentilesOf(counts: HistogramCounts, layout: BucketLayout) {

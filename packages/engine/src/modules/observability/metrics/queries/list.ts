@@ -5,10 +5,10 @@ import type { WorkerCounts } from "../../calls/worker-counts.ts";
 import type { MetricRecord } from "../../model.ts";
 import { NOTHING_COUNTED, percentileOf, together } from "../histogram.ts";
 import { type LevelIndex, levelAt, levelFor } from "../levels.ts";
-import type { Series } from "../series.ts";
+import { CALLS, CALLS_DEFERRED, CALLS_REFUSED } from "../names.ts";
 import type { SeriesStore } from "../series-store.ts";
 import { snapshotOf } from "../snapshot.ts";
-import type { metricsListInput } from "./inputs.ts";
+import type { metricsListInput, SeenSeries } from "./inputs.ts";
 import { collect } from "./rollups.ts";
 
 const DEFAULT_RANGE_MS = 3_600_000;
@@ -17,7 +17,7 @@ interface Parts {
   readonly store: SeriesStore;
   readonly stats: CallStats;
   readonly workers: Pick<WorkerCounts, "spawns" | "deaths" | "active">;
-  readonly sees: (series: Pick<Series, "labels">) => boolean;
+  readonly sees: (series: SeenSeries) => boolean;
 }
 
 /** `engine::metrics::list`, as published, with `names` besides. */
@@ -32,7 +32,7 @@ export function metricsListAnswer(input: z.output<ReturnType<typeof metricsListI
     engine_metrics: {
       invocations: invocationsOf(stats, sees),
       workers: { spawns: workers.spawns, deaths: workers.deaths, active: workers.active },
-      performance: performanceOf(stats),
+      performance: performanceOf(stats, sees),
     },
     sdk_metrics: outside.filter(isWanted).map(metricOf),
     names: store.names().flatMap((name) => {
@@ -50,21 +50,27 @@ function isWithin(ms: number, { start_time, end_time }: z.output<ReturnType<type
 }
 
 function invocationsOf(stats: CallStats, sees: Parts["sees"]) {
-  const { total, success, error, deferred } = stats.totals();
+  const { total, success, error } = stats.totals((functionId) => sees(callsOf(functionId)));
   const by_function: Record<string, number> = Object.create(null) as Record<string, number>;
   stats.forEach((functionId, { calls }) => {
-    if (sees({ labels: { function_id: functionId } })) by_function[functionId] = calls;
+    if (sees(callsOf(functionId))) by_function[functionId] = calls;
   });
-  return { total, success, error, deferred, by_function, refused: Object.fromEntries(stats.refused) };
+  const deferred = sees({ info: CALLS_DEFERRED, labels: {} }) ? stats.deferred : 0;
+  const refused = sees({ info: CALLS_REFUSED, labels: {} }) ? Object.fromEntries(stats.refused) : {};
+  return { total, success, error, deferred, by_function, refused };
 }
 
-/** Over all calls since the start, by their exact histograms; zeros before the first. */
-function performanceOf(stats: CallStats) {
+function callsOf(functionId: string): SeenSeries {
+  return { info: CALLS, labels: { function_id: functionId } };
+}
+
+/** Over all calls since the start that the caller may see, by their exact histograms; zeros before the first. */
+function performanceOf(stats: CallStats, sees: Parts["sees"]) {
   let all = NOTHING_COUNTED;
   let min = Number.POSITIVE_INFINITY;
   let max = 0;
-  stats.forEach((_functionId, { durations }) => {
-    if (durations.count === 0) return;
+  stats.forEach((functionId, { durations }) => {
+    if (durations.count === 0 || !sees(callsOf(functionId))) return;
     all = together(all, durations.counts());
     min = Math.min(min, durations.min);
     max = Math.max(max, durations.max);

@@ -1,5 +1,6 @@
 import { CallError } from "@svc/protocol";
 import { describe, expect, it } from "vitest";
+import { CALLS_REFUSED, ENGINE_RSS } from "../names.ts";
 import { maySee, type SeenSeries } from "./inputs.ts";
 
 const accessTo = (functions: readonly string[]) => ({
@@ -16,6 +17,7 @@ describe("a restricted caller", () => {
     ["of streams", { labels: { stream: "payments" } }],
     ["that a worker sent that it may not see", sentBy("other")],
     ["that a process sent that is no worker", sentBy(undefined)],
+    ["that is a sum over everybody", { info: CALLS_REFUSED, labels: { code: "FORBIDDEN" } }],
   ])("sees no metric %s", (_what, series) => {
     expect(maySee(series, accessTo(["engine::rollups::list", "math::add"]), own)).toBe(false);
     expect(maySee(series, undefined, own)).toBe(true);
@@ -26,7 +28,7 @@ describe("a restricted caller", () => {
     ["of queues, if it may list them", { labels: { queue: "emails" } }],
     ["of streams, if it may list them", { labels: { stream: "payments" } }],
     ["that its own worker sent", sentBy("own")],
-    ["of the engine as a whole", { labels: { outcome: "ok" } }],
+    ["of the engine's process", { info: ENGINE_RSS, labels: {} }],
   ])("sees metrics %s", (_what, series) => {
     expect(maySee(series, accessTo(["math::add", "queue::list", "stream::list_all"]), own)).toBe(true);
   });

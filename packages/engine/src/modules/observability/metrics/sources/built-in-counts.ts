@@ -7,7 +7,7 @@ import type { SeriesStore } from "../series-store.ts";
 export class BuiltInCounts {
   readonly #parts: {
     readonly store: SeriesStore;
-    readonly stats: Pick<CallStats, "totals" | "refused">;
+    readonly stats: Pick<CallStats, "deferred" | "refused">;
     readonly workers: Pick<WorkerCounts, "spawns" | "deaths">;
   };
   readonly #refused = new Map<string, number>();
@@ -15,7 +15,7 @@ export class BuiltInCounts {
 
   constructor(parts: {
     readonly store: SeriesStore;
-    readonly stats: Pick<CallStats, "totals" | "refused">;
+    readonly stats: Pick<CallStats, "deferred" | "refused">;
     readonly workers: Pick<WorkerCounts, "spawns" | "deaths">;
   }) {
     this.#parts = parts;
@@ -43,6 +43,6 @@ export class BuiltInCounts {
 
   #now(): { readonly deferred: number; readonly spawns: number; readonly deaths: number } {
     const { stats, workers } = this.#parts;
-    return { deferred: stats.totals().deferred, spawns: workers.spawns, deaths: workers.deaths };
+    return { deferred: stats.deferred, spawns: workers.spawns, deaths: workers.deaths };
   }
 }
