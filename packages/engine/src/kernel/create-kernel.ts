@@ -77,7 +77,7 @@ export function createKernel(options: KernelOptions): { readonly kernel: Kernel;
     registry,
     router,
     triggers,
-    unownedTriggers: new EngineTriggers({ triggers, sessions, registry, watchedTargets, roles, log }),
+    unownedTriggers: new EngineTriggers({ triggers, sessions, registry, watchedTargets, roles, quota: quotas.triggers, log }),
     sessions,
     invocations: new Invocations(),
     heartbeat,

@@ -69,13 +69,15 @@ export class ModuleProvider implements Provider {
     if (spec === undefined) return new CallError("function_not_found", `Function ${call.functionId} not found`);
     const input = parseInput(spec, call.payload);
     if (CallError.is(input)) return input;
+    const principal = call.caller === undefined || isModule(call.caller.worker_id) ? TRUSTED : this.#principalOf(call.caller.worker_id);
+    if (principal === undefined) return new CallError("call_cancelled", "the caller's connection has ended");
     const controller = new AbortController();
     this.#held.hold(call);
     this.#running.set(call, controller);
     const context: HandlerContext = {
       caller: call.caller,
       access: call.caller === undefined ? undefined : this.#accessOf(call.caller.worker_id),
-      principal: call.onBehalfOf ?? (call.caller === undefined ? undefined : this.#principalOf(call.caller.worker_id)) ?? TRUSTED,
+      principal: call.onBehalfOf ?? principal,
       signal: controller.signal,
       traceparent: call.traceparent,
       baggage: call.baggage,

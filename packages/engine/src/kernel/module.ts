@@ -301,7 +301,7 @@ export interface UnownedTrigger {
   readonly metadata: unknown;
 }
 
-/** Bindings that belong to no connection: they outlive whoever asked for them, but not the engine. At most 10,000. */
+/** Bindings that belong to no connection: they outlive whoever asked for them, but not the engine. At most 10,000, of one restricted principal 1,250. */
 export interface UnownedTriggers {
   /**
    * Resolves with the binding's id when it is bound, when it waits for its type, or when the worker that provides the type has

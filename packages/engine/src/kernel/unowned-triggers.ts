@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { CallError, type Caller, type FunctionId, type TriggerId, type TriggerTypeId } from "@svc/protocol";
 import { isSamePrincipal, type Principal, TRUSTED } from "./access/principal.ts";
+import { Quota, type QuotaLimits } from "./access/quota.ts";
 import type { Roles } from "./access/roles.ts";
 import type { SessionAccess } from "./access/session-access.ts";
 import { refusalToBind, refusalToSee, targetsOf } from "./access/target-refusal.ts";
@@ -8,6 +9,7 @@ import type { WatchedTargets } from "./access/watched-targets.ts";
 import { withoutSvc } from "./caller-metadata.ts";
 import type { Logger } from "./logger.ts";
 import type { UnownedTrigger, UnownedTriggers } from "./module.ts";
+import { isModule } from "./module-provider.ts";
 import type { Registry } from "./registry.ts";
 import type { Undo } from "./scope.ts";
 import type { Session } from "./session.ts";
@@ -15,11 +17,12 @@ import type { Sessions } from "./sessions.ts";
 import type { TriggerOwner, TriggerRequest } from "./trigger-binding.ts";
 import type { BindingHold, TriggerRegistry } from "./trigger-registry.ts";
 
-/** How many of them the engine keeps. */
-const MAX_UNOWNED = 10_000;
-/** Largest config and metadata of one, as JSON, and of all together, in characters: they stay until somebody takes them back. */
+/** Maximum number of them. They stay until somebody takes them back, so a restricted principal must not use them up. */
+const MAX_UNOWNED: QuotaLimits = { each: 1_250, restricted: 5_000, total: 10_000 };
+/** Maximum size of the config and metadata of one, as JSON in characters. */
 const MAX_CHARACTERS = 1024 * 1024;
-const MAX_CHARACTERS_OF_ALL = 64 * 1024 * 1024;
+/** Maximum size of all of them. */
+const MAX_CHARACTERS_OF_ALL: QuotaLimits = { each: 8 * MAX_CHARACTERS, restricted: 32 * MAX_CHARACTERS, total: 64 * MAX_CHARACTERS };
 
 interface Held {
   readonly request: TriggerRequest;
@@ -40,7 +43,10 @@ export class EngineTriggers implements UnownedTriggers {
   readonly #roles: Roles;
   readonly #log: Logger;
   readonly #held = new Map<string, Held>();
-  #characters = 0;
+  /** The triggers of each principal, those of its connections included. */
+  readonly #triggerQuota: Quota;
+  readonly #count = new Quota("triggers without an owner", MAX_UNOWNED);
+  readonly #characters = new Quota("characters in the config and metadata of triggers without an owner", MAX_CHARACTERS_OF_ALL);
 
   constructor(parts: {
     readonly triggers: TriggerRegistry;
@@ -48,8 +54,10 @@ export class EngineTriggers implements UnownedTriggers {
     readonly registry: Registry;
     readonly watchedTargets: WatchedTargets;
     readonly roles: Roles;
+    readonly quota: Quota;
     readonly log: Logger;
   }) {
+    this.#triggerQuota = parts.quota;
     this.#triggers = parts.triggers;
     this.#sessions = parts.sessions;
     this.#registry = parts.registry;
@@ -58,17 +66,12 @@ export class EngineTriggers implements UnownedTriggers {
     this.#log = parts.log;
   }
 
-  register({ triggerType, functionId, config, metadata }: UnownedTrigger, caller: Caller | undefined): Promise<string> {
+  async register({ triggerType, functionId, config, metadata }: UnownedTrigger, caller: Caller | undefined): Promise<string> {
     const session = this.#sessionOf(caller);
     const madeBy = session?.principal ?? TRUSTED;
-    if (this.#held.size >= MAX_UNOWNED) {
-      return Promise.reject(new CallError("registration_refused", `the engine holds ${MAX_UNOWNED} triggers without an owner, which is the limit`));
-    }
     const size = JSON.stringify([config, metadata]).length;
-    if (size > MAX_CHARACTERS || this.#characters + size > MAX_CHARACTERS_OF_ALL) {
-      const problem = `the trigger's config and metadata have ${size} characters; one may have ${MAX_CHARACTERS}, and all without an owner ${MAX_CHARACTERS_OF_ALL}`;
-      return Promise.reject(new CallError("payload_too_large", problem));
-    }
+    const refusal = this.#refusal(madeBy, size);
+    if (refusal !== undefined) throw refusal;
     const request: TriggerRequest = {
       id: randomUUID() as TriggerId,
       type: triggerType as TriggerTypeId,
@@ -96,7 +99,8 @@ export class EngineTriggers implements UnownedTriggers {
       const hold = this.#triggers.register(owner, request);
       const rules = madeBy.role === undefined ? [] : this.#roles.rulesFor(madeBy.role);
       this.#held.set(id, { request, hold, madeBy, rules, unwatch: this.#watch(request, session?.access), size });
-      this.#characters += size;
+      for (const quota of [this.#triggerQuota, this.#count]) quota.add(madeBy);
+      this.#characters.add(madeBy, size);
       // It may have been refused while it was being registered, before there was anything to take back.
       if (verdict === "refused") this.#take(id);
     });
@@ -137,8 +141,22 @@ export class EngineTriggers implements UnownedTriggers {
     }
   }
 
+  #refusal(madeBy: Principal, size: number): CallError | undefined {
+    const problem = this.#triggerQuota.problemOf(madeBy) ?? this.#count.problemOf(madeBy);
+    if (problem !== undefined) return new CallError("registration_refused", `${problem}, which is the limit`);
+    const tooLarge =
+      size > MAX_CHARACTERS
+        ? `the trigger's config and metadata have ${size} characters, and the limit is ${MAX_CHARACTERS}`
+        : this.#characters.problemOf(madeBy, size);
+    return tooLarge === undefined ? undefined : new CallError("payload_too_large", tooLarge);
+  }
+
+  /** Returns the caller's connection; undefined if a module or the engine calls. Throws if the connection has ended: its rights are not known any more. */
   #sessionOf(caller: Caller | undefined): Session | undefined {
-    return caller === undefined ? undefined : this.#sessions.byId(caller.worker_id);
+    if (caller === undefined || isModule(caller.worker_id)) return undefined;
+    const session = this.#sessions.byId(caller.worker_id);
+    if (session === undefined) throw new CallError("call_cancelled", "the caller's connection has ended");
+    return session;
   }
 
   /** What its maker may not bind any more goes, also when the maker has gone. */
@@ -152,9 +170,11 @@ export class EngineTriggers implements UnownedTriggers {
   #take(id: string): boolean {
     const held = this.#held.get(id);
     this.#held.delete(id);
-    held?.unwatch();
-    this.#characters -= held?.size ?? 0;
-    held?.hold.remove();
-    return held !== undefined;
+    if (held === undefined) return false;
+    held.unwatch();
+    for (const quota of [this.#triggerQuota, this.#count]) quota.release(held.madeBy);
+    this.#characters.release(held.madeBy, held.size);
+    held.hold.remove();
+    return true;
   }
 }

@@ -1,17 +1,24 @@
+import { type FunctionId, Payload } from "@svc/protocol";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { authResultSchema, grantsOfAuthResult } from "../../kernel/access/grants.ts";
 import { policyOf } from "../../kernel/access/policy.ts";
 import { SessionAccess } from "../../kernel/access/session-access.ts";
+import type { WorkerLimits } from "../../kernel/kernel.ts";
 import { defineModule, type TriggerBinding } from "../../kernel/module.ts";
-import { accessOfRole, inMemoryEngine, manualClock, rulesWith } from "../../testing/index.ts";
+import { accessOfRole, type InMemoryEngine, type InMemoryWorker, inMemoryEngine, manualClock, rulesWith } from "../../testing/index.ts";
 import { type EngineInfo, engineFunctions } from "./index.ts";
 
 const INFO = { version: "0.0.0" } as EngineInfo;
 const REGISTER = "engine::register_trigger";
 const UNREGISTER = "engine::unregister_trigger";
 
-async function scene(clock = manualClock()) {
+/** A connection with a token of the role guest, which may register triggers of `ring`. */
+function connectGuest(engine: InMemoryEngine): Promise<InMemoryWorker> {
+  return engine.connectWorker({ name: "guest", access: accessOfRole("guest", [REGISTER, UNREGISTER, "ring"]) });
+}
+
+async function scene(clock = manualClock(), limits: Partial<WorkerLimits> = {}) {
   const bindings = new Map<string, TriggerBinding<{ name: string }>>();
   const bell = defineModule({
     name: "svc-bell",
@@ -30,7 +37,7 @@ async function scene(clock = manualClock()) {
       return { stop: () => {} };
     },
   });
-  const engine = await inMemoryEngine({ modules: [engineFunctions(() => INFO), bell], clock });
+  const engine = await inMemoryEngine({ modules: [engineFunctions(() => INFO), bell], clock, limits });
   const caller = await engine.connectWorker({ name: "caller" });
   return { engine, caller, bindings, clock };
 }
@@ -47,7 +54,8 @@ describe("engine::register_trigger", () => {
     const other = await engine.connectWorker({ name: "other" });
     const seen: unknown[] = [];
     other.serve("ring", (data, frame) => seen.push([data, frame.metadata]));
-    const { Payload } = await import("@svc/protocol");
+    other.say({ type: "ping" });
+    await other.next((frame) => frame.type === "pong");
     await bindings.get(id)?.fire(Payload.fromValue("ding"));
     expect(seen).toEqual([["ding", { m: 1 }]]);
     expect(engine.directory.triggerById(id)).toMatchObject({ status: "active", worker_name: "ring" });
@@ -183,6 +191,60 @@ describe("a trigger that a role made", () => {
     engine.kernel.unownedTriggers.removeThoseOfChangedRoles();
     expect([...bindings.keys()].sort()).toEqual([made[1], ofOwner].sort());
     expect(engine.logs.find(({ message }) => message.startsWith("a trigger was removed"))).toMatchObject({ fields: { id: made[0], role: "guest" } });
+  });
+});
+
+describe("what a restricted principal may have of triggers without an owner", () => {
+  const register = (worker: InMemoryWorker, n: number, length = 0): Promise<Record<string, unknown>> =>
+    worker.call(REGISTER, { trigger_type: "bell", function_id: "ring", config: { name: `${n}${"x".repeat(length)}` } });
+
+  it("is an eighth of their number, over all of its connections, and never what trusted callers need", async () => {
+    const { engine, caller } = await scene();
+    const guests = [await connectGuest(engine), await connectGuest(engine)];
+    for (let n = 0; n < 1_250; n++) expect(await register(guests[n % 2] as InMemoryWorker, n)).toMatchObject({ error: null });
+    const full = {
+      error: { code: "registration_refused", message: expect.stringContaining("role guest together have 1250 triggers without an owner of 1250") },
+    };
+    for (const guest of guests) expect(await register(guest, 1_250)).toMatchObject(full);
+    expect(await register(caller, 1_250)).toMatchObject({ error: null });
+    const [first] = engine.directory.triggers();
+    expect(await guests[0]?.call(UNREGISTER, { id: first?.id })).toMatchObject({ result: { removed: true } });
+    expect(await register(guests[1] as InMemoryWorker, 1_251)).toMatchObject({ error: null });
+  });
+
+  it("is an eighth of their characters", async () => {
+    const { engine, caller } = await scene();
+    const guest = await connectGuest(engine);
+    for (let n = 0; n < 8; n++) expect(await register(guest, n, 1_000_000)).toMatchObject({ error: null });
+    expect(await register(guest, 8, 1_000_000)).toMatchObject({
+      error: { code: "payload_too_large", message: expect.stringContaining("role guest together have") },
+    });
+    expect(await register(caller, 8, 1_000_000)).toMatchObject({ error: null });
+  });
+
+  it("counts as its triggers, like those of its connections", async () => {
+    const { engine, caller } = await scene(manualClock(), { maxTriggers: 2 });
+    const guest = await connectGuest(engine);
+    guest.say({ type: "registertrigger", id: "t", trigger_type: "bell", function_id: "ring", config: { name: "own" } });
+    expect(await register(guest, 1)).toMatchObject({ error: null });
+    const full = { error: { code: "registration_refused", message: expect.stringContaining("role guest together have 2 triggers of 2") } };
+    expect(await register(guest, 2)).toMatchObject(full);
+    for (let n = 3; n < 6; n++) expect(await register(caller, n)).toMatchObject({ error: null });
+  });
+});
+
+describe("a caller whose connection has ended", () => {
+  it("is not taken for a trusted one: it may register and remove no trigger without an owner, and call no function of a module", async () => {
+    const { engine } = await scene();
+    const { unownedTriggers, router } = engine.kernel;
+    const gone = { worker_id: "00000000-0000-4000-8000-000000000000", name: "gone" };
+    const trigger = { triggerType: "bell", functionId: "ring", config: { name: "front" }, metadata: undefined };
+    const ended = { code: "call_cancelled", message: "the caller's connection has ended" };
+    await expect(unownedTriggers.register(trigger, gone)).rejects.toMatchObject(ended);
+    const id = await unownedTriggers.register(trigger, { worker_id: "module:svc-bell", name: "svc-bell" });
+    expect(() => unownedTriggers.remove(id, gone)).toThrow(expect.objectContaining(ended));
+    await expect(router.call("engine::functions::list" as FunctionId, Payload.fromValue({}), { caller: gone })).rejects.toMatchObject(ended);
+    expect(unownedTriggers.remove(id, undefined)).toBe(true);
   });
 });
 
