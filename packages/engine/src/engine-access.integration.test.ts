@@ -680,14 +680,23 @@ describe("connections (gap 58)", () => {
     expect(readFileSync(join(data, "trusted-ids.json"), "utf8")).toContain("function payments::charge");
   });
 
-  it("that are restricted get no ids and routes of trusted workers when the files of reserved ones are damaged", async () => {
+  it.each([
+    ["are damaged", { "trusted-ids.json": "{", "http-reserved-routes.json": "{" }],
+    [
+      "have an entry that cannot be read",
+      {
+        "trusted-ids.json": '{"version":1,"entries":["function payments::charge","chosen function guest::work"]}',
+        "http-reserved-routes.json": '{"version":1,"entries":["GET /pay","FETCH /pay"]}',
+      },
+    ],
+  ])("that are restricted get no ids and routes of trusted workers when the files of reserved ones %s", async (_how, files) => {
     const tokens = ["tenant", "prefixed"].map((role) => `{token: a-${role}-token-that-is-long, role: ${role}}`).join(", ");
     const roles = "tenant: {allow_trigger_type_registration: true}, prefixed: {function_registration_prefix: acme, http_path_prefix: /acme}";
     const config = `workers: [{name: svc-http}, {name: svc-observability}]\nengine: {bridge: {rbac: {roles: {${roles}}, tokens: [${tokens}]}}}\n`;
     const dir = folder();
     const data = join(dir, ".svc", "data");
     mkdirSync(data, { recursive: true });
-    for (const name of ["trusted-ids.json", "http-reserved-routes.json"]) writeFileSync(join(data, name), "{");
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(data, name), text);
     const { engine, logged } = await start(config, { dir });
     const damaged = readdirSync(data).filter((name) => name.includes(".json.damaged-"));
     expect(damaged).toHaveLength(2);

@@ -19,6 +19,7 @@ import { settingsOfThisRun } from "./config/settings-of-this-run.ts";
 import { storedToken, tokenFileOf } from "./config/token-file.ts";
 import type { ListenAddress } from "./config/types.ts";
 import { withdrawFromRestricted } from "./kernel/access/principals.ts";
+import { isRememberedEntry } from "./kernel/access/remembered-ids.ts";
 import type { AccessSettings } from "./kernel/access/settings.ts";
 import { type Clock, systemClock } from "./kernel/clock.ts";
 import { createKernel } from "./kernel/create-kernel.ts";
@@ -154,6 +155,7 @@ class Engine implements RunningEngine {
     this.#trustedIds = new SavedSet({
       file: join(parts.config.engine.dataDir, "trusted-ids.json"),
       what: "the list of ids of trusted workers",
+      isEntry: isRememberedEntry,
       clock: parts.clock,
       log: this.#log,
     });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { systemClock } from "../kernel/clock.ts";
-import { silentLogger } from "../kernel/logger.ts";
+import { createLogger, type LogRecord, silentLogger } from "../kernel/logger.ts";
 import { manualClock } from "../testing/manual-clock.ts";
 import { SavedSet } from "./saved-set.ts";
 
@@ -75,6 +75,22 @@ it("a file that cannot be read is set aside and kept, and the set has a problem 
   rmSync(file);
   const repaired = open(name);
   expect([await repaired.load(), repaired.problem]).toEqual([["a"], undefined]);
+});
+
+it("a file with an entry that cannot be read is damaged: all of its entries are unknown, and the log names the broken one", async () => {
+  const lines: LogRecord[] = [];
+  const log = createLogger({ level: "debug", now: () => 0, write: (record) => lines.push(record) });
+  writeFileSync(join(root, "entry.json"), JSON.stringify({ version: 1, entries: ["good a", "bad b"] }));
+  writeFileSync(join(root, "entry.json.changes"), `\n${JSON.stringify(["add", "good c"])}\n${JSON.stringify(["add", "bad d"])}`);
+  const isEntry = (text: string): boolean => text.startsWith("good ");
+  const saved = new SavedSet({ file: join(root, "entry.json"), what: "the list", isEntry, clock: systemClock, log });
+  expect(await saved.load()).toEqual(["good c"]);
+  await saved.close();
+  expect(saved.problem).toContain(join(root, "entry.json.damaged-"));
+  expect(lines.find(({ level }) => level === "error")).toMatchObject({
+    message: "the list of an earlier run cannot be read; repair or delete the file and restart the engine",
+    fields: { file: expect.stringContaining("entry.json.damaged-"), error: { message: 'the file has an entry that cannot be read: "bad b"' } },
+  });
 });
 
 it("a change outlives a process that is killed directly after it", async () => {

@@ -9,6 +9,8 @@ import { replaceWhole } from "./whole-file.ts";
 const RETRY_MS = 5_000;
 /** Entries in one piece of the file's text. */
 const ENTRIES_PER_PIECE = 500;
+/** Maximum characters of a broken entry in a message. */
+const MAX_QUOTED = 256;
 /** Maximum size of a file that is read, in bytes. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
@@ -22,6 +24,8 @@ export interface SavedSetOptions {
   readonly file: string;
   /** What the entries are, for the log, e.g. "the list of state triggers". */
   readonly what: string;
+  /** Whether the text is an entry. A file with others is damaged. Default: every text is. */
+  readonly isEntry?: (text: string) => boolean;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -84,7 +88,10 @@ export class SavedSet {
     try {
       const { size } = await stat(file);
       if (size > MAX_FILE_BYTES) throw new Error(`the file has ${size} bytes; at most ${MAX_FILE_BYTES} are read`);
-      for (const entry of fileSchema.parse(JSON.parse(await readFile(file, "utf8"))).entries) this.#entries.add(entry);
+      const { entries } = fileSchema.parse(JSON.parse(await readFile(file, "utf8")));
+      const broken = entries.find((entry) => !this.#isEntry(entry));
+      if (broken !== undefined) throw new Error(`the file has an entry that cannot be read: ${JSON.stringify(broken.slice(0, MAX_QUOTED))}`);
+      for (const entry of entries) this.#entries.add(entry);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") {
         cause = error;
@@ -123,7 +130,10 @@ export class SavedSet {
       throw new Error(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
     }
     const lines = text.split("\n").filter((line) => line !== "");
-    const changes = lines.map(changeOf).filter((change) => change !== undefined);
+    const changes = lines
+      .map(changeOf)
+      .filter((change) => change !== undefined)
+      .filter(([, entry]) => this.#isEntry(entry));
     for (const [op, entry] of changes) {
       this.#entries.delete(entry);
       if (op === "add") this.#entries.add(entry);
@@ -131,6 +141,10 @@ export class SavedSet {
     const unread = lines.length - changes.length;
     if (unread > 0) log.warn(`some changes of ${what} cannot be read and are lost`, { file, count: unread });
     this.#saveSoon();
+  }
+
+  #isEntry(text: string): boolean {
+    return this.#options.isEntry?.(text) ?? true;
   }
 
   get #changesFile(): string {

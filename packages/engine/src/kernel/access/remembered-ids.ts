@@ -1,3 +1,5 @@
+import { z } from "zod";
+
 /** Maximum number of ids of each kind. Beyond it the oldest are forgotten. */
 const MAX_REMEMBERED = 100_000;
 
@@ -14,6 +16,26 @@ const KINDS = [
 ] as const;
 
 export type RememberedKind = (typeof KINDS)[number];
+
+/** The id of a `chosen function`. */
+const chosenSchema = z.tuple([z.string(), z.string()]);
+
+/** Reads the id of a `chosen function`: the function and the principal. Throws if it is another text. */
+export function chosenFunctionOf(id: string): readonly [functionId: string, principal: string] {
+  return chosenSchema.parse(JSON.parse(id));
+}
+
+/** Whether it is an entry that `RememberedIds` can read. A kind that only a newer engine knows counts: its entries are kept for that one. */
+export function isRememberedEntry(entry: string): boolean {
+  const chosen: RememberedKind = "chosen function";
+  if (!entry.startsWith(`${chosen} `)) return true;
+  try {
+    chosenFunctionOf(entry.slice(chosen.length + 1));
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** Keeps entries over restarts. The oldest come first. */
 export interface SavedIds {

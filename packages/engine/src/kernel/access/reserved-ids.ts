@@ -1,6 +1,6 @@
 import type { Undo } from "../scope.ts";
 import { isEngineFunction } from "./engine-ids.ts";
-import { RememberedIds, type SavedIds } from "./remembered-ids.ts";
+import { chosenFunctionOf, RememberedIds, type SavedIds } from "./remembered-ids.ts";
 import type { AccessSettings } from "./settings.ts";
 
 type Kind = "function" | "trigger type";
@@ -79,7 +79,7 @@ export class ReservedIds {
   keepIn(saved: SavedIds): void {
     this.#remembered.keepIn(saved);
     for (const entry of this.#remembered.all("chosen function")) {
-      const [functionId, provider] = JSON.parse(entry) as [string, string];
+      const [functionId, provider] = chosenFunctionOf(entry);
       this.#chosen.set(functionId, provider);
     }
   }

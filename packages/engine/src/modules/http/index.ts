@@ -7,7 +7,7 @@ import { type HttpConfig, httpConfigSchema } from "./config.ts";
 import { RequestHandler } from "./handler.ts";
 import { openApiDocument } from "./openapi/openapi.ts";
 import { routeSettingsSchema } from "./routing/route-settings.ts";
-import { RouteTable } from "./routing/routes.ts";
+import { isReservedRoute, RouteTable } from "./routing/routes.ts";
 
 /** In the data folder: routes that trusted workers registered and did not take back. */
 const RESERVED_FILE = "http-reserved-routes.json";
@@ -19,7 +19,7 @@ export const httpModule = defineModule<HttpConfig>({
   config: httpConfigSchema,
   async start(context) {
     const { clock, log, dataDir } = context;
-    const saved = new SavedSet({ file: join(dataDir, RESERVED_FILE), what: "the list of routes of trusted workers", clock, log });
+    const saved = new SavedSet({ file: join(dataDir, RESERVED_FILE), what: "the list of routes of trusted workers", isEntry: isReservedRoute, clock, log });
     const reserved = await saved.load();
     const { problem } = saved;
     const routes = new RouteTable({ reserved, saved, problem });

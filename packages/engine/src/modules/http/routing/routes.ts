@@ -303,12 +303,10 @@ export class RouteTable {
   }
 
   #restore(entry: string): void {
-    const space = entry.indexOf(" ");
-    const method = entry.slice(0, space);
-    const pattern = parseRoutePattern(entry.slice(space + 1));
-    if (!isRouteMethod(method) || "problem" in pattern) return;
-    const key = keyOf({ method, pattern });
-    const claim = this.#trusted.get(key) ?? this.#claimTrusted({ method, pattern });
+    const route = reservedRouteOf(entry);
+    if (route === undefined) return;
+    const key = keyOf(route);
+    const claim = this.#trusted.get(key) ?? this.#claimTrusted(route);
     claim.isReserved = true;
     this.#reserved.set(key, entry);
   }
@@ -407,6 +405,19 @@ function parametersOf({ segments }: RoutePattern, texts: readonly string[]): Rec
     else if (segment.kind === "tail") pathParams[segment.name] = texts.slice(at).join("/");
   }
   return pathParams;
+}
+
+/** Reads an entry of the saved list, e.g. `GET /users/:id`; undefined if it is none. */
+function reservedRouteOf(entry: string): { readonly method: RouteMethod; readonly pattern: RoutePattern } | undefined {
+  const space = entry.indexOf(" ");
+  const method = entry.slice(0, space);
+  const pattern = parseRoutePattern(entry.slice(space + 1));
+  return isRouteMethod(method) && !("problem" in pattern) ? { method, pattern } : undefined;
+}
+
+/** Whether it is an entry of the saved list. */
+export function isReservedRoute(entry: string): boolean {
+  return reservedRouteOf(entry) !== undefined;
 }
 
 function isRouteMethod(method: string): method is RouteMethod {
