@@ -275,6 +275,8 @@ export class RouteTable {
     const wasFirst = claim.first === holder;
     claim.remove(holder);
     this.#holders.delete(holder);
+    // Only a worker that unregisters the trigger itself releases its route, at once (decision 11): that is its decision, and SDKs unregister no triggers when
+    // they shut down. A worker that disconnects releases nothing.
     if (!principal.isTrusted) this.#quota.release(principal);
     else if (holder.binding.isGivenUp && claim.members.size === 0) this.#unreserve(claim.key);
     if (claim.members.size > 0) {
