@@ -32,7 +32,10 @@ beforeAll(async () => {
   writeFileSync(join(folder, "math_worker.py"), MATH_WORKER);
   const manifest = `name: math-worker\nruntime: {kind: other}\nscripts: {start: exec ${join(repository, ".venv/bin/python")} math_worker.py}\n`;
   writeFileSync(join(folder, "svc.worker.yaml"), manifest);
-  writeFileSync(join(project, "config.yaml"), `workers:\n  - {name: math-worker, path: ./math-worker, replicas: 2, env: {PYTHONPATH: ${join(repository, "python/src")}}}\n`);
+  writeFileSync(
+    join(project, "config.yaml"),
+    `workers:\n  - {name: math-worker, path: ./math-worker, replicas: 2, env: {PYTHONPATH: ${join(repository, "python/src")}}}\n`,
+  );
   engine = await startEngine({ cwd: project, ports });
   caller = connect(`ws://localhost:${ports.bridge}`, { name: "caller", handleSignals: false });
   const status = await caller.call<{ state: string }>({

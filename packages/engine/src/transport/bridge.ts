@@ -13,7 +13,7 @@ import { type AccessRules, upgradeRefusal } from "./guards.ts";
 import { HeldUpgrades } from "./held-upgrades.ts";
 import { answerError, Listener, refuseUpgrade } from "./listener.ts";
 import type { Refusal, TokenGuard } from "./token-guard.ts";
-import { acceptWebSocket } from "./websocket.ts";
+import { acceptWebSocket } from "./frames/server-socket.ts";
 
 /** A telemetry socket that is silent for so long, pings unanswered, is cut off, in milliseconds. */
 const TELEMETRY_DEAD_AFTER_MS = 22_500;

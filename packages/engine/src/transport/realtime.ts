@@ -10,7 +10,7 @@ import { type AccessRules, upgradeRefusal } from "./guards.ts";
 import { answerError, Listener, refuseUpgrade } from "./listener.ts";
 import { headersOf, pathOf, queryOf } from "./request-facts.ts";
 import type { Refusal } from "./token-guard.ts";
-import { acceptWebSocket } from "./websocket.ts";
+import { acceptWebSocket } from "./frames/server-socket.ts";
 
 /** Every so many looks at a client a ping goes out: each 10 s. */
 const LOOKS_PER_PING = 4;

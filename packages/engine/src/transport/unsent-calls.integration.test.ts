@@ -3,7 +3,7 @@ import { afterEach, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import type { FrameSocket } from "../kernel/frame-socket.ts";
 import { Listener } from "./listener.ts";
-import { acceptWebSocket } from "./websocket.ts";
+import { acceptWebSocket } from "./frames/server-socket.ts";
 
 const undo: (() => void)[] = [];
 afterEach(() => {

@@ -1,0 +1,193 @@
+import { isUtf8 } from "node:buffer";
+import {
+  CLOSE_CODE,
+  FINAL,
+  type FrameHeader,
+  LENGTH_IN_EIGHT_BYTES,
+  LENGTH_IN_TWO_BYTES,
+  MASK_BYTES,
+  MAX_HEADER_BYTES,
+  OPCODE,
+  parseHeader,
+  type Violation,
+} from "./frame-header.ts";
+import { PayloadPieces } from "./payload-pieces.ts";
+import { unmask } from "./unmask.ts";
+
+const FINAL_TEXT = FINAL | OPCODE.text;
+const MASKED = 0x80;
+const LENGTH_BITS = 0x7f;
+/** Bytes of the code at the beginning of a close frame's payload. */
+const CODE_BYTES = 2;
+
+export type MessageKind = "text" | "binary";
+
+export interface FrameParserListener {
+  /** A whole message; text is valid UTF-8. The bytes may be a part of the chunk that was read. */
+  onMessage(bytes: Buffer, kind: MessageKind): void;
+  onPing(payload: Buffer): void;
+  onPong(): void;
+  /** The peer's close frame; 1005 if it has no code. Nothing follows. */
+  onClose(code: number, reason: string): void;
+  /** The peer broke the protocol. Nothing follows. */
+  onViolation(violation: Violation): void;
+}
+
+/** Parses what a client sends over a WebSocket without extensions. RFC 6455, section 5. */
+export class FrameParser {
+  readonly #listener: FrameParserListener;
+  readonly #maxMessageBytes: number;
+  /** Beginning of a header whose rest has not arrived. */
+  #partialHeader: Buffer | undefined;
+  /** The frame whose payload arrives. */
+  #frame: FrameHeader | undefined;
+  #payloadLeft = 0;
+  /** What came of the frame's payload, if it is a control frame. */
+  #control: PayloadPieces | undefined;
+  /** Kind of the message whose frames arrive. */
+  #kind: MessageKind | undefined;
+  #message: PayloadPieces | undefined;
+  #isOver = false;
+
+  constructor(listener: FrameParserListener, maxMessageBytes: number) {
+    this.#listener = listener;
+    this.#maxMessageBytes = maxMessageBytes;
+  }
+
+  /** Reads no more. */
+  stop(): void {
+    this.#isOver = true;
+  }
+
+  /** Reads what the socket received. Unmasks in place. */
+  read(chunk: Buffer): void {
+    let at = 0;
+    while (at < chunk.length && !this.#isOver) {
+      if (this.#frame !== undefined) at = this.#readPayload(this.#frame, chunk, at);
+      else at = this.#readWholeText(chunk, at) ?? this.#readHeader(chunk, at);
+    }
+  }
+
+  /** The usual case, read in one step: a text message in one frame that is whole in the chunk. Returns its end, or undefined if it is another case. */
+  #readWholeText(chunk: Buffer, at: number): number | undefined {
+    if (chunk[at] !== FINAL_TEXT || this.#partialHeader !== undefined || this.#kind !== undefined) return undefined;
+    const second = chunk[at + 1];
+    if (second === undefined || (second & MASKED) === 0) return undefined;
+    let length = second & LENGTH_BITS;
+    let maskAt = at + 2;
+    if (length === LENGTH_IN_EIGHT_BYTES) return undefined;
+    if (length === LENGTH_IN_TWO_BYTES) {
+      if (at + 4 > chunk.length) return undefined;
+      length = ((chunk[at + 2] as number) << 8) | (chunk[at + 3] as number);
+      maskAt = at + 4;
+    }
+    const start = maskAt + MASK_BYTES;
+    const end = start + length;
+    if (end > chunk.length || length > this.#maxMessageBytes) return undefined;
+    unmask(chunk, start, end, chunk, maskAt, 0);
+    this.#emit(chunk.subarray(start, end), "text");
+    return end;
+  }
+
+  #readHeader(chunk: Buffer, at: number): number {
+    const before = this.#partialHeader;
+    const rest = chunk.subarray(at, at + MAX_HEADER_BYTES - (before?.length ?? 0));
+    const bytes = before === undefined ? rest : Buffer.concat([before, rest]);
+    const header = parseHeader(bytes, {
+      isFragmented: this.#kind !== undefined,
+      maxPayloadBytes: this.#maxMessageBytes - (this.#message?.bytes ?? 0),
+    });
+    if (header === undefined) {
+      // A copy: the chunk may be large.
+      this.#partialHeader = Buffer.from(bytes);
+      return at + rest.length;
+    }
+    this.#partialHeader = undefined;
+    if ("code" in header) {
+      this.#violate(header);
+      return chunk.length;
+    }
+    this.#payloadLeft = header.payloadBytes;
+    const payloadAt = at + header.bytes - (before?.length ?? 0);
+    if (header.payloadBytes <= chunk.length - payloadAt) return this.#readPayload(header, chunk, payloadAt);
+    // The mask is a part of the chunk.
+    this.#frame = { ...header, mask: Buffer.from(header.mask) };
+    return payloadAt;
+  }
+
+  /** Reads what the chunk has of the frame's payload. Returns where that ends. */
+  #readPayload(frame: FrameHeader, chunk: Buffer, at: number): number {
+    const end = Math.min(chunk.length, at + this.#payloadLeft);
+    unmask(chunk, at, end, frame.mask, 0, frame.payloadBytes - this.#payloadLeft);
+    const piece = chunk.subarray(at, end);
+    this.#payloadLeft -= piece.length;
+    const isEnd = this.#payloadLeft === 0;
+    this.#frame = isEnd ? undefined : frame;
+    if (frame.opcode >= OPCODE.close) this.#controlPiece(frame, piece, isEnd);
+    else this.#messagePiece(frame, piece, isEnd && frame.isFinal);
+    return end;
+  }
+
+  #controlPiece({ opcode }: FrameHeader, piece: Buffer, isEnd: boolean): void {
+    if (!isEnd) {
+      this.#control = withPiece(this.#control, piece);
+      return;
+    }
+    const payload = this.#control === undefined ? piece : withPiece(this.#control, piece).join();
+    this.#control = undefined;
+    if (opcode === OPCODE.ping) this.#listener.onPing(payload);
+    else if (opcode === OPCODE.pong) this.#listener.onPong();
+    else this.#close(payload);
+  }
+
+  #messagePiece({ opcode }: FrameHeader, piece: Buffer, isEnd: boolean): void {
+    const kind = this.#kind ?? (opcode === OPCODE.text ? "text" : "binary");
+    if (!isEnd) {
+      this.#kind = kind;
+      this.#message = withPiece(this.#message, piece);
+      return;
+    }
+    const message = this.#message === undefined ? piece : withPiece(this.#message, piece).join();
+    this.#kind = undefined;
+    this.#message = undefined;
+    this.#emit(message, kind);
+  }
+
+  #emit(message: Buffer, kind: MessageKind): void {
+    if (kind === "text" && !isUtf8(message)) this.#violate({ code: CLOSE_CODE.invalidText, reason: "the text is not valid UTF-8" });
+    else this.#listener.onMessage(message, kind);
+  }
+
+  /** RFC 6455, section 5.5.1. */
+  #close(payload: Buffer): void {
+    if (payload.length === 0) {
+      this.#isOver = true;
+      this.#listener.onClose(CLOSE_CODE.noStatus, "");
+      return;
+    }
+    const code = payload.length < CODE_BYTES ? 0 : payload.readUInt16BE(0);
+    const reason = payload.subarray(CODE_BYTES);
+    if (!isCloseCode(code)) this.#violate({ code: CLOSE_CODE.protocolError, reason: "the close frame has no valid code" });
+    else if (!isUtf8(reason)) this.#violate({ code: CLOSE_CODE.invalidText, reason: "the close frame's reason is not valid UTF-8" });
+    else {
+      this.#isOver = true;
+      this.#listener.onClose(code, reason.toString("utf8"));
+    }
+  }
+
+  #violate(violation: Violation): void {
+    this.#isOver = true;
+    this.#listener.onViolation(violation);
+  }
+}
+
+function withPiece(pieces = new PayloadPieces(), piece: Buffer): PayloadPieces {
+  pieces.add(piece);
+  return pieces;
+}
+
+/** Whether a peer may send it. RFC 6455, section 7.4, and the registry of codes that it names. */
+function isCloseCode(code: number): boolean {
+  if (code >= 3000) return code <= 4999;
+  return code >= 1000 && code <= 1014 && code !== 1004 && code !== CLOSE_CODE.noStatus && code !== CLOSE_CODE.abnormal;
+}

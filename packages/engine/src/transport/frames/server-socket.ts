@@ -1,0 +1,342 @@
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { type Frame, MAX_FRAME_BYTES, TOKEN_SUBPROTOCOL_PREFIX } from "@svc/protocol";
+import type { FrameSocket, FrameSocketListener } from "../../kernel/frame-socket.ts";
+import { refuseUpgrade } from "../listener.ts";
+import { CLOSE_CODE, FINAL, headerBytes, MAX_CONTROL_BYTES, OPCODE, shortHeader, type Violation } from "./frame-header.ts";
+import { FrameParser, type FrameParserListener, type MessageKind } from "./frame-parser.ts";
+import { handshakeAnswer, handshakeProblem } from "./handshake.ts";
+
+/** Maximum size of a message from a client that only joins and leaves, in bytes: it must not make the engine hold more. */
+export const MAX_SMALL_MESSAGE_BYTES = 64 * 1024;
+
+const MAX_MESSAGE_BYTES = { frames: MAX_FRAME_BYTES, small: MAX_SMALL_MESSAGE_BYTES } as const;
+
+/** How long a connection may take to close after a close frame, in milliseconds. */
+const CLOSE_TIMEOUT_MS = 30_000;
+/** How long a hang-up waits for the peer to take what is queued, in milliseconds. */
+const HANG_UP_MS = 1_000;
+
+/**
+ * Text up to this many characters is joined with what else goes to the same socket in this turn of the event loop, and written as one string: a third
+ * cheaper than one buffer for each frame. Larger text and bytes go out uncopied.
+ */
+const MAX_JOINED_CHARS = 16 * 1024;
+/** Joined frames that leave before the turn ends, so that the peer works on them while the engine reads on. */
+const MAX_JOINED_FRAMES = 8;
+
+const TEXT = FINAL | OPCODE.text;
+const BINARY = FINAL | OPCODE.binary;
+const CLOSE = FINAL | OPCODE.close;
+const PING = FINAL | OPCODE.ping;
+const PONG = FINAL | OPCODE.pong;
+
+/**
+ * Finishes the handshake of an upgrade request and passes on the socket. Refuses a malformed handshake. `messages` limits the messages of the peer: to 16 MiB,
+ * or to `MAX_SMALL_MESSAGE_BYTES`; the connection is closed with 1009 as soon as the peer announces more.
+ */
+export function acceptWebSocket(
+  request: IncomingMessage,
+  stream: Duplex,
+  head: Buffer,
+  accepted: (socket: FrameSocket) => void,
+  { messages = "frames" }: { readonly messages?: keyof typeof MAX_MESSAGE_BYTES } = {},
+): void {
+  const problem = handshakeProblem(request);
+  if (problem !== undefined) {
+    refuseUpgrade(stream, problem.status, "invalid_request", problem.message, problem.headers);
+    return;
+  }
+  // A name that holds a token must not be sent back.
+  stream.write(handshakeAnswer(request, (protocol) => !protocol.startsWith(TOKEN_SUBPROTOCOL_PREFIX)));
+  if (head.length > 0) stream.unshift(head);
+  accepted(new ServerSocket(stream as Socket, request.socket.remoteAddress, MAX_MESSAGE_BYTES[messages]));
+}
+
+/** Sockets with frames that leave at the end of this turn of the event loop, in one system call each. */
+const unflushed = new Set<ServerSocket>();
+
+function flushAll(): void {
+  const sockets = [...unflushed];
+  unflushed.clear();
+  for (const socket of sockets) socket.flush();
+}
+
+const OWNER = Symbol("owner");
+/** The owner is kept at the stream, so that ten thousand streams share one set of listeners. */
+type OwnedStream = Socket & { [OWNER]: ServerSocket };
+
+function onData(this: Socket, chunk: Buffer): void {
+  (this as OwnedStream)[OWNER].read(chunk);
+}
+
+/** The peer sends nothing more. It may still receive. */
+function onEnd(this: Socket): void {
+  (this as OwnedStream)[OWNER].peerEnded();
+}
+
+function onError(this: Socket): void {
+  this.destroy();
+}
+
+function onClose(this: Socket): void {
+  (this as OwnedStream)[OWNER].closed();
+}
+
+/** The server's side of a WebSocket. RFC 6455. */
+class ServerSocket implements FrameSocket, FrameParserListener {
+  readonly remoteAddress: string | undefined;
+  readonly #stream: Socket;
+  readonly #parser: FrameParser;
+  #listener: FrameSocketListener | undefined;
+  /** Whole frames, header and text, one character for each byte; not given to the stream yet. */
+  #joined = "";
+  #joinedFrames = 0;
+  #isCorked = false;
+  #framesSinceDrained = 0;
+  /** Payload of the latest ping that has no answer yet. */
+  #unansweredPing: Buffer | undefined;
+  #willFlushOnDrain = false;
+  #isOpen = true;
+  /** What the connection ended with, once that is known. */
+  #closeCode: number = CLOSE_CODE.abnormal;
+  #closeReason = "";
+  #hasSentClose = false;
+
+  constructor(stream: Socket, remoteAddress: string | undefined, maxMessageBytes: number) {
+    this.#stream = stream;
+    this.remoteAddress = remoteAddress;
+    this.#parser = new FrameParser(this, maxMessageBytes);
+    // The limits of HTTP requests no longer apply.
+    stream.setTimeout(0);
+    stream.setNoDelay(true);
+    (stream as OwnedStream)[OWNER] = this;
+    stream.on("error", onError);
+    stream.on("close", onClose);
+  }
+
+  listen(listener: FrameSocketListener): void {
+    this.#listener = listener;
+    this.#stream.on("end", onEnd);
+    this.#stream.on("data", onData);
+  }
+
+  read(chunk: Buffer): void {
+    this.#parser.read(chunk);
+  }
+
+  onMessage(bytes: Buffer, kind: MessageKind): void {
+    this.#listener?.onFrame(bytes, kind);
+  }
+
+  onPing(payload: Buffer): void {
+    if (this.#isOpen) {
+      // Only the latest needs an answer, RFC 6455, section 5.5.3: a peer that sends pings and reads nothing takes no memory.
+      this.#unansweredPing = Buffer.from(payload);
+      this.#flushLater();
+    }
+    this.#listener?.onAlive();
+  }
+
+  onPong(): void {
+    this.#listener?.onAlive();
+  }
+
+  onClose(code: number, reason: string): void {
+    this.#closeCode = code;
+    this.#closeReason = reason;
+    this.#sendClose(code === CLOSE_CODE.noStatus ? undefined : code);
+    this.#stream.end();
+  }
+
+  onViolation({ code, reason }: Violation): void {
+    this.#closeCode = code;
+    this.#sendClose(code, reason);
+    this.#stream.end();
+  }
+
+  peerEnded(): void {
+    this.flush();
+    this.#isOpen = false;
+    this.#stream.end();
+    this.#endWithin(CLOSE_TIMEOUT_MS);
+  }
+
+  closed(): void {
+    this.#isOpen = false;
+    this.#parser.stop();
+    this.#joined = "";
+    this.#unansweredPing = undefined;
+    this.#listener?.onClosed(this.#closeCode, this.#closeReason);
+  }
+
+  send(frame: Frame): void {
+    if (!this.#begin()) return;
+    if (typeof frame !== "string") this.#writePieces(TEXT, frame);
+    else if (frame.length <= MAX_JOINED_CHARS && Buffer.byteLength(frame) === frame.length) this.#join(frame);
+    else this.#writePieces(TEXT, [Buffer.from(frame)]);
+  }
+
+  sendBinary(bytes: Uint8Array): void {
+    if (this.#begin()) this.#writePieces(BINARY, [bytes]);
+  }
+
+  /** Counts a frame that leaves with this turn. Returns false if the connection takes no more. */
+  #begin(): boolean {
+    if (!this.#isOpen) return false;
+    if (this.queuedBytes === 0) this.#framesSinceDrained = 0;
+    this.#framesSinceDrained++;
+    this.#flushLater();
+    return true;
+  }
+
+  #flushLater(): void {
+    if (unflushed.size === 0) setImmediate(flushAll);
+    unflushed.add(this);
+  }
+
+  #join(frame: string): void {
+    this.#joined += shortHeader(TEXT, frame.length) + frame;
+    this.#joinedFrames++;
+    if (this.#joinedFrames >= MAX_JOINED_FRAMES) this.#writeJoined();
+  }
+
+  #writePieces(firstByte: number, pieces: readonly Uint8Array[]): void {
+    if (!this.#isCorked) {
+      this.#isCorked = true;
+      this.#stream.cork();
+    }
+    this.#writeJoined();
+    const bytes = pieces.reduce((sum, piece) => sum + piece.byteLength, 0);
+    this.#stream.write(headerBytes(firstByte, bytes));
+    for (const piece of pieces) if (piece.byteLength > 0) this.#stream.write(piece);
+  }
+
+  #writeJoined(): void {
+    const joined = this.#joined;
+    if (joined === "") return;
+    this.#joined = "";
+    this.#joinedFrames = 0;
+    this.#stream.write(joined, "latin1");
+  }
+
+  #answerPing(): void {
+    const payload = this.#unansweredPing;
+    if (payload === undefined || !this.#isOpen) return;
+    // A peer that does not read gets its answer once it has taken what is queued.
+    if (this.#stream.writableNeedDrain) {
+      this.#flushOnDrain();
+      return;
+    }
+    this.#unansweredPing = undefined;
+    this.#writePieces(PONG, [payload]);
+  }
+
+  #flushOnDrain(): void {
+    if (this.#willFlushOnDrain) return;
+    this.#willFlushOnDrain = true;
+    this.#stream.once("drain", () => {
+      this.#willFlushOnDrain = false;
+      this.flush();
+    });
+  }
+
+  /** Gives everything to the operating system. */
+  flush(): void {
+    this.#answerPing();
+    this.#writeJoined();
+    if (!this.#isCorked) return;
+    this.#isCorked = false;
+    this.#stream.uncork();
+  }
+
+  get queuedFrames(): number {
+    return this.queuedBytes === 0 ? 0 : this.#framesSinceDrained;
+  }
+
+  get queuedBytes(): number {
+    return this.#stream.writableLength + this.#joined.length;
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  trackNextFrame(): (() => boolean) | undefined {
+    const stream = this.#stream;
+    if (this.#isCorked || stream.writableLength === 0) return undefined;
+    const begin = stream.bytesWritten + this.#joined.length;
+    const written = stream.bytesWritten - stream.writableLength;
+    // `bytesWritten` counts what is queued until the socket drops it. If no write has ended since, the one under way does not contain the frame.
+    return () => stream.destroyed && (stream.bytesWritten <= begin || stream.bytesWritten - stream.writableLength === written);
+  }
+
+  onceDrained(listener: () => void): void {
+    this.flush();
+    if (this.#stream.writableNeedDrain) this.#stream.once("drain", listener);
+    else setImmediate(listener);
+  }
+
+  pause(): void {
+    if (this.#isOpen) this.#stream.pause();
+  }
+
+  resume(): void {
+    this.#stream.resume();
+  }
+
+  ping(): void {
+    if (!this.#isOpen) return;
+    this.#writePieces(PING, []);
+    this.flush();
+  }
+
+  close(code?: number, reason?: string): void {
+    this.#sendClose(code, reason);
+  }
+
+  hangUp(): void {
+    this.flush();
+    this.#isOpen = false;
+    this.#endWithin(HANG_UP_MS);
+    this.#stream.end();
+  }
+
+  terminate(): void {
+    this.#parser.stop();
+    this.#stream.destroy();
+  }
+
+  /** Sends what is queued and a close frame, once. Nothing may follow it. The peer's messages still arrive until its own close frame. */
+  #sendClose(code?: number, reason = ""): void {
+    if (this.#hasSentClose || this.#stream.destroyed) return;
+    this.#hasSentClose = true;
+    this.flush();
+    if (this.#isOpen) {
+      this.#writePieces(CLOSE, code === undefined ? [] : [closePayload(code, reason)]);
+      this.flush();
+    }
+    this.#isOpen = false;
+    // The peer's close frame must be read.
+    this.#stream.resume();
+    this.#endWithin(CLOSE_TIMEOUT_MS);
+  }
+
+  #endWithin(timeoutMs: number): void {
+    const timer = setTimeout(() => this.#stream.destroy(), timeoutMs);
+    timer.unref();
+    this.#stream.once("close", () => clearTimeout(timer));
+  }
+}
+
+/** As much of the reason as fits, in whole characters. RFC 6455, section 5.5.1. */
+function closePayload(code: number, reason: string): Buffer {
+  const bytes = Buffer.from(`  ${reason}`);
+  bytes.writeUInt16BE(code, 0);
+  if (bytes.length <= MAX_CONTROL_BYTES) return bytes;
+  let end = MAX_CONTROL_BYTES;
+  // Bytes that continue a character begin with the bits 10.
+  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+  return bytes.subarray(0, end);
+}
