@@ -8,7 +8,7 @@ import { editor, ready, row, statesScene, type } from "./support/states-page.ts"
 const scene = statesScene();
 const { set, get, raw, states } = scene;
 
-it("adds an item, refuses the same key again, changes it after a look at the difference, deletes it and takes that back", async () => {
+it("adds an item, rejects a duplicate key, changes the item after showing the diff, deletes it and undoes that", async () => {
   const { page } = await states("");
   await page.getByRole("button", { name: "Add item" }).click();
   await page.getByLabel("Group", { exact: true }).fill("made/here");
@@ -20,7 +20,7 @@ it("adds an item, refuses the same key again, changes it after a look at the dif
 
   await page.getByRole("button", { name: "Add item" }).click();
   await page.getByLabel("Key", { exact: true }).fill("first");
-  await page.getByText("This key is there already.").waitFor();
+  await page.getByText("This key already exists.").waitFor();
   await expect.poll(() => page.getByRole("button", { name: "Add", exact: true }).isDisabled()).toBe(true);
   await page.keyboard.press("Escape");
 
@@ -42,7 +42,7 @@ it("adds an item, refuses the same key again, changes it after a look at the dif
   await expect.poll(() => raw("state::get", '{"scope":"made/here","key":"first"}')).toBe('{"n":9007199254740993}');
 });
 
-describe("when two change one item", () => {
+describe("two concurrent edits of an item", () => {
   async function conflict(base: unknown, mine: string, theirs: unknown) {
     await set("shared", "doc", base);
     const opened = await states("/shared/doc?tab=edit", { expected: [/409/] });
@@ -53,7 +53,7 @@ describe("when two change one item", () => {
     await page.getByRole("dialog").waitFor();
     await set("shared", "doc", theirs);
     await page.getByRole("button", { name: "Save", exact: true }).click();
-    await page.getByRole("heading", { name: "Changed by two" }).waitFor();
+    await page.getByRole("heading", { name: "Edit conflict" }).waitFor();
     return opened;
   }
   async function save(page: Page): Promise<void> {
@@ -62,25 +62,25 @@ describe("when two change one item", () => {
     await page.getByText("doc is saved").waitFor();
   }
 
-  it("nothing is lost: both are shown against the base, and merged where they do not clash", async () => {
+  it("are both shown against the base, and merged where they do not conflict", async () => {
     const { page } = await conflict({ a: 1, b: 1 }, '{"a":2,"b":1}', { a: 1, b: 2 });
     expect(await get("shared", "doc")).toEqual({ a: 1, b: 2 });
-    await page.getByText("Merge joins both without a clash").waitFor();
+    await page.getByText("Merges without conflicts").waitFor();
     expect(await axeViolations(page)).toEqual([]);
     await page.getByRole("button", { name: "Merge", exact: true }).click();
     await save(page);
     expect(await get("shared", "doc")).toEqual({ a: 2, b: 2 });
   });
 
-  it("mine can be kept", async () => {
+  it("can be resolved with mine", async () => {
     const { page } = await conflict({ a: 1 }, '{"a":"mine"}', { a: "theirs" });
-    await page.getByText("Both changed the same").waitFor();
+    await page.getByText("Conflicting changes").waitFor();
     await page.getByRole("button", { name: "Keep mine" }).click();
     await save(page);
     expect(await get("shared", "doc")).toEqual({ a: "mine" });
   });
 
-  it("theirs can be taken", async () => {
+  it("can be resolved with theirs", async () => {
     const { page } = await conflict({ a: 1 }, '{"a":"mine"}', { a: "theirs" });
     await page.getByRole("button", { name: "Take theirs" }).click();
     await expect.poll(() => editor(page).textContent()).toContain("theirs");
@@ -89,21 +89,21 @@ describe("when two change one item", () => {
   });
 });
 
-it("says that an open item was changed or deleted elsewhere, and lets it be put back", async () => {
+it("shows that an open item was changed or deleted elsewhere, and restores it", async () => {
   await set("watched", "x", { n: 1 });
   const { page } = await states("/watched/x");
   await page.getByText("version 1", { exact: true }).waitFor();
   await set("watched", "x", { n: 2 });
   await page.getByText("Changed elsewhere: version 1 is now 2.").waitFor();
   await page.getByRole("button", { name: "View diff" }).click();
-  await page.getByRole("textbox", { name: "What was changed elsewhere" }).waitFor();
+  await page.getByRole("textbox", { name: "Changes made elsewhere" }).waitFor();
   await scene.worker.call({ function_id: "state::delete", payload: { scope: "watched", key: "x" } });
   await page.getByText("This item was deleted.").waitFor();
-  await page.getByRole("button", { name: "Put it back" }).click();
+  await page.getByRole("button", { name: "Restore" }).click();
   await expect.poll(() => get("watched", "x")).toEqual({ n: 2 });
 });
 
-it("does not let go of what was typed without asking", async () => {
+it("asks before unsaved changes are lost", async () => {
   await set("guarded", "x", 1);
   const { page } = await states("/guarded/x?tab=edit");
   await page.getByText("Based on version 1.").waitFor();
@@ -113,7 +113,7 @@ it("does not let go of what was typed without asking", async () => {
   expect(new URL(page.url()).pathname).toBe("/states/guarded/x");
   expect(await editor(page).textContent()).toContain("2");
   await page.getByRole("link", { name: "Workers" }).click();
-  await page.getByRole("button", { name: "Leave and forget it" }).click();
+  await page.getByRole("button", { name: "Leave and discard" }).click();
   await page.getByRole("heading", { level: 1, name: "Workers" }).waitFor();
 });
 
@@ -129,12 +129,12 @@ it("opens and edits a value of one megabyte", async () => {
   expect(((await get("large", "value")) as { text: string }).text[0]).toBe("y");
 });
 
-it("deletes what is ticked, and a whole group once its name is typed", async () => {
+it("deletes selected items, and a whole group once its name is typed", async () => {
   for (const key of ["a", "b", "c"]) await set("doomed", key, key);
   const { page } = await states("/doomed");
-  await page.getByLabel("Choose a", { exact: true }).check();
-  await page.getByLabel("Choose b", { exact: true }).check();
-  await page.getByRole("button", { name: "Delete 2 chosen" }).click();
+  await page.getByLabel("Select a", { exact: true }).check();
+  await page.getByLabel("Select b", { exact: true }).check();
+  await page.getByRole("button", { name: "Delete 2 selected" }).click();
   await page.getByLabel(/to confirm/).fill("doomed");
   await page.getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByText("2 items deleted from doomed").waitFor();
@@ -147,11 +147,11 @@ it("deletes what is ticked, and a whole group once its name is typed", async () 
   expect(await confirm.isDisabled()).toBe(true);
   await page.getByLabel(/to confirm/).fill("doomed");
   await confirm.click();
-  await page.getByText("This group holds nothing").waitFor();
+  await page.getByText("This group is empty").waitFor();
   expect(await get("doomed", "c")).toBe(null);
 });
 
-it("exports a group as lines, and imports lines after a report", async () => {
+it("exports a group as NDJSON, and imports NDJSON after a report", async () => {
   await raw("state::set", '{"scope":"moved","key":"big","value":9007199254740993}');
   await set("moved", "same", 1);
   const { page } = await states("/moved");
@@ -176,7 +176,7 @@ it("exports a group as lines, and imports lines after a report", async () => {
   expect(await raw("state::get", '{"scope":"moved","key":"big"}')).toBe("9007199254740993");
 });
 
-it("shows no secret before it is asked for, in the editor and in what is exported either, and stores no mask in its place", async () => {
+it("masks secrets until revealed, also in the editor and in exports, and never stores a mask", async () => {
   const stored = { user: "ada", password: "hunter2", n: 1 };
   await set("kept safe", "login", stored);
   await set("kept safe", "api_key", "hunter3");
@@ -192,7 +192,7 @@ it("shows no secret before it is asked for, in the editor and in what is exporte
   await page.getByText("Changed elsewhere").waitFor();
   await page.getByRole("button", { name: "View diff" }).click();
   await page.getByText("Only secrets differ.").waitFor();
-  await page.getByRole("textbox", { name: "What was changed elsewhere" }).waitFor();
+  await page.getByRole("textbox", { name: "Changes made elsewhere" }).waitFor();
   expect(await page.locator("body").textContent()).not.toContain("hunter");
 
   expect(await axeViolations(page)).toEqual([]);

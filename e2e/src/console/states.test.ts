@@ -8,10 +8,10 @@ import { live, openPage } from "./support/watched-page.ts";
 const scene = statesScene();
 const { set, get, raw, states } = scene;
 
-it("goes from the groups to an item, and back by the address", async () => {
+it("opens an item from the groups, and goes back by the browser's history", async () => {
   await set("users", "ada", { name: "Ada", password: "hunter2" });
   const { page } = await states("");
-  await page.getByText("No group is chosen").waitFor();
+  await page.getByText("No group selected").waitFor();
   await row(page, "users").click();
   await row(page, "ada").click();
   await page.getByRole("region", { name: "ada" }).getByText('"Ada"').waitFor();
@@ -22,7 +22,7 @@ it("goes from the groups to an item, and back by the address", async () => {
   expect(await page.title()).toBe("States · users · svc");
 });
 
-it("shows and opens again whatever key and value there can be", async () => {
+it("shows and reopens items with unusual keys and values", async () => {
   const odd = ["a/b", "c:d", "50%", "with space", "ünïcode ✓", "..", ".", "~tilde", "%2F", "q?x#y", "back\\slash", "<b>x</b>", "[]"];
   for (const key of odd) await set("odd / keys", key, `value of ${key}`);
   const values = [
@@ -39,7 +39,7 @@ it("shows and opens again whatever key and value there can be", async () => {
     await page.getByRole("grid", { name: "Items of odd / keys" }).getByTitle(key, { exact: true }).click();
     const detail = page.getByRole("region", { name: key, exact: true });
     await detail.getByText(shown, { exact: true }).last().waitFor();
-    // The address leads to the item again: the server has the document for it, and the page reads it.
+    // The address opens the item again: the server serves the page for it, and the page parses it.
     const url = page.url();
     expect((await fetch(url)).headers.get("content-type")).toContain("text/html");
     await visit(page, new URL(url).pathname);
@@ -49,7 +49,7 @@ it("shows and opens again whatever key and value there can be", async () => {
   await page.getByRole("region", { name: "digits", exact: true }).getByText("1.10", { exact: true }).last().waitFor();
 });
 
-it("pages through 50,000 items at the server, and searches there", async () => {
+it("pages through 50,000 items on the server, and searches there", async () => {
   for (let part = 0; part < 50; part++) {
     const items = Array.from({ length: 1_000 }, (_, at) => ({ scope: "many", key: `item-${String(part * 1_000 + at).padStart(5, "0")}`, value: at }));
     await scene.worker.call({ function_id: "state::set_many", payload: { items } });
@@ -68,7 +68,7 @@ it("pages through 50,000 items at the server, and searches there", async () => {
   expect(new URL(page.url()).searchParams.get("q")).toBe("item-4321");
 });
 
-it("hides the groups of the system until they are asked for", async () => {
+it("hides system groups until the user shows them", async () => {
   await set("__console", "layout", { x: 1 });
   const { page } = await states("");
   await row(page, "users").waitFor();
@@ -78,18 +78,18 @@ it("hides the groups of the system until they are asked for", async () => {
   expect(new URL(page.url()).searchParams.get("system")).toBe("true");
 });
 
-it("keeps every view in its address, and drops what does not fit with a notice", async () => {
+it("keeps the view in the address, and drops invalid parameters with a notice", async () => {
   await set("users", "ada", { name: "Ada" });
   const { page } = await states("/users/ada?gq=us&q=ad&size=50&system=true&tab=edit&sort=key");
   await editor(page).waitFor();
   expect(await page.getByLabel("Groups that begin with").inputValue()).toBe("us");
   expect(await page.getByLabel("Keys that begin with").inputValue()).toBe("ad");
-  expect(await page.getByRole("combobox", { name: "Items a page" }).inputValue()).toBe("50");
+  expect(await page.getByRole("combobox", { name: "Items per page" }).inputValue()).toBe("50");
   expect(await page.getByRole("checkbox", { name: "System" }).isChecked()).toBe(true);
   await page.getByText("left out").waitFor();
 });
 
-it("can be used by the keyboard alone", async () => {
+it("can be used with the keyboard alone", async () => {
   await set("keys only", "one", { n: 1 });
   const { page } = await states("?gq=keys");
   await row(page, "keys only").waitFor();
@@ -116,15 +116,15 @@ it("can be used by the keyboard alone", async () => {
   expect(await page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe("Keys that begin with");
 });
 
-it("tells loading, nothing, nothing that matches, and failure apart", async () => {
+it("distinguishes loading, no items, no matches and failure", async () => {
   const { page, close } = await states("/users?q=zzz");
   await page.getByText("No key begins with “zzz”.").waitFor();
   await page.getByRole("button", { name: "Clear the filters" }).click();
   await row(page, "ada").waitFor();
   await visit(page, "/states/nobody");
-  await page.getByText("This group holds nothing").waitFor();
+  await page.getByText("This group is empty").waitFor();
   await visit(page, "/states/users/nobody");
-  await page.getByText("There is no such item").waitFor();
+  await page.getByText("Item not found").waitFor();
   await close();
 
   const held = await openPage("about:blank", { expected: [/500/] });
@@ -156,7 +156,7 @@ it("is accessible and fits the window in both themes, wide and narrow", async ()
   }
 });
 
-it("names the lines of the config that a missing module needs, and tells a failure from an empty answer", async () => {
+it("shows the config lines that a missing module needs, and distinguishes a failure from an empty result", async () => {
   const bare = await startSystem({ config: "workers:\n  - name: svc-http\n" });
   const { page, close } = await openPage(`${bare.console.url}/states/x/y`, { expected: [/404|503/] });
   await page.getByText("- name: svc-state").waitFor();
@@ -171,7 +171,7 @@ it("names the lines of the config that a missing module needs, and tells a failu
   await bare.stop();
 });
 
-it("keeps what it shows while the engine is away, changes nothing then, and goes on by itself", async () => {
+it("keeps its content while the engine is down, disables changes, and recovers by itself", async () => {
   await set("users", "ada", { name: "Ada" });
   const { page } = await states("/users/ada", { expected: [/./] });
   const value = page.getByRole("region", { name: "ada" }).getByText('"Ada"');

@@ -82,7 +82,7 @@ const PLACES: readonly Place[] = [
   },
   {
     at: "/states/gone",
-    names: ["Put it back"],
+    names: ["Restore"],
     async before(page) {
       await call("state::set", { scope: "gone", key: "short-lived", value: 1 });
       await page.getByRole("row").filter({ hasText: "short-lived" }).click();

@@ -16,7 +16,7 @@ import { ValueFields } from "./value-fields.tsx";
 
 const INPUT = "h-8 rounded-md border border-line-strong/60 bg-surface px-2 font-mono text-[12px]";
 
-/** Stores a new item; one that is there already is not touched. */
+/** Creates an item. Never overwrites an existing one. */
 export function AddItemDialog({
   group: firstGroup,
   onClose,
@@ -35,13 +35,14 @@ export function AddItemDialog({
   const [isPending, setPending] = useState(false);
   const [failure, setFailure] = useState<string | undefined>();
   const isNamed = nameProblem(group) === undefined && nameProblem(key) === undefined;
-  const there = useQuery({
+  const existing = useQuery({
     queryKey: ["state-entry", group, key],
     queryFn: ({ signal }) => fetchEntry(group, key, signal),
     enabled: isNamed,
   });
-  const isTaken = isNamed && there.data != null;
-  const wrong = valueProblem(value, key);
+  const isTaken = isNamed && existing.data != null;
+  const problem = valueProblem(value, key);
+  const canAdd = isNamed && !isTaken && problem === undefined;
 
   const add = async (): Promise<void> => {
     setPending(true);
@@ -53,10 +54,13 @@ export function AddItemDialog({
       onClose();
       onOpen(group, key);
     } catch (thrown) {
-      const isThere = thrown instanceof ApiFailure && thrown.code === "state_conflict";
-      setFailure(isThere ? "The key is there already; nothing was stored." : (thrown as Error).message);
+      const isConflict = thrown instanceof ApiFailure && thrown.code === "state_conflict";
+      setFailure(isConflict ? "The key already exists; nothing was stored." : (thrown as Error).message);
       setPending(false);
     }
+  };
+  const submit = (): void => {
+    if (canAdd && refusal === undefined) void add();
   };
   const groupProblem = group === "" ? undefined : nameProblem(group);
   const keyProblem = key === "" ? undefined : nameProblem(key);
@@ -65,17 +69,11 @@ export function AddItemDialog({
       open
       onClose={onClose}
       title="Add an item"
-      description="A group comes into being with its first item."
+      description="A group is created with its first item."
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button
-            look="primary"
-            isPending={isPending}
-            disabledReason={refusal}
-            disabled={!isNamed || isTaken || wrong !== undefined}
-            onClick={() => void add()}
-          >
+          <Button look="primary" isPending={isPending} disabledReason={refusal} disabled={!canAdd} onClick={() => void add()}>
             Add
           </Button>
         </>
@@ -85,7 +83,7 @@ export function AddItemDialog({
         className="flex flex-col gap-3 p-0.5"
         onSubmit={(event) => {
           event.preventDefault();
-          if (isNamed && !isTaken && wrong === undefined && refusal === undefined) void add();
+          submit();
         }}
       >
         <label className="flex flex-col gap-1">
@@ -100,19 +98,19 @@ export function AddItemDialog({
         </label>
         {isTaken && (
           <p role="status" className="flex items-center gap-2 text-warn">
-            This key is there already.
+            This key already exists.
             <Button
               onClick={() => {
                 onClose();
                 onOpen(group, key);
               }}
             >
-              Open it
+              Open item
             </Button>
           </p>
         )}
-        <ValueFields value={value} onChange={setValue} onSubmit={() => void (isNamed && !isTaken && wrong === undefined && refusal === undefined && add())} />
-        {wrong !== undefined && value.text !== "" && <p className="text-danger">{wrong}</p>}
+        <ValueFields value={value} onChange={setValue} onSubmit={submit} />
+        {problem !== undefined && value.text !== "" && <p className="text-danger">{problem}</p>}
         <TriggerNote triggers={isNamed ? triggersOf(bindings.items, group, key) : []} />
         {failure !== undefined && (
           <p role="alert" className="text-danger">

@@ -4,7 +4,7 @@ import { Button } from "../../ui/button.tsx";
 import { MaskedDiff } from "./masked-diff.tsx";
 import type { Entry } from "./model.ts";
 
-/** Says that the open item is another one than it was. With an edit under way it leads to joining the two. */
+/** Shown when the open item was changed or deleted elsewhere. With unsaved edits it offers to resolve the conflict. */
 export function ChangedBar({
   before,
   now,
@@ -28,11 +28,11 @@ export function ChangedBar({
       <div className="flex flex-wrap items-center gap-2">
         <span className="min-w-0 flex-1">
           {now === null ? "Deleted elsewhere." : `Changed elsewhere: version ${before.version} is now ${now.version}.`}
-          {isDirty && " Your changes are kept here."}
+          {isDirty && " Your edits are kept."}
         </span>
         {now !== null && (
           <Button aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
-            {isOpen ? "Hide the difference" : "View diff"}
+            {isOpen ? "Hide diff" : "View diff"}
           </Button>
         )}
         {isDirty ? (
@@ -46,7 +46,7 @@ export function ChangedBar({
       {isOpen && now !== null && (
         <MaskedDiff
           itemKey={now.key}
-          label="What was changed elsewhere"
+          label="Changes made elsewhere"
           before={pretty(before.json)}
           after={pretty(now.json)}
           className="max-h-60"

@@ -9,7 +9,7 @@ import { MaskedDiff } from "./masked-diff.tsx";
 import { mergeJson } from "./merge.ts";
 import type { Draft, Entry } from "./model.ts";
 
-/** Two have changed one item: the base, what the other made of it, what is typed here, and the ways on. Nothing is stored by any of them yet. */
+/** Resolves an edit conflict: shows the base, their version and my draft. Choosing one stores nothing yet. */
 export function ConflictView({
   group,
   itemKey,
@@ -34,23 +34,23 @@ export function ConflictView({
   readonly onClose: () => void;
 }) {
   const base = draft.base === null ? "" : pretty(draft.base.json);
-  const merged = useMemo(() => join(draft, theirs), [draft, theirs]);
+  const merged = useMemo(() => mergeDraft(draft, theirs), [draft, theirs]);
   return (
     <section aria-labelledby="conflict" className="flex min-h-0 flex-1 flex-col gap-3 overflow-auto p-3">
       <div>
         <h3 id="conflict" className="font-medium text-warn">
-          Changed by two
+          Edit conflict
         </h3>
         <p className="text-ink-2">
           <code>{itemKey}</code> of <code>{group}</code> was {theirs === null ? "deleted" : `changed to version ${theirs.version}`} while you edited
-          {draft.base === null ? " it" : ` version ${draft.base.version}`}. Nothing is lost: choose how to go on; it is stored when you save.
+          {draft.base === null ? " it" : ` version ${draft.base.version}`}. No change is lost: choose a version, then save it.
         </p>
       </div>
       <div className="flex flex-wrap gap-2">
-        <Button onClick={onTakeTheirs} title="Forgets what was typed here">
+        <Button onClick={onTakeTheirs} title="Discard your edits">
           Take theirs
         </Button>
-        <Button onClick={onKeepMine} title="Goes on editing yours; saving it replaces theirs">
+        <Button onClick={onKeepMine} title="Keep editing your version; saving replaces theirs">
           Keep mine
         </Button>
         {merged !== undefined && (
@@ -65,27 +65,27 @@ export function ConflictView({
       {merged !== undefined && (
         <p className="text-ink-2">
           {merged.conflicts.length === 0 ? (
-            <Badge tone="ok">Merge joins both without a clash</Badge>
+            <Badge tone="ok">Merges without conflicts</Badge>
           ) : (
             <>
-              <Badge tone="warn">Both changed the same</Badge> Merge takes yours at <code className="break-all">{merged.conflicts.join(", ")}</code>.
+              <Badge tone="warn">Conflicting changes</Badge> Merge keeps yours at <code className="break-all">{merged.conflicts.join(", ")}</code>.
             </>
           )}
         </p>
       )}
-      <Side title="Theirs, against the base">
+      <Side title="Theirs compared with base">
         {theirs === null ? (
           <p className="text-ink-2">The item is deleted.</p>
         ) : (
-          <MaskedDiff label="Theirs against the base" before={base} after={pretty(theirs.json)} className="max-h-72" {...{ itemKey, isRevealed, onReveal }} />
+          <MaskedDiff label="Theirs compared with base" before={base} after={pretty(theirs.json)} className="max-h-72" {...{ itemKey, isRevealed, onReveal }} />
         )}
       </Side>
-      <Side title="Mine, against the base">
-        <MaskedDiff label="Mine against the base" before={base} after={draft.text} className="max-h-72" {...{ itemKey, isRevealed, onReveal }} />
+      <Side title="Mine compared with base">
+        <MaskedDiff label="Mine compared with base" before={base} after={draft.text} className="max-h-72" {...{ itemKey, isRevealed, onReveal }} />
       </Side>
-      <Side title="Base: what you began from">
+      <Side title="Base: the version you started from">
         <ScrollArea label="Base" className="max-h-72 rounded-md bg-raised p-2">
-          <pre className="whitespace-pre-wrap break-words">{base === "" ? "There was no item." : isRevealed ? base : maskedJson(itemKey, base)}</pre>
+          <pre className="whitespace-pre-wrap break-words">{base === "" ? "The item did not exist." : isRevealed ? base : maskedJson(itemKey, base)}</pre>
         </ScrollArea>
       </Side>
     </section>
@@ -101,8 +101,8 @@ function Side({ title, children }: { readonly title: string; readonly children: 
   );
 }
 
-/** Undefined where there is nothing to join: one of them is gone, or no JSON. */
-function join({ base, text }: Draft, theirs: Entry | null): { readonly text: string; readonly conflicts: readonly string[] } | undefined {
+/** Returns undefined if the two cannot be merged: one side is deleted or not JSON, or a text contains `__proto__`. */
+function mergeDraft({ base, text }: Draft, theirs: Entry | null): { readonly text: string; readonly conflicts: readonly string[] } | undefined {
   if (base === null || theirs === null || [base.json, theirs.json, text].some((json) => json.includes("__proto__"))) return undefined;
   try {
     const { value, conflicts } = mergeJson(parseJson(base.json), parseJson(text), parseJson(theirs.json));

@@ -6,7 +6,7 @@ import { ItemValue } from "./item-value.tsx";
 import type { Entry } from "./model.ts";
 import { restoreItems } from "./state-api.ts";
 
-/** An item that was deleted while it was open: its last value, and a way to put it back. */
+/** Shows the last value of an item that was deleted while it was open, with a button that restores it. */
 export function DeletedItem({ group, last, onRestored }: { readonly group: string; readonly last: Entry; readonly onRestored: () => Promise<void> }) {
   const { phase, skewMs } = useLiveState();
   const refusal = useWriteRefusal(phase);
@@ -27,7 +27,7 @@ export function DeletedItem({ group, last, onRestored }: { readonly group: strin
       <div role="status" className="flex flex-wrap items-center gap-2 border-line border-b bg-warn-soft px-3 py-1.5 text-warn">
         <span className="flex-1">This item was deleted. Below is its last value, version {last.version}.</span>
         <Button disabledReason={refusal} isPending={isPending} onClick={() => void restore()}>
-          Put it back
+          Restore
         </Button>
       </div>
       {problem !== undefined && (

@@ -1,7 +1,7 @@
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 
-/** Asks whether secrets go into the file: without them it is fit to be passed on, with them to be imported. */
+/** Asks whether the export includes secrets. A masked file can be shared; only a file with secrets can be imported again. */
 export function ExportDialog({
   lines,
   masked,
@@ -19,8 +19,8 @@ export function ExportDialog({
     <Dialog
       open
       onClose={onClose}
-      title="Export secrets, too?"
-      description={`${secrets.toLocaleString("en-GB")} of ${lines.length.toLocaleString("en-GB")} items hold secrets. Masked, those cannot be imported again.`}
+      title="Include secrets in the export?"
+      description={`${secrets.toLocaleString("en-GB")} of ${lines.length.toLocaleString("en-GB")} items hold secrets. If masked, those items cannot be imported again.`}
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>

@@ -25,7 +25,7 @@ const columns: readonly Column<StateGroup>[] = [
   { key: "bytes", header: "Size", width: "4.5rem", align: "right", cell: (group) => <span className="text-ink-3">{bytes(group.bytes)}</span> },
 ];
 
-/** The groups that hold something, in the order of their names; system ones on request. */
+/** Lists the groups that have items, by name. System groups are shown on request. */
 export function GroupsPanel({
   query,
   selected,
@@ -63,7 +63,7 @@ export function GroupsPanel({
         filtered={gq === "" ? undefined : { what: `No group begins with “${gq}”.`, clear: () => setPrefix("") }}
         emptyState={
           <EmptyState title="Nothing is stored" snippet={`await worker.call("state::set", { scope: "users", key: "ada", value: { role: "admin" } });`}>
-            State holds values by group and key. Functions store them; you can add the first one here, too.
+            State stores values by group and key. Functions write them; you can also add one here.
             {hidden > 0 && <p className="mt-1">{hidden === 1 ? "One system group is hidden." : `${hidden} system groups are hidden.`}</p>}
           </EmptyState>
         }

@@ -8,7 +8,7 @@ import { type ImportPlan, readLines } from "./ndjson.ts";
 import { planImport, runImport } from "./state-api.ts";
 import { useRefresh } from "./use-states.ts";
 
-/** Stores the items of a file of lines, after a report of what that comes to. */
+/** Imports an NDJSON file. Shows a report of the changes before it stores anything. */
 export function ImportDialog({ onClose }: { readonly onClose: () => void }) {
   const { phase, skewMs } = useLiveState();
   const refusal = useWriteRefusal(phase);
@@ -39,7 +39,7 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }) {
       await runImport(wanted, Date.now() + skewMs, setStored);
       setStatus("done");
     } catch (thrown) {
-      setFailure(`${(thrown as Error).message} What was stored before stays; choose the file again for a new report.`);
+      setFailure(`${(thrown as Error).message} Items stored before the failure stay stored; choose the file again for a new report.`);
       setPlan(undefined);
       setStatus("idle");
     }
@@ -50,7 +50,7 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }) {
       open
       onClose={onClose}
       title="Import items"
-      description="A file of JSON lines (NDJSON), as Export and state::export write it. First you see what it would change."
+      description="A file of JSON lines (NDJSON) as written by Export and state::export. A report shows the changes before anything is stored."
       footer={
         status === "done" ? (
           <Button onClick={onClose}>Close</Button>
@@ -84,7 +84,7 @@ export function ImportDialog({ onClose }: { readonly onClose: () => void }) {
             className="rounded-md border border-line-strong/60 bg-surface p-1.5 file:mr-2 file:rounded file:border-0 file:bg-raised file:px-2 file:py-1 file:text-ink"
           />
         </label>
-        {status === "reading" && <p role="status">Comparing with what is there …</p>}
+        {status === "reading" && <p role="status">Comparing with the stored items …</p>}
         {plan !== undefined && <ImportReport plan={plan} overwrites={overwrites} onOverwrites={setOverwrites} />}
         {(status === "storing" || status === "done") && (
           <p role="status" className={status === "done" ? "text-ok" : undefined}>

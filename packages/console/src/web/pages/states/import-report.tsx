@@ -3,7 +3,7 @@ import type { ImportPlan } from "./ndjson.ts";
 
 const SHOWN = 20;
 
-/** The dry run: what the file holds against what is there. */
+/** The dry run: compares the file with the stored items. */
 export function ImportReport({
   plan,
   overwrites,
@@ -17,20 +17,20 @@ export function ImportReport({
   const changed = plan.planned.filter(({ effect }) => effect === "changed");
   const groups = new Set(plan.planned.map(({ line }) => line.scope)).size;
   return (
-    <section aria-label="What the import would do" className="flex flex-col gap-2">
+    <section aria-label="Import report" className="flex flex-col gap-2">
       <p>
         <strong className="break-all">{plan.file}</strong>: {plan.planned.length} items of {groups === 1 ? "one group" : `${groups} groups`}
       </p>
       <ul className="grid grid-cols-[auto_1fr] gap-x-3">
         <Row count={count("new")} what="new" />
-        <Row count={changed.length} what="in conflict: there, with another value" />
-        <Row count={count("same")} what="there already, the same" />
-        <Row count={count("expired")} what="past their end, left out" />
-        <Row count={plan.bad.length} what="lines that cannot be read" />
+        <Row count={changed.length} what="in conflict: stored with a different value" />
+        <Row count={count("same")} what="already stored with the same value" />
+        <Row count={count("expired")} what="expired, skipped" />
+        <Row count={plan.bad.length} what="invalid lines" />
       </ul>
       {plan.bad.length > 0 && (
         <div role="alert" className="text-danger">
-          Mend these lines first; nothing is stored:
+          Fix these lines first; nothing is stored:
           <ul className="list-disc pl-5">
             {plan.bad.slice(0, SHOWN).map(({ number, problem }) => (
               <li key={number} className="break-words">
@@ -44,7 +44,7 @@ export function ImportReport({
         <>
           <label className="flex items-center gap-2">
             <input type="checkbox" checked={overwrites} onChange={(event) => onOverwrites(event.target.checked)} />
-            Replace the {changed.length} in conflict; otherwise they stay as they are
+            Replace the {changed.length} in conflict; otherwise they stay unchanged
           </label>
           <ScrollArea label="In conflict" className="max-h-32 rounded-md bg-raised p-2 font-mono text-[12px]">
             <ul>

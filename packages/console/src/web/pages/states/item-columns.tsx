@@ -7,12 +7,12 @@ import { type Entry, typeOfJson } from "./model.ts";
 
 const PREVIEW = 120;
 
-/** The value for a line; secrets by their key or their members' names are masked. */
+/** Returns the value as one line of at most 120 characters. Secrets, by key or member name, are masked. */
 export function previewOf({ key, json }: Pick<Entry, "key" | "json">): string {
   return isSecretName(key) ? MASK : maskedPreview(json, PREVIEW);
 }
 
-/** `isCompact`: beside an open item there is room for the first columns only. */
+/** Returns the columns of the item list. `isCompact` leaves out the minor columns, to make room for an open item. */
 export function itemColumns(options: {
   readonly isCompact: boolean;
   readonly isTicked: (key: string) => boolean;
@@ -22,13 +22,13 @@ export function itemColumns(options: {
   const columns: readonly (Column<Entry> & { readonly isMinor?: boolean })[] = [
     {
       key: "tick",
-      header: "Chosen",
+      header: "Selected",
       headerHidden: true,
       width: "1.5rem",
       cell: ({ key }) => (
         <input
           type="checkbox"
-          aria-label={`Choose ${key}`}
+          aria-label={`Select ${key}`}
           checked={isTicked(key)}
           onClick={(event) => event.stopPropagation()}
           onChange={() => tick(key)}

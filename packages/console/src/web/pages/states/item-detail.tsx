@@ -19,7 +19,7 @@ import { useEntry, useRefresh } from "./use-states.ts";
 
 const route = getRouteApi("/states/{-$group}/{-$key}");
 
-/** One item: its value, and the editor for it. */
+/** One item: its value and its editor. */
 export default function ItemDetail({ group, itemKey }: { readonly group: string; readonly itemKey: string }) {
   const { tab = "value" } = route.useSearch();
   const navigate = route.useNavigate();
@@ -27,20 +27,20 @@ export default function ItemDetail({ group, itemKey }: { readonly group: string;
   const refresh = useRefresh();
   const bindings = useLiveCollection<Binding>("svc.triggers", ({ id }) => id);
   const triggers = triggersOf(bindings.items, group, itemKey);
-  // The item as whoever looks knows it; whatever differs from it was changed elsewhere.
+  // The version that the user has seen. A different version means that the item was changed elsewhere.
   const [known, setKnown] = useState<Entry | undefined>();
   const [draft, setDraft] = useState<Draft | undefined>();
   const [conflict, setConflict] = useState<{ readonly theirs: Entry | null } | undefined>();
   const entry = query.data;
   if (known === undefined && entry) setKnown(entry);
-  // What there was last, for when it is deleted.
+  // The last value, shown after a deletion.
   const [last, setLast] = useState<Entry | undefined>();
   if (entry && entry !== last) setLast(entry);
-  // For the whole item: who edits it sees what changed elsewhere, too.
+  // Covers the whole item: the editor, and the diff with changes made elsewhere.
   const [isRevealed, setRevealed] = useState(false);
   const reveal = (): void => setRevealed(true);
-  const begun = draft?.base ?? entry ?? undefined;
-  const hasSecrets = useMemo(() => begun !== undefined && maskedJson(itemKey, begun.json) !== begun.json, [itemKey, begun]);
+  const edited = draft?.base ?? entry ?? undefined;
+  const hasSecrets = useMemo(() => edited !== undefined && maskedJson(itemKey, edited.json) !== edited.json, [itemKey, edited]);
   const isDirty = draft !== undefined && !isSameJson(draft.text, textOf(draft.base));
   const seen = isDirty ? (draft.base ?? undefined) : known;
 
@@ -76,7 +76,7 @@ export default function ItemDetail({ group, itemKey }: { readonly group: string;
         retry={() => void query.refetch()}
         empty={entry === null && known === undefined && draft === undefined}
         emptyState={
-          <EmptyState title="There is no such item">
+          <EmptyState title="Item not found">
             The group <code>{group}</code> has no key <code>{itemKey}</code>.
           </EmptyState>
         }
@@ -133,7 +133,7 @@ export default function ItemDetail({ group, itemKey }: { readonly group: string;
   );
 }
 
-/** What the editor begins with. */
+/** Returns the editor's initial text. */
 function textOf(base: Entry | null): string {
   return base === null ? "" : pretty(base.json);
 }

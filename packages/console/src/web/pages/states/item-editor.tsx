@@ -14,18 +14,18 @@ import { changeItem, createItem } from "./state-api.ts";
 import { TriggerNote } from "./trigger-note.tsx";
 import type { Binding } from "./triggers.ts";
 
-/** Values longer than this are edited as plain text, in characters: the editor would be slow. */
+/** Maximum length of a value for the JSON editor, in characters. Longer values use a plain text field, which stays fast. */
 const LARGE = 512 * 1024;
 
-/** Edits a value; it is saved after a look at what changes, and only over the version that the edit began from. */
+/** Edits a value. Saving shows the diff first and overwrites only the version that the edit started from. */
 export function ItemEditor(props: {
   readonly group: string;
   readonly itemKey: string;
-  /** Null: there is no item; saving makes one. */
+  /** Null if the item does not exist; saving creates it. */
   readonly base: Entry | null;
   readonly text: string;
   readonly isDirty: boolean;
-  /** The base holds secrets that are not revealed: there is no editing it, so that no mask is ever stored. */
+  /** The base contains secrets that are not revealed. Editing is disabled, so that a mask is never stored. */
   readonly isMasked: boolean;
   readonly onReveal: () => void;
   readonly triggers: readonly Binding[];
@@ -67,7 +67,7 @@ export function ItemEditor(props: {
   if (isMasked) {
     return (
       <p className="flex flex-wrap items-center gap-3 p-4 text-ink-2">
-        This holds secrets, which are to be seen while it is edited. <Button onClick={onReveal}>Reveal and edit</Button>
+        This value contains secrets; reveal them to edit it. <Button onClick={onReveal}>Reveal and edit</Button>
       </p>
     );
   }
@@ -101,7 +101,7 @@ export function ItemEditor(props: {
         <Button disabled={!isDirty} onClick={onDiscard}>
           Discard changes
         </Button>
-        <span className="text-[12px] text-ink-3">{base === null ? "There is no item now; saving makes one." : `Based on version ${base.version}.`}</span>
+        <span className="text-[12px] text-ink-3">{base === null ? "The item does not exist; saving creates it." : `Based on version ${base.version}.`}</span>
       </div>
       {isReviewing && (
         <Dialog
@@ -124,7 +124,7 @@ export function ItemEditor(props: {
           }
         >
           {text.length > LARGE ? (
-            <p className="text-ink-2">The value is too long for a comparison.</p>
+            <p className="text-ink-2">The value is too long for a diff.</p>
           ) : (
             <JsonDiff label="What changes" before={base === null ? "" : pretty(base.json)} after={text} className="max-h-[50vh]" />
           )}

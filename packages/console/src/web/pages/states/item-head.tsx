@@ -21,7 +21,7 @@ import { useRefresh } from "./use-states.ts";
 
 const route = getRouteApi("/states/{-$group}/{-$key}");
 
-/** Facts about an item, and its deletion. */
+/** Shows the metadata of an item, with the buttons that copy its key and delete it. */
 export function ItemHead({
   group,
   entry,
@@ -44,7 +44,7 @@ export function ItemHead({
   const restore = (deleted: Entry): void => {
     restoreItems(group, [deleted], Date.now() + skewMs).then(refresh, (thrown: Error) =>
       toast(
-        thrown instanceof ApiFailure && thrown.code === "state_conflict" ? `${deleted.key} was stored anew meanwhile; it is left as it is` : thrown.message,
+        thrown instanceof ApiFailure && thrown.code === "state_conflict" ? `${deleted.key} was stored again in the meantime; it is unchanged` : thrown.message,
       ),
     );
   };
@@ -54,8 +54,8 @@ export function ItemHead({
     try {
       await deleteItem(group, item.key, item.version);
     } catch (thrown) {
-      const isOther = thrown instanceof ApiFailure && thrown.code === "state_conflict";
-      setProblem(isOther ? "It was changed meanwhile, and is not deleted. Close this and look at it again." : (thrown as Error).message);
+      const isConflict = thrown instanceof ApiFailure && thrown.code === "state_conflict";
+      setProblem(isConflict ? "Not deleted: the item changed in the meantime. Close this dialog and check it." : (thrown as Error).message);
       setPending(false);
       return;
     }
@@ -75,7 +75,7 @@ export function ItemHead({
         </span>
         {entry.expiresAtMs !== undefined && (
           <span>
-            ends <Ago ms={entry.expiresAtMs} />
+            expires <Ago ms={entry.expiresAtMs} />
           </span>
         )}
         <span className="ml-auto flex items-center gap-1">

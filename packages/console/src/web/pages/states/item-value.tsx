@@ -4,13 +4,13 @@ import { Button } from "../../ui/button.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import type { Entry } from "./model.ts";
 
-/** The value as a tree or as text. One whose key says that it is a secret is shown on request. */
+/** The value as a tree or as text. A value whose key names a secret is shown on request. */
 export function ItemValue({ entry }: { readonly entry: Entry }) {
   const [isRevealed, setRevealed] = useState(false);
   if (isSecretName(entry.key) && !isRevealed) {
     return (
       <p className="flex items-center gap-3 p-4 text-ink-2">
-        Its key says that this is a secret.
+        Hidden: the key names a secret.
         <Button onClick={() => setRevealed(true)}>Reveal</Button>
       </p>
     );

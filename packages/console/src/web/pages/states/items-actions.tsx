@@ -16,19 +16,19 @@ import { useRefresh } from "./use-states.ts";
 
 const NDJSON = "application/x-ndjson";
 
-/** What can be done with the ticked items, or with the whole group: export and delete. */
+/** Exports or deletes the selected items, or the whole group. */
 export function ItemsActions({
   group,
   prefix,
   total,
   ticked,
-  onGone,
+  onDeleted,
 }: {
   readonly group: string;
   readonly prefix: string;
   readonly total: number;
   readonly ticked: readonly Entry[];
-  readonly onGone: () => void;
+  readonly onDeleted: () => void;
 }) {
   const { phase, skewMs } = useLiveState();
   const refusal = useWriteRefusal(phase);
@@ -37,7 +37,7 @@ export function ItemsActions({
   const [asking, setAsking] = useState<"ticked" | "group" | undefined>();
   const [pending, setPending] = useState<"export" | "delete" | undefined>();
   const [problem, setProblem] = useState<string | undefined>();
-  // What is to be exported, while it is asked whether with its secrets.
+  // The export that waits for the user's choice about secrets.
   const [exporting, setExporting] = useState<{ readonly lines: readonly string[]; readonly masked: readonly string[] } | undefined>();
 
   const run = async (what: "export" | "delete", action: () => Promise<void>): Promise<void> => {
@@ -85,10 +85,10 @@ export function ItemsActions({
       }
       await refresh();
       setAsking(undefined);
-      onGone();
+      onDeleted();
     });
 
-  const what = ticked.length > 0 ? `${ticked.length} chosen` : prefix === "" ? "group" : "all that match";
+  const what = ticked.length > 0 ? `${ticked.length} selected` : prefix === "" ? "group" : "matching items";
   return (
     <div className="ml-auto flex items-center gap-1">
       <Button
@@ -108,7 +108,7 @@ export function ItemsActions({
         disabled={total === 0}
         onClick={() => setAsking(ticked.length > 0 ? "ticked" : "group")}
       >
-        Delete {ticked.length > 0 ? `${ticked.length} chosen` : "group"}
+        Delete {ticked.length > 0 ? `${ticked.length} selected` : "group"}
       </Button>
       {problem !== undefined && asking === undefined && (
         <span role="alert" className="text-danger">
@@ -128,7 +128,7 @@ export function ItemsActions({
             asking === "ticked" ? (
               <span className="break-words">{listed(ticked.map(({ key }) => key))}</span>
             ) : (
-              `Every item of the group goes${prefix === "" ? `: ${total.toLocaleString("en-GB")} of them` : ", whatever the search shows"}. This cannot be undone; an export keeps a copy.`
+              `This deletes all ${prefix === "" ? `${total.toLocaleString("en-GB")} items of the group` : "items of the group, including those hidden by the search"}. It cannot be undone; export the group first to keep a copy.`
             )
           }
           action="Delete"

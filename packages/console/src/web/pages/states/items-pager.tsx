@@ -6,7 +6,7 @@ import { type ItemPage, PAGE_SIZES } from "./model.ts";
 
 const route = getRouteApi("/states/{-$group}/{-$key}");
 
-/** Goes through the pages. The server knows the way forward only; back is the browser's Back, or the beginning. */
+/** Pages through the items. The server's cursor only moves forward: the browser's Back button or `First page` goes back. */
 export function ItemsPager({ page, pending, asOf }: { readonly page: ItemPage | undefined; readonly pending: boolean; readonly asOf: ReactNode }) {
   const { cursor, size = 100 } = route.useSearch();
   const navigate = route.useNavigate();
@@ -16,7 +16,7 @@ export function ItemsPager({ page, pending, asOf }: { readonly page: ItemPage | 
       <span>as of {asOf}</span>
       <span className="flex-1" />
       <label className="flex items-center gap-1">
-        Items a page
+        Items per page
         <select
           value={size}
           onChange={(event) =>

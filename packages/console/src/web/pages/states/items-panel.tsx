@@ -15,7 +15,7 @@ import { useChangedKeys, useItems } from "./use-states.ts";
 
 const route = getRouteApi("/states/{-$group}/{-$key}");
 
-/** The items of a group, a page of the server at a time. */
+/** The items of a group, one page of the server at a time. */
 export function ItemsPanel({
   group,
   selectedKey,
@@ -25,28 +25,28 @@ export function ItemsPanel({
   readonly group: string;
   readonly selectedKey: string | undefined;
   readonly onOpen: (key: string | undefined) => void;
-  /** Where the groups are not on the screen. */
+  /** Set if the group list is not visible. */
   readonly onBack: (() => void) | undefined;
 }) {
   const { q = "", cursor, size = 100 } = route.useSearch();
   const navigate = route.useNavigate();
   const items = useItems({ scope: group, prefix: q, cursor, limit: size });
-  const question = JSON.stringify([group, q, cursor, size]);
-  const changed = useChangedKeys(question, items.isPlaceholderData ? undefined : items.data);
-  const [ticked, setTicked] = useState<{ readonly question: string; readonly keys: ReadonlySet<string> }>({ question, keys: new Set() });
+  const query = JSON.stringify([group, q, cursor, size]);
+  const changed = useChangedKeys(query, items.isPlaceholderData ? undefined : items.data);
+  const [ticked, setTicked] = useState<{ readonly query: string; readonly keys: ReadonlySet<string> }>({ query, keys: new Set() });
   const rows = items.data?.items ?? [];
-  // What is ticked is on the screen: another page, or an item that is gone, takes the tick away.
+  // Only visible items stay selected. Another page, or the deletion of an item, clears the selection.
   const here = new Set(rows.map(({ key }) => key));
-  const keys = new Set(ticked.question === question ? [...ticked.keys].filter((key) => here.has(key)) : []);
+  const keys = new Set(ticked.query === query ? [...ticked.keys].filter((key) => here.has(key)) : []);
   const setPrefix = (next: string): void => void navigate({ search: (before) => ({ ...before, q: next || undefined, cursor: undefined }), replace: true });
   const columns = useMemo(
     () =>
       itemColumns({
         isCompact: selectedKey !== undefined,
         isTicked: (key) => keys.has(key),
-        tick: (key) => setTicked({ question, keys: keys.has(key) ? new Set([...keys].filter((other) => other !== key)) : new Set([...keys, key]) }),
+        tick: (key) => setTicked({ query, keys: keys.has(key) ? new Set([...keys].filter((other) => other !== key)) : new Set([...keys, key]) }),
       }),
-    [selectedKey, keys, question],
+    [selectedKey, keys, query],
   );
   return (
     <section aria-labelledby="states-items-heading" className="flex min-h-0 flex-1 flex-col">
@@ -57,7 +57,7 @@ export function ItemsPanel({
         </h2>
         {isSystemGroup(group) && <Badge tone="violet">System</Badge>}
         {items.data !== undefined && (
-          <span className="font-mono text-[11px] text-ink-3" title={q === "" ? "Items of the group" : "Items whose key begins so"}>
+          <span className="font-mono text-[11px] text-ink-3" title={q === "" ? "Items of the group" : "Items whose key starts with this prefix"}>
             {items.data.total.toLocaleString("en-GB")}
           </span>
         )}
@@ -67,9 +67,9 @@ export function ItemsPanel({
           prefix={q}
           total={items.data?.total ?? 0}
           ticked={rows.filter(({ key }) => keys.has(key))}
-          onGone={() => {
-            // An undo brings the items back, not their ticks: Delete would mean something else than before.
-            setTicked({ question, keys: new Set() });
+          onDeleted={() => {
+            // After an undo, the restored items must not be selected again: Delete would then apply to them instead of the group.
+            setTicked({ query, keys: new Set() });
             onOpen(undefined);
           }}
         />
@@ -80,9 +80,7 @@ export function ItemsPanel({
         retry={() => void items.refetch()}
         empty={items.data !== undefined && rows.length === 0 && cursor === undefined}
         filtered={q === "" ? undefined : { what: `No key begins with “${q}”.`, clear: () => setPrefix("") }}
-        emptyState={
-          <EmptyState title="This group holds nothing">A group is there as long as it holds an item. It may have been deleted, or it never was.</EmptyState>
-        }
+        emptyState={<EmptyState title="This group is empty">A group exists while it has items. It may have been deleted, or it never existed.</EmptyState>}
       >
         <DataTable
           label={`Items of ${group}`}

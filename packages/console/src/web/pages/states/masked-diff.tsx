@@ -2,7 +2,7 @@ import { maskedJson } from "../../lib/secrets.ts";
 import { Button } from "../../ui/button.tsx";
 import { JsonDiff } from "../../ui/json-diff.tsx";
 
-/** What is different between two values of an item, with secrets masked until they are revealed. */
+/** The diff between two values of an item. Secrets are masked until the user reveals them. */
 export function MaskedDiff({
   itemKey,
   label,

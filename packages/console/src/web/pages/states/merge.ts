@@ -2,20 +2,20 @@ import { isBigNumber, type JsonValue } from "../../lib/json.ts";
 
 export interface Merged {
   readonly value: JsonValue;
-  /** Where both changed the same thing differently; there `value` has mine. */
+  /** Paths of the values that both sides changed differently. `value` contains mine there. */
   readonly conflicts: readonly string[];
 }
 
 type JsonObject = { readonly [name: string]: JsonValue };
 
-/** Joins two changes of one value. Members of objects are joined one by one; anything else is one thing. */
+/** Three-way merge of two changes of a value. Objects are merged member by member; arrays and scalars as a whole. */
 export function mergeJson(base: JsonValue, mine: JsonValue, theirs: JsonValue): Merged {
   const conflicts: string[] = [];
   const value = merge(base, mine, theirs, "$", conflicts);
   return { value: value ?? null, conflicts };
 }
 
-/** `undefined`: there is no such member. */
+/** `undefined` means that the member does not exist. */
 function merge(
   base: JsonValue | undefined,
   mine: JsonValue | undefined,

@@ -6,7 +6,7 @@ import { type Binding, triggersOf } from "./triggers.ts";
 const ITEM =
   '{"key":"a/b","value":{"n":12345678901234567890},"version":2,"updated_at":"2026-11-22T00:00:00.000Z","bytes":26,"expires_at":"2026-11-23T00:00:00.000Z"}';
 
-it("reads a page of items and leaves their values as text", () => {
+it("parses a page of items and leaves their values as text", () => {
   expect(readItemPage(`{"items":[${ITEM}],"cursor":"c1","total":7}`)).toMatchObject({
     items: [{ key: "a/b", json: '{"n":12345678901234567890}', version: 2, expiresAtMs: Date.parse("2026-11-23") }],
     cursor: "c1",
@@ -22,11 +22,11 @@ it.each([
   ["-1", "number"],
   ["false", "boolean"],
   ["null", "null"],
-] as const)("tells the type of %s", (json, type) => {
+] as const)("returns the type of %s", (json, type) => {
   expect(typeOfJson(json)).toBe(type);
 });
 
-it("refuses the names that the engine refuses", () => {
+it("rejects the names that the engine rejects", () => {
   for (const name of ["", "__proto__", "\ud800", "x".repeat(1025), "é".repeat(513)]) expect(nameProblem(name)).toBeDefined();
   for (const name of [" ", "..", "/", "é".repeat(512), "💥"]) expect(nameProblem(name)).toBeUndefined();
 });
@@ -38,7 +38,7 @@ it.each<[NewValue, string]>([
   [{ type: "boolean", text: "" }, "false"],
   [{ type: "null", text: "x" }, "null"],
   [{ type: "JSON", text: '{"a":1}' }, '{"a":1}'],
-])("stores %j as it is meant", (value, json) => {
+])("converts %j to JSON of the chosen type", (value, json) => {
   expect(valueProblem(value, "k")).toBeUndefined();
   expect(valueToJson(value)).toBe(json);
 });
@@ -48,11 +48,11 @@ it.each<NewValue>([
   { type: "number", text: "1e" },
   { type: "number", text: "0x1" },
   { type: "JSON", text: "{" },
-])("refuses %j", (value) => {
+])("rejects %j", (value) => {
   expect(valueProblem(value, "k")).toBeDefined();
 });
 
-it("counts the triggers that a change would fire", () => {
+it("finds the triggers that a change fires", () => {
   const binding = (id: string, config: unknown, type = "state", internal = false): Binding => ({
     id,
     trigger_type: type,

@@ -1,6 +1,6 @@
 import { elementTexts, memberTexts } from "@svc/protocol/json-text";
 
-/** An item of the state. Its value is JSON text, as the engine has it. */
+/** A state item. Its value is JSON text exactly as the engine sent it, so that large numbers keep all digits. */
 export interface Entry {
   readonly key: string;
   readonly json: string;
@@ -14,11 +14,11 @@ export interface ItemPage {
   readonly items: readonly Entry[];
   readonly cursor: string | null;
   readonly total: number;
-  /** Of the answer, in characters: how dear it is to ask again. */
+  /** Length of the response in characters. Large pages are polled less often. */
   readonly size: number;
 }
 
-/** Groups that the console and other parts of the system keep for themselves. */
+/** Groups of the console and of other parts of the system. */
 export function isSystemGroup(scope: string): boolean {
   return scope.startsWith("__");
 }
@@ -37,12 +37,12 @@ function readEntry(text: string): Entry {
   };
 }
 
-/** The answer of `state::get_entry`. */
+/** Parses the result of `state::get_entry`. */
 export function readEntryOrNull(text: string): Entry | null {
   return text.trim() === "null" ? null : readEntry(text);
 }
 
-/** The answer of `state::entries`. */
+/** Parses the result of `state::entries`. */
 export function readItemPage(text: string): ItemPage {
   const members = memberTexts(text);
   return {
@@ -53,15 +53,14 @@ export function readItemPage(text: string): ItemPage {
   };
 }
 
-/** The answer of `state::get_many`: an entry or null for each key. */
+/** Parses the result of `state::get_many`: an entry or null for each key. */
 export function readEntries(text: string): readonly (Entry | null)[] {
   return elementTexts(memberTexts(text).get("items") ?? "[]").map(readEntryOrNull);
 }
 
-/** How many items a page may have. */
 export const PAGE_SIZES = [50, 100, 500] as const;
 
-/** What is typed, and the item that it began from; null: there is none. */
+/** The edited text and the item that the edit started from, null for a new item. */
 export interface Draft {
   readonly base: Entry | null;
   readonly text: string;
@@ -78,10 +77,10 @@ export function typeOfJson(json: string): ValueType {
   return first === "n" ? "null" : "number";
 }
 
-/** What no engine takes as a scope or key; undefined when it is fine. */
+/** Returns why the engine rejects the name as a scope or key, or undefined if it is valid. */
 export function nameProblem(name: string): string | undefined {
   if (name === "") return "must not be empty";
   if (name === "__proto__") return "cannot be __proto__";
-  if (/\p{Surrogate}/u.test(name)) return "holds half of a character";
+  if (/\p{Surrogate}/u.test(name)) return "contains an unpaired surrogate";
   return new TextEncoder().encode(name).length > 1024 ? "is longer than 1,024 bytes" : undefined;
 }

@@ -5,7 +5,7 @@ import { maskProblem } from "../../lib/mask-problem.ts";
 import { maskedJson } from "../../lib/secrets.ts";
 import { type Entry, nameProblem } from "./model.ts";
 
-/** One item of a file, as `state::export` and this page write it. */
+/** One item of a file in the format of `state::export`, which this page writes too. */
 export interface Line {
   readonly number: number;
   readonly scope: string;
@@ -19,19 +19,19 @@ export interface BadLine {
   readonly problem: string;
 }
 
-/** An item as a line of a file. */
+/** Formats an item as a line of a file. */
 export function lineOf(scope: string, { key, json, version, updatedAtMs, expiresAtMs }: Entry): string {
   const end = expiresAtMs === undefined ? "" : `,"expires_at":"${new Date(expiresAtMs).toISOString()}"`;
   return `{"scope":${JSON.stringify(scope)},"key":${JSON.stringify(key)},"value":${json},"version":${version},"updated_at":"${new Date(updatedAtMs).toISOString()}"${end}}`;
 }
 
-/** The same with the item's secrets masked. It cannot be imported again where there are any. */
+/** Formats an item with its secrets masked. An item with secrets cannot be imported again from this line. */
 export function maskedLineOf(scope: string, entry: Entry): string {
   const json = maskedJson(entry.key, entry.json);
   return lineOf(scope, json === entry.json ? entry : { ...entry, json: formatJson(parseJson(json), 0) });
 }
 
-/** Reads a file of lines; empty ones do not count. Of two lines about one item the later stands, as if stored one after the other. */
+/** Parses a file of lines and skips empty ones. If two lines name the same item, the later one wins. */
 export function readLines(text: string): { readonly lines: readonly Line[]; readonly bad: readonly BadLine[] } {
   const lines = new Map<string, Line>();
   const bad: BadLine[] = [];
@@ -53,7 +53,7 @@ function readLine(content: string, number: number): Line {
   const members = memberTexts(content);
   const name = (member: "scope" | "key"): string => {
     const value: unknown = JSON.parse(members.get(member) ?? "null");
-    if (typeof value !== "string") throw new SyntaxError(`\`${member}\` is missing, or is no text`);
+    if (typeof value !== "string") throw new SyntaxError(`\`${member}\` is missing or not a string`);
     const refused = nameProblem(value);
     if (refused !== undefined) throw new SyntaxError(`\`${member}\` ${refused}`);
     return value;
@@ -65,40 +65,40 @@ function readLine(content: string, number: number): Line {
   if (mask !== undefined) throw new SyntaxError(mask);
   const end: unknown = JSON.parse(members.get("expires_at") ?? "null");
   const expiresAtMs = typeof end === "string" ? Date.parse(end) : undefined;
-  if (Number.isNaN(expiresAtMs)) throw new SyntaxError("`expires_at` is no time");
+  if (Number.isNaN(expiresAtMs)) throw new SyntaxError("`expires_at` is not a valid time");
   return { number, scope: name("scope"), key, json, expiresAtMs };
 }
 
-/** What storing a line would come to. `expired`: its end has passed, it is left out. */
+/** The effect of importing a line. Lines whose expiry has passed (`expired`) are skipped. */
 export interface PlannedLine {
   readonly line: Line;
   readonly effect: "new" | "changed" | "same" | "expired";
-  /** What is there now; 0: nothing. */
+  /** Version of the stored item, 0 if it does not exist. */
   readonly version: number;
 }
 
-/** A file against what is there. */
+/** A file compared with the stored items. */
 export interface ImportPlan {
   readonly file: string;
   readonly planned: readonly PlannedLine[];
   readonly bad: readonly BadLine[];
 }
 
-export function planLine(line: Line, there: Entry | null, nowMs: number): PlannedLine {
-  if (line.expiresAtMs !== undefined && line.expiresAtMs <= nowMs) return { line, effect: "expired", version: there?.version ?? 0 };
-  if (there === null) return { line, effect: "new", version: 0 };
-  const isSame = isSameJson(line.json, there.json) && line.expiresAtMs === there.expiresAtMs;
-  return { line, effect: isSame ? "same" : "changed", version: there.version };
+export function planLine(line: Line, stored: Entry | null, nowMs: number): PlannedLine {
+  if (line.expiresAtMs !== undefined && line.expiresAtMs <= nowMs) return { line, effect: "expired", version: stored?.version ?? 0 };
+  if (stored === null) return { line, effect: "new", version: 0 };
+  const isSame = isSameJson(line.json, stored.json) && line.expiresAtMs === stored.expiresAtMs;
+  return { line, effect: isSame ? "same" : "changed", version: stored.version };
 }
 
-/** Parts of a list, each with at most so many items and so many characters. */
-export function batches<Item>(items: readonly Item[], most: number, mostSize: number, sizeOf: (item: Item) => number): readonly (readonly Item[])[] {
+/** Splits a list into batches of at most `maxItems` items and `maxSize` characters. A larger item gets a batch of its own. */
+export function batches<Item>(items: readonly Item[], maxItems: number, maxSize: number, sizeOf: (item: Item) => number): readonly (readonly Item[])[] {
   const all: Item[][] = [];
   let size = 0;
   for (const item of items) {
     const last = all.at(-1);
     const own = sizeOf(item);
-    if (last === undefined || last.length >= most || size + own > mostSize) {
+    if (last === undefined || last.length >= maxItems || size + own > maxSize) {
       all.push([item]);
       size = own;
     } else {

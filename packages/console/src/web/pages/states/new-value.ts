@@ -4,7 +4,7 @@ import { maskProblem } from "../../lib/mask-problem.ts";
 export const NEW_TYPES = ["string", "number", "boolean", "null", "JSON"] as const;
 export type NewType = (typeof NEW_TYPES)[number];
 
-/** What is typed for a new value, and what it is meant as: nothing is guessed. */
+/** The text of a new value and its type, which the user chooses: `007` as a string is not a number. */
 export interface NewValue {
   readonly type: NewType;
   readonly text: string;
@@ -13,10 +13,10 @@ export interface NewValue {
 export const emptyValue: NewValue = { type: "string", text: "" };
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** Why it cannot be stored by this key; undefined when it can. */
+/** Returns why the value cannot be stored under this key, or undefined if it can. */
 export function valueProblem(value: NewValue, key: string): string | undefined {
   const { type, text } = value;
-  if (type === "number") return NUMBER.test(text.trim()) ? undefined : "This is not a number as JSON writes it, e.g. 12, -0.5, 1e9.";
+  if (type === "number") return NUMBER.test(text.trim()) ? undefined : "This is not a JSON number, e.g. 12, -0.5, 1e9.";
   const problem = type === "JSON" ? jsonProblem(text) : undefined;
   if (problem !== undefined) return `This is not JSON: ${problem}`;
   const mask = maskProblem(valueToJson(value), undefined, key);

@@ -3,11 +3,11 @@ import type { GroupPage } from "../../model/state.ts";
 import { type Entry, type ItemPage, readEntries, readEntryOrNull, readItemPage } from "./model.ts";
 import { batches, type Line, type PlannedLine, planLine } from "./ndjson.ts";
 
-// What the page asks of the engine. Values pass as text, to the digit.
+// Calls of the page to the engine. Values are passed as JSON text, so that large numbers keep all digits.
 
-const MANY = 1_000;
-/** Characters of values in one request; the console's server takes 16 MiB. */
-const MANY_SIZE = 3 * 1024 * 1024;
+const MAX_BATCH_ITEMS = 1_000;
+/** Maximum characters of values in one request. The console's server accepts 16 MiB. */
+const MAX_BATCH_SIZE = 3 * 1024 * 1024;
 
 export function fetchGroups(prefix: string, cursor: string | null, signal: AbortSignal): Promise<GroupPage> {
   return call<GroupPage>("state::groups", { prefix, cursor, limit: 500 }, { signal });
@@ -26,12 +26,12 @@ export async function fetchEntry(scope: string, key: string, signal?: AbortSigna
   return readEntryOrNull(await callText("state::get_entry", JSON.stringify({ scope, key }), signal === undefined ? {} : { signal }));
 }
 
-/** Creates an item. Rejects with `state_conflict` when the key is there. */
-export async function createItem(scope: string, key: string, json: string, expiresInMs?: number): Promise<void> {
-  await callText("state::set", setPayload({ scope, key, json, ifVersion: 0, expiresInMs }));
+/** Creates an item. Rejects with `state_conflict` if the key exists. */
+export async function createItem(scope: string, key: string, json: string): Promise<void> {
+  await callText("state::set", setPayload({ scope, key, json, ifVersion: 0, expiresInMs: undefined }));
 }
 
-/** Changes an item that has this version; its end stays. Rejects with `state_conflict` when it has another, or is gone. */
+/** Changes the value of an item and keeps its expiry. Rejects with `state_conflict` if it has another version or was deleted. */
 export async function changeItem(scope: string, key: string, json: string, ifVersion: number): Promise<void> {
   const name = JSON.stringify({ scope, key, if_version: ifVersion }).slice(1, -1);
   await callText("state::update", `{${name},"ops":[{"type":"set","path":"","value":${json}}]}`);
@@ -45,42 +45,42 @@ export async function deleteItems(scope: string, keys: readonly string[]): Promi
   return (await call<{ readonly deleted: number }>("state::delete_many", { scope, keys })).deleted;
 }
 
-/** Deletes every item of the group. */
+/** Deletes all items of the group. Returns how many. */
 export async function deleteGroup(scope: string): Promise<number> {
   return (await call<{ readonly deleted: number }>("state::delete_many", { scope, prefix: "" }, { timeoutMs: 300_000 })).deleted;
 }
 
-/** Goes through all items of a group, page by page. */
+/** Yields all items of a group whose key starts with `prefix`, page by page. */
 export async function* allItems(scope: string, prefix: string, signal: AbortSignal): AsyncGenerator<ItemPage> {
   let cursor: string | null = null;
   do {
-    const page: ItemPage = await fetchItems(scope, { prefix, cursor: cursor ?? undefined, limit: MANY }, signal);
+    const page: ItemPage = await fetchItems(scope, { prefix, cursor: cursor ?? undefined, limit: MAX_BATCH_ITEMS }, signal);
     yield page;
     cursor = page.cursor;
   } while (cursor !== null);
 }
 
-/** Compares lines with what is there; nothing is written. */
+/** Compares lines with the stored items. Writes nothing. */
 export async function planImport(lines: readonly Line[], nowMs: number): Promise<readonly PlannedLine[]> {
   const planned: PlannedLine[] = [];
   const byScope = new Map<string, Line[]>();
   for (const line of lines) byScope.set(line.scope, [...(byScope.get(line.scope) ?? []), line]);
   for (const [scope, ofScope] of byScope) {
-    for (const batch of batches(ofScope, 100, MANY_SIZE, ({ json }) => json.length)) {
-      const there = readEntries(await callText("state::get_many", JSON.stringify({ scope, keys: batch.map(({ key }) => key) })));
-      planned.push(...batch.map((line, at) => planLine(line, there[at] ?? null, nowMs)));
+    for (const batch of batches(ofScope, 100, MAX_BATCH_SIZE, ({ json }) => json.length)) {
+      const stored = readEntries(await callText("state::get_many", JSON.stringify({ scope, keys: batch.map(({ key }) => key) })));
+      planned.push(...batch.map((line, at) => planLine(line, stored[at] ?? null, nowMs)));
     }
   }
   return planned;
 }
 
 /**
- * Stores what was planned, as long as every item is as it was when it was compared. `onStored` tells how many so far. Rejects with `state_conflict` at
- * the first part with an item that has changed since; the parts before it are stored.
+ * Stores the planned lines in batches. `onStored` reports the number of stored items so far. Rejects with
+ * `state_conflict` at the first batch with an item that changed since the plan was made; earlier batches stay stored.
  */
 export async function runImport(planned: readonly PlannedLine[], nowMs: number, onStored: (count: number) => void): Promise<void> {
   let stored = 0;
-  for (const batch of batches(planned, MANY, MANY_SIZE, ({ line }) => line.json.length)) {
+  for (const batch of batches(planned, MAX_BATCH_ITEMS, MAX_BATCH_SIZE, ({ line }) => line.json.length)) {
     const items = batch.map(({ line, version }) => setPayload({ ...line, ifVersion: version, expiresInMs: remaining(line.expiresAtMs, nowMs) }));
     await callText("state::set_many", `{"items":[${items.join(",")}]}`);
     stored += batch.length;
@@ -88,9 +88,9 @@ export async function runImport(planned: readonly PlannedLine[], nowMs: number, 
   }
 }
 
-/** Puts back what was deleted, where nothing has taken its place. */
+/** Restores deleted items. Rejects with `state_conflict` if a key exists again. */
 export async function restoreItems(scope: string, entries: readonly Entry[], nowMs: number): Promise<void> {
-  for (const batch of batches(entries, MANY, MANY_SIZE, ({ json }) => json.length)) {
+  for (const batch of batches(entries, MAX_BATCH_ITEMS, MAX_BATCH_SIZE, ({ json }) => json.length)) {
     const items = batch.map(({ key, json, expiresAtMs }) => setPayload({ scope, key, json, ifVersion: 0, expiresInMs: remaining(expiresAtMs, nowMs) }));
     await callText("state::set_many", `{"items":[${items.join(",")}]}`);
   }

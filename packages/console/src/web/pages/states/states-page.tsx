@@ -19,8 +19,8 @@ import { useGroups } from "./use-states.ts";
 const ItemDetail = lazy(() => import("./item-detail.tsx"));
 const route = getRouteApi("/states/{-$group}/{-$key}");
 
-/** Below this, in pixels, there is no room for three panels: the groups make way for an open item. */
-const ROOM_FOR_THREE = 1_200;
+/** Minimum width of the window for three panels, in pixels. Below it, an open item hides the groups. */
+const THREE_PANELS_WIDTH = 1_200;
 
 export default function StatesPage() {
   const params = route.useParams();
@@ -32,7 +32,7 @@ export default function StatesPage() {
   const refusal = useWriteRefusal(useLiveState().phase);
   const [dialog, setDialog] = useState<"add" | "import" | undefined>();
   const isNarrow = useIsNarrow();
-  const isTight = useIsNarrow(ROOM_FOR_THREE);
+  const isTight = useIsNarrow(THREE_PANELS_WIDTH);
 
   const open = (nextGroup: string | undefined, nextKey?: string): void => {
     const isSame = nextGroup === group;
@@ -57,9 +57,9 @@ export default function StatesPage() {
   );
   const list =
     group === undefined ? (
-      <EmptyState title="No group is chosen">
+      <EmptyState title="No group selected">
         <Database aria-hidden className="mx-auto mb-2 size-5 text-ink-3" />
-        Choose a group to see its items.
+        Select a group to see its items.
       </EmptyState>
     ) : (
       <ItemsPanel
@@ -92,7 +92,7 @@ export default function StatesPage() {
       subject={key ?? group}
       controls={
         <div className="ml-auto flex flex-wrap items-center gap-2">
-          <label className="flex items-center gap-1.5 text-ink-2" title="Groups that begin with __, which the system keeps for itself">
+          <label className="flex items-center gap-1.5 text-ink-2" title="Show the system's groups, whose names start with __">
             <input
               type="checkbox"
               checked={system}

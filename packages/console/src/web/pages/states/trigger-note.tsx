@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import type { Binding } from "./triggers.ts";
 
-/** Says who is called when this is changed. */
+/** Names the functions whose triggers fire when the item changes. */
 export function TriggerNote({ triggers }: { readonly triggers: readonly Binding[] }) {
   if (triggers.length === 0) return null;
   return (

@@ -1,4 +1,4 @@
-/** A trigger binding, as `svc.triggers` tells of it. */
+/** A trigger of the stream `svc.triggers`. */
 export interface Binding {
   readonly id: string;
   readonly trigger_type: string;
@@ -8,7 +8,7 @@ export interface Binding {
   readonly internal: boolean;
 }
 
-/** The users' triggers that fire when the item changes; with `key` undefined, when anything of the group does. */
+/** Returns the user's triggers that fire when the item changes, or without `key`, when any item of the group changes. */
 export function triggersOf(bindings: readonly Binding[], scope: string, key?: string): readonly Binding[] {
   return bindings.filter(({ trigger_type: type, config, internal }) => {
     if (internal || !(type === "state" || type.startsWith("state:"))) return false;

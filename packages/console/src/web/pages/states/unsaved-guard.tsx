@@ -1,7 +1,7 @@
 import { useBlocker } from "@tanstack/react-router";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
 
-/** Asks before something typed is left behind: by a link, by Back, by closing the page. */
+/** Asks for confirmation before unsaved changes are lost by a link, the Back button or closing the page. */
 export function UnsavedGuard({ isDirty }: { readonly isDirty: boolean }) {
   const blocker = useBlocker({
     shouldBlockFn: ({ current, next }) => isDirty && current.pathname !== next.pathname,
@@ -14,8 +14,8 @@ export function UnsavedGuard({ isDirty }: { readonly isDirty: boolean }) {
       open
       onClose={blocker.reset}
       title="Leave without saving?"
-      description="What you typed here is not stored yet."
-      action="Leave and forget it"
+      description="Your changes are not saved."
+      action="Leave and discard"
       refusal={undefined}
       onConfirm={blocker.proceed}
     />

@@ -4,62 +4,62 @@ import { useLiveState } from "../../lib/use-live.ts";
 import type { ItemPage } from "./model.ts";
 import { fetchEntry, fetchGroups, fetchItems } from "./state-api.ts";
 
-/** State has no stream of its own: while the page is seen, what it shows is asked for again this often, in milliseconds. */
-const EVERY_MS = 2_000;
-/** For answers that are large. */
-const SELDOM_MS = 15_000;
+/** The engine has no live stream of state, so the visible page polls. In milliseconds. */
+const POLL_MS = 2_000;
+const POLL_LARGE_MS = 15_000;
+/** Responses longer than this are polled less often, in characters. */
 const LARGE = 512 * 1024;
 
-/** How often to ask again: not while the engine is away, and seldom where the answer is large. */
-function usePace(): (size: number) => number | false {
+/** Returns a function from the response's size to the polling interval. There is no polling while the engine is unreachable. */
+function usePollInterval(): (size: number) => number | false {
   const isLive = useLiveState().phase === "live";
-  return (size) => isLive && (size > LARGE ? SELDOM_MS : EVERY_MS);
+  return (size) => isLive && (size > LARGE ? POLL_LARGE_MS : POLL_MS);
 }
 
 export function useGroups(prefix: string) {
-  const pace = usePace();
+  const pollInterval = usePollInterval();
   return useInfiniteQuery({
     queryKey: ["state-groups", prefix],
     queryFn: ({ pageParam, signal }) => fetchGroups(prefix, pageParam, signal),
     initialPageParam: null as string | null,
     getNextPageParam: ({ cursor }) => cursor,
-    refetchInterval: pace(0),
+    refetchInterval: pollInterval(0),
     refetchOnWindowFocus: "always",
     placeholderData: keepPreviousData,
   });
 }
 
-export interface ItemsAsked {
+interface ItemsQuery {
   readonly scope: string;
   readonly prefix: string;
   readonly cursor: string | undefined;
   readonly limit: number;
 }
 
-export function useItems(asked: ItemsAsked) {
-  const pace = usePace();
-  const { scope, prefix, cursor, limit } = asked;
+export function useItems(items: ItemsQuery) {
+  const pollInterval = usePollInterval();
+  const { scope, prefix, cursor, limit } = items;
   return useQuery({
     queryKey: ["state-items", scope, prefix, cursor, limit],
-    queryFn: ({ signal }) => fetchItems(scope, asked, signal),
-    refetchInterval: ({ state }) => pace(state.data?.size ?? 0),
+    queryFn: ({ signal }) => fetchItems(scope, items, signal),
+    refetchInterval: ({ state }) => pollInterval(state.data?.size ?? 0),
     refetchOnWindowFocus: "always",
-    // Another page of the same group replaces the old one when it is there; another group never shows this one's items.
+    // The previous page stays visible until the next page of the same group is loaded, but never under another group.
     placeholderData: (before, query) => (query?.queryKey[1] === scope ? before : undefined),
   });
 }
 
 export function useEntry(scope: string, key: string) {
-  const pace = usePace();
+  const pollInterval = usePollInterval();
   return useQuery({
     queryKey: ["state-entry", scope, key],
     queryFn: ({ signal }) => fetchEntry(scope, key, signal),
-    refetchInterval: ({ state }) => pace(state.data?.json.length ?? 0),
+    refetchInterval: ({ state }) => pollInterval(state.data?.json.length ?? 0),
     refetchOnWindowFocus: "always",
   });
 }
 
-/** Asks again for everything that the page shows; resolves when it is there, so that an action ends with what came of it on the screen. */
+/** Refetches everything that the page shows. Resolves when it is loaded, so that an action ends with its result visible. */
 export function useRefresh(): () => Promise<void> {
   const client = useQueryClient();
   return async () => {
@@ -67,17 +67,17 @@ export function useRefresh(): () => Promise<void> {
   };
 }
 
-/** Keys whose item is new or another than in the answer before, of the same question. */
-export function useChangedKeys(question: string, page: ItemPage | undefined): ReadonlySet<string> {
-  const before = useRef<{ readonly question: string; readonly versions: ReadonlyMap<string, number> }>(undefined);
+/** Returns the keys whose items are new or changed since the previous response to the same query. */
+export function useChangedKeys(query: string, page: ItemPage | undefined): ReadonlySet<string> {
+  const before = useRef<{ readonly query: string; readonly versions: ReadonlyMap<string, number> }>(undefined);
   const [changed, setChanged] = useState<ReadonlySet<string>>(new Set());
   useEffect(() => {
     if (page === undefined) return;
     const versions = new Map(page.items.map(({ key, version }) => [key, version]));
     const last = before.current;
-    before.current = { question, versions };
-    if (last?.question !== question) setChanged(new Set());
+    before.current = { query, versions };
+    if (last?.query !== query) setChanged(new Set());
     else setChanged(new Set([...versions].filter(([key, version]) => last.versions.get(key) !== version).map(([key]) => key)));
-  }, [question, page]);
+  }, [query, page]);
   return changed;
 }
