@@ -25,9 +25,9 @@ async function counters(page: Page): Promise<Readonly<Record<string, number>>> {
 }
 
 describe("the Streams page", () => {
-  it("joins a group, shows what passes with its data, and keeps the subscription in the address", async () => {
+  it("joins a group, shows its messages with their data, and keeps the subscription in the address", async () => {
     const { page } = await openLive(`${system.console.url}/streams`);
-    await page.getByText("No message has passed yet").waitFor();
+    await page.getByText("No messages yet").waitFor();
     await page.getByRole("button", { name: "Join a group" }).click();
     await page.getByLabel("Stream", { exact: true }).and(page.locator("input")).fill("chat");
     await page.getByLabel("Group", { exact: true }).and(page.locator("input")).fill("room-1");
@@ -46,7 +46,7 @@ describe("the Streams page", () => {
       .waitFor();
   });
 
-  it("joins the groups of its address once it watches, so that what the join brings is seen", async () => {
+  it("joins the groups of its address only once it watches, so that it shows the messages of the join", async () => {
     const { page } = await openPage("about:blank");
     const socket = await holdSocket(page);
     await page.goto(`${system.console.url}/streams?sub=early:a&events=true`);
@@ -58,12 +58,12 @@ describe("the Streams page", () => {
     await page.getByRole("row").filter({ hasText: "early" }).filter({ hasText: "join" }).first().waitFor();
   });
 
-  it("counts every message of a flood, and shows the filters of its address", async () => {
+  it("counts every message under load, and applies the filters of its address", async () => {
     const { page } = await openLive(`${system.console.url}/streams?sub=flood:a&stream=flood&type=event&dir=outbound`);
     await page.getByLabel("Subscriptions").getByText("live").waitFor();
     for (let batch = 0; batch < 20; batch++) await Promise.all(Array.from({ length: 50 }, (_, at) => send(String(at), "flood", "a")));
     await page.getByRole("button", { name: "Outbound 1000" }).waitFor({ timeout: 20_000 });
-    // More at once than fit into one batch, less than the engine keeps for a client that is slow; and the button says who listens: this page.
+    // More than one batch, but less than the engine buffers for a slow client. The button counts this page as a subscriber.
     await Promise.all(Array.from({ length: 700 }, (_, at) => send(String(at), "flood", "a")));
     await page.getByRole("button", { name: "Outbound 1700" }).waitFor({ timeout: 20_000 });
     const { Dropped, Total, Inbound, Outbound } = await counters(page);
@@ -78,10 +78,10 @@ describe("the Streams page", () => {
     expect(await page.getByLabel("Type", { exact: true }).inputValue()).toBe("event");
   });
 
-  it("pauses without losing anything, by key, and marks the pause", async () => {
+  it("pauses by key without losing messages, and marks the pause", async () => {
     const { page } = await openLive(`${system.console.url}/streams?sub=pause:a`);
     await page.getByLabel("Subscriptions").getByText("live").waitFor();
-    // Joining sends a message too, which may arrive after the join is confirmed: it must not count as one of the pause.
+    // Joining also sends a message, which may arrive after the confirmation. It must not count towards the pause.
     await page.getByRole("row").filter({ hasText: "sync" }).waitFor();
     await page.keyboard.press("p");
     await send("while paused", "pause", "a");
@@ -89,10 +89,10 @@ describe("the Streams page", () => {
     expect(await page.getByRole("row").filter({ hasText: "while paused" }).count()).toBe(0);
     await page.keyboard.press("p");
     await page.getByRole("row").filter({ hasText: "while paused" }).waitFor();
-    await page.getByRole("row").filter({ hasText: "received, 0 no longer kept" }).waitFor();
+    await page.getByRole("row").filter({ hasText: "received, 0 evicted" }).waitFor();
   });
 
-  it("exports what is shown and shows the file again, offline", async () => {
+  it("exports the shown messages and shows the file offline", async () => {
     const { page } = await openLive(`${system.console.url}/streams?sub=export:a&q=kept`);
     await page.getByLabel("Subscriptions").getByText("live").waitFor();
     await send("kept", "export", "a");
@@ -102,11 +102,11 @@ describe("the Streams page", () => {
     const lines = (await readFile(await download.path(), "utf8")).trim().split("\n");
     expect(lines.map((line) => (JSON.parse(line) as { stream: string }).stream)).toEqual(["export"]);
     await page.getByLabel("File with messages").setInputFiles(await download.path());
-    await page.getByText("1 messages of the file").waitFor();
+    await page.getByText("1 messages from the file").waitFor();
     await page.getByRole("button", { name: "Back to live" }).click();
   });
 
-  it("says that it is away while the engine is, joins again by itself, and marks the gap", async () => {
+  it("shows that it is disconnected while the engine is down, rejoins by itself, and marks the gap", async () => {
     const { page } = await openLive(`${system.console.url}/streams?sub=back:a`, { expected: [/.*/] });
     await page.getByLabel("Subscriptions").getByText("live").waitFor();
     await system.killEngine();

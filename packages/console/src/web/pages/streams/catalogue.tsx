@@ -10,7 +10,7 @@ import { type Stream, useCatalogue, useHasStreamModule } from "./use-catalogue.t
 
 const FIRST_GROUPS = 12;
 
-/** Which streams there are: name, groups with their subscribers, type. Pressing a group joins it. */
+/** Lists the streams with their groups, subscribers and type. Clicking a group joins it. */
 export function Catalogue({
   system,
   joined,
@@ -20,7 +20,7 @@ export function Catalogue({
 }: {
   readonly system: boolean;
   readonly joined: readonly string[];
-  /** Those of the joined groups that the engine has let in. */
+  /** The joined groups whose subscription the engine has confirmed. */
   readonly live: readonly string[];
   readonly onJoin: (name: string) => void;
   readonly onLeave: (name: string) => void;
@@ -85,13 +85,13 @@ function StreamRow({
   readonly onJoin: (name: string) => void;
   readonly onLeave: (name: string) => void;
 }) {
-  const [isWhole, setWhole] = useState(false);
-  const shown = isWhole ? groups : groups.slice(0, FIRST_GROUPS);
+  const [isExpanded, setExpanded] = useState(false);
+  const shown = isExpanded ? groups : groups.slice(0, FIRST_GROUPS);
   return (
     <tr className="border-line/60 border-t align-top">
       <td className="max-w-72 break-words px-4 py-1.5 font-medium max-sm:max-w-28">{name}</td>
       <td className="px-3 py-1">
-        {groups.length === 0 && <span className="text-ink-2">Functions keep its items; its groups are known to them.</span>}
+        {groups.length === 0 && <span className="text-ink-2">Functions store its items, so its groups are not listed.</span>}
         <ul className="flex flex-wrap gap-1">
           {shown.map((group) => (
             <li key={group.group_id}>
@@ -107,7 +107,7 @@ function StreamRow({
           ))}
           {shown.length < groups.length && (
             <li>
-              <Button look="ghost" className="h-6" onClick={() => setWhole(true)}>
+              <Button look="ghost" className="h-6" onClick={() => setExpanded(true)}>
                 {groups.length - shown.length} more
               </Button>
             </li>
@@ -115,7 +115,7 @@ function StreamRow({
         </ul>
       </td>
       <td className="px-4 py-1.5">
-        <Badge tone={type === "system" ? "violet" : "info"}>{type === "system" ? "system" : "user"}</Badge>
+        <Badge tone={type === "system" ? "violet" : "info"}>{type === "system" ? "System" : "User"}</Badge>
       </td>
     </tr>
   );
@@ -137,14 +137,14 @@ function GroupButton({
   readonly onLeave: (name: string) => void;
 }) {
   const name = subscriptionName(stream, id);
-  const people = `${subscribers} ${subscribers === 1 ? "subscriber" : "subscribers"}`;
-  const kept = items === null ? "" : `, ${items} ${items === 1 ? "item" : "items"}`;
+  const subscriberCount = `${subscribers} ${subscribers === 1 ? "subscriber" : "subscribers"}`;
+  const itemCount = items === null ? "" : `, ${items} ${items === 1 ? "item" : "items"}`;
   return (
     <Button
       className={cn("h-6 max-w-64 px-2 text-[12px]", isJoined && "border-accent bg-accent-soft text-accent")}
       aria-pressed={canJoin ? isJoined : undefined}
-      disabledReason={canJoin ? undefined : "The monitor watches it already"}
-      title={`${people}${kept}. ${isJoined ? "Leave it" : "Join it: its events come to this console"}`}
+      disabledReason={canJoin ? undefined : "The monitor already watches it"}
+      title={`${subscriberCount}${itemCount}. ${isJoined ? "Leave the group" : "Join the group to receive its events here"}`}
       onClick={() => (isJoined ? onLeave(name) : onJoin(name))}
     >
       <span className="truncate">{id}</span>
@@ -160,7 +160,7 @@ function GroupButton({
 function NoModule() {
   return (
     <EmptyState title="The stream module is not loaded" snippet={"workers:\n  - name: svc-stream"}>
-      Streams of your own need <code>svc-stream</code> in the engine's <code>config.yaml</code>. The engine's own streams can be watched without it.
+      Your own streams need <code>svc-stream</code> in the engine's <code>config.yaml</code>. The engine's streams are available without it.
     </EmptyState>
   );
 }
@@ -168,7 +168,7 @@ function NoModule() {
 function NoStreams() {
   return (
     <p className="px-4 py-2 text-ink-2">
-      No stream holds an item or has a subscriber. One is there once something is stored in it by <code>stream::set</code> or a client joins it.
+      No stream has items or subscribers. A stream appears when <code>stream::set</code> stores an item in it or a client joins it.
     </p>
   );
 }

@@ -6,12 +6,12 @@ import { useFrames, useRoundTrip } from "./use-monitor.ts";
 
 const count = new Intl.NumberFormat("en-GB");
 
-/** What passed since the page was opened, to the message. */
+/** Exact counts of the messages since the page was opened. */
 export function CounterStrip({ log }: { readonly log: MessageLog }) {
   const frame = useFrames(log);
   const now = useNow();
   const roundTrip = useRoundTrip();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: with each frame the log may have counted more
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each frame may bring new counts
   const counters = useMemo(() => log.counters(Date.now()), [log, frame, now]);
   const at = counters.isAtLeast ? "≥ " : "";
   return (
@@ -23,17 +23,21 @@ export function CounterStrip({ log }: { readonly log: MessageLog }) {
       <Counter
         name="Total"
         value={at + count.format(counters.total)}
-        title={counters.isAtLeast ? "At least: the monitor missed some, see the marks in the list" : undefined}
+        title={counters.isAtLeast ? "At least this many: the monitor missed some messages, see the markers in the list" : undefined}
       />
       <Counter name="Inbound" value={at + count.format(counters.inbound)} title="From clients to the engine" />
       <Counter name="Outbound" value={at + count.format(counters.outbound)} title="From the engine to clients" />
       <Counter name="Bytes" value={bytes(counters.bytes)} title={`${count.format(counters.bytes)} bytes`} />
       <Counter name="Rate" value={`${count.format(Math.round(counters.perSecond * 10) / 10)}/s`} title="Over the last 5 seconds" />
-      <Counter name="Buffer size" value={`${count.format(counters.buffered)} / ${count.format(MAX_ROWS)}`} title="Messages kept on this page; older ones go" />
+      <Counter
+        name="Buffer size"
+        value={`${count.format(counters.buffered)} / ${count.format(MAX_ROWS)}`}
+        title="Messages stored in this page; older ones are evicted"
+      />
       <Counter
         name="Dropped"
         value={count.format(counters.dropped)}
-        title="Counted but not shown: more than the engine tells of (2,500 messages at once, then 5,000 a second), or missed on the way"
+        title="Counted but not shown: over the engine's limit (2,500 messages at once, then 5,000 a second) or lost in transit"
         isLoud={counters.dropped > 0}
       />
       <Counter name="Round trip" value={roundTrip === undefined ? "–" : duration(roundTrip)} title="From this page to the console's server and back" />

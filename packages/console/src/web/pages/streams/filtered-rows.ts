@@ -7,34 +7,34 @@ export interface ShownRows {
   readonly rows: readonly MonitorRow[];
   readonly inbound: number;
   readonly outbound: number;
-  /** Messages that are kept and that the filter does not let through. */
+  /** Number of messages in the log that do not match the filter. */
   readonly hidden: number;
 }
 
-/** The rows of a log that a filter lets through. Only what is new is judged, so that a full log costs no more than an empty one. */
+/** The rows of a log that match a filter. Each read tests only new rows, so that its cost does not grow with the log. */
 export class FilteredRows {
   readonly #log: Pick<MessageLog, "since" | "firstSeq" | "lastSeq">;
   readonly #test: MessageTest;
   #matching: MonitorRow[] = [];
   readonly #counts = { inbound: 0, outbound: 0 };
-  /** Numbers of the rows that it does not let through. */
+  /** Sequence numbers of the rows that do not match. */
   #hidden: number[] = [];
-  #judgedTo: number;
+  #testedTo: number;
 
-  /** `afterSeq`: rows up to it are hidden. */
+  /** Rows up to `afterSeq` are ignored. */
   constructor(log: Pick<MessageLog, "since" | "firstSeq" | "lastSeq">, test: MessageTest, afterSeq: number) {
     this.#log = log;
     this.#test = test;
-    this.#judgedTo = afterSeq;
+    this.#testedTo = afterSeq;
   }
 
   read(direction: "inbound" | "outbound" | undefined): ShownRows {
-    for (const row of this.#log.since(this.#judgedTo)) {
+    for (const row of this.#log.since(this.#testedTo)) {
       if (row.kind === "marker" || this.#test(row)) this.#add(row, 1);
       else this.#hidden.push(row.seq);
     }
-    this.#judgedTo = Math.max(this.#judgedTo, this.#log.lastSeq);
-    this.#dropGone();
+    this.#testedTo = Math.max(this.#testedTo, this.#log.lastSeq);
+    this.#dropEvicted();
     const newestFirst = this.#matching.toReversed();
     const rows = direction === undefined ? newestFirst : newestFirst.filter((row) => row.kind === "marker" || row.direction === direction);
     return { rows, ...this.#counts, hidden: this.#hidden.length };
@@ -45,15 +45,15 @@ export class FilteredRows {
     if (row.kind === "message") this.#counts[row.direction] += by;
   }
 
-  /** Takes away what the log no longer keeps: the oldest, which come first. */
-  #dropGone(): void {
+  /** Removes the rows that the log has evicted. They are the oldest, and come first. */
+  #dropEvicted(): void {
     const { firstSeq } = this.#log;
-    let gone = 0;
-    for (let row = this.#matching[0]; row !== undefined && row.seq < firstSeq; row = this.#matching[gone]) {
+    let evicted = 0;
+    for (let row = this.#matching[0]; row !== undefined && row.seq < firstSeq; row = this.#matching[evicted]) {
       this.#add(row, -1);
-      gone++;
+      evicted++;
     }
-    if (gone > 0) this.#matching = this.#matching.slice(gone);
+    if (evicted > 0) this.#matching = this.#matching.slice(evicted);
     const kept = this.#hidden.findIndex((seq) => seq >= firstSeq);
     if (kept !== 0) this.#hidden = kept < 0 ? [] : this.#hidden.slice(kept);
   }

@@ -20,10 +20,10 @@ import { toast } from "../../ui/toasts.tsx";
 import { itemOf, type MonitorMessage, type MonitorRow, previewOf, previousOf, resendOf } from "./message.ts";
 import { Direction, MarkerText } from "./message-table.tsx";
 
-/** One message: what it was, what it said, what changed since the one before. `rows`: all that are kept, oldest first. */
+/** One message: its metadata, its payload, and the diff with the previous message. `rows`: the whole log, oldest first. */
 export function MessageDetail({ row, rows }: { readonly row: MonitorRow | undefined; readonly rows: readonly MonitorRow[] }) {
   if (row === undefined) {
-    return <p className="p-4 text-ink-2">This message is no longer kept. Messages live in the page that saw them, the latest 20,000 of them.</p>;
+    return <p className="p-4 text-ink-2">This message is no longer available. The page stores the latest 20,000 messages that it received.</p>;
   }
   if (row.kind === "marker") {
     return (
@@ -38,8 +38,7 @@ export function MessageDetail({ row, rows }: { readonly row: MonitorRow | undefi
 function Message({ message, rows }: { readonly message: MonitorMessage; readonly rows: readonly MonitorRow[] }) {
   const { direction, timestamp, stream, group, type, bytes: size, connection_id, payload, truncated } = message;
   const item = itemOf(message);
-  // The rows as they are when it is opened: what comes later is not before it.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: see above
+  // biome-ignore lint/correctness/useExhaustiveDependencies: rows that arrive later cannot precede the message
   const previous = useMemo(() => previousOf(rows, message), [message]);
   return (
     <div className="flex flex-col gap-4 p-4">
@@ -52,7 +51,7 @@ function Message({ message, rows }: { readonly message: MonitorMessage; readonly
         </Fact>
         <Fact name="Stream">
           {stream === null ? (
-            "none: the connection's own talk"
+            "none: a connection message"
           ) : (
             <Link
               to="/streams/{-$messageId}"
@@ -97,8 +96,7 @@ function Message({ message, rows }: { readonly message: MonitorMessage; readonly
         </h3>
         {truncated && (
           <p className="my-1 rounded-md bg-warn-soft px-3 py-1.5 text-warn">
-            These are the first {bytes(new Blob([payload]).size)} of {bytes(size)}: the engine shows no more of a message. Ask for the item itself to see all of
-            it.
+            Showing the first {bytes(new Blob([payload]).size)} of {bytes(size)}: the engine truncates long messages. Read the item to see the whole value.
           </p>
         )}
         <JsonView text={payload} name="message" openTo={4} />
@@ -130,9 +128,9 @@ function Difference({ before, after }: { readonly before: MonitorMessage; readon
       </h3>
       {button}
       {old === now ? (
-        <p className="text-ink-2">{plainOld === plainNow ? "Nothing: the data is the same." : "Only secrets, which are masked."}</p>
+        <p className="text-ink-2">{plainOld === plainNow ? "No change: the data is the same." : "Only secrets, which are masked."}</p>
       ) : (
-        <JsonDiff label="What changed since the message before" before={old} after={now} />
+        <JsonDiff label="Changes since the previous message" before={old} after={now} />
       )}
     </section>
   );
@@ -147,24 +145,24 @@ function prettyData(message: MonitorMessage): string {
   }
 }
 
-/** Sends an event of a user's stream to its group once more. */
+/** Sends an event of a user's stream to its group again. */
 function Resend({ message }: { readonly message: MonitorMessage }) {
   const [isAsking, setAsking] = useState(false);
   const [isPending, setPending] = useState(false);
   const [failure, setFailure] = useState<string>();
   const { phase } = useLiveState();
   const writeRefusal = useWriteRefusal(phase);
-  const again = resendOf(message);
-  if (again === undefined) return null;
-  const refusal = writeRefusal ?? maskProblem(again.payloadJson);
+  const event = resendOf(message);
+  if (event === undefined) return null;
+  const refusal = writeRefusal ?? maskProblem(event.payloadJson);
   const send = (): void => {
     setPending(true);
     setFailure(undefined);
-    callText("stream::send", again.payloadJson).then(
+    callText("stream::send", event.payloadJson).then(
       () => {
         setPending(false);
         setAsking(false);
-        toast(`The event “${again.type}” was sent to ${message.stream} / ${message.group}`);
+        toast(`The event “${event.type}” was sent to ${message.stream} / ${message.group}`);
       },
       (error: Error) => {
         setPending(false);
@@ -180,10 +178,10 @@ function Resend({ message }: { readonly message: MonitorMessage }) {
       <ConfirmDialog
         open={isAsking}
         onClose={() => setAsking(false)}
-        title={`Send the event “${again.type}” again?`}
+        title={`Send the event “${event.type}” again?`}
         description={
           <>
-            Everyone who has joined <strong>{message.stream}</strong> / <strong>{message.group}</strong> gets it once more, by <code>stream::send</code>.
+            <code>stream::send</code> sends it again to all subscribers of <strong>{message.stream}</strong> / <strong>{message.group}</strong>.
           </>
         }
         action="Send again"

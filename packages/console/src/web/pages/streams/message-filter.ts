@@ -1,21 +1,21 @@
 import { isConnectionEvent, isSystemStream, type MonitorMessage } from "./message.ts";
 
-/** What the page shows of the messages; the direction is for the tabs. */
+/** The page's filter, without the direction: the tabs count both directions. */
 export interface MessageFilter {
-  /** A text, or a regular expression between slashes; in any case. */
+  /** A text, or a regular expression between slashes. Case-insensitive. */
   readonly q?: string | undefined;
   readonly stream?: string | undefined;
   readonly group?: string | undefined;
   readonly type?: string | undefined;
-  /** The engine's own streams as well. */
+  /** Includes the engine's streams. */
   readonly system?: boolean | undefined;
-  /** The talk of the connections as well: joins, heartbeats, … */
+  /** Includes connection messages: joins, heartbeats, … */
   readonly events?: boolean | undefined;
 }
 
 export type MessageTest = (message: MonitorMessage) => boolean;
 
-/** Throws SyntaxError for a regular expression that is none. */
+/** Throws SyntaxError if the regular expression is invalid. */
 export function messageTest({ q = "", stream, group, type, system = false, events = false }: MessageFilter): MessageTest {
   const searched = textTest(q);
   return (message) =>

@@ -19,19 +19,19 @@ function message(more: Partial<TappedMessage> = {}): TappedMessage {
   };
 }
 
-/** The engine's count after so many messages of 10 bytes, a fourth of them inbound. */
+/** The engine's totals after `count` messages of 10 bytes, a quarter of them inbound. */
 function totals(count: number): TapTotals {
   return { inbound: count / 4, outbound: (count / 4) * 3, inbound_bytes: (count / 4) * 10, outbound_bytes: (count / 4) * 30 };
 }
 
 describe("the log of messages", () => {
-  it("counts every message of a minute at 2,000 a second, and keeps the latest 20,000", () => {
+  it("counts every message of a minute at 2,000 per second, and stores the latest 20,000", () => {
     const log = new MessageLog("t");
     log.begin(totals(4_000));
     for (let tick = 1; tick <= 600; tick++) {
       const messages = Array.from({ length: 100 }, () => message());
       log.add({ messages }, tick * 100 - 100);
-      // Sometimes the engine shows less than passed, and once two batches are lost.
+      // The engine sometimes sends fewer messages than it counts. Two batches are lost.
       if (tick === 300 || tick === 301) continue;
       log.add({ messages: tick % 100 === 0 ? messages.slice(3) : messages, totals: totals(4_000 + tick * 200) }, tick * 100 - 100);
     }
@@ -49,7 +49,7 @@ describe("the log of messages", () => {
     expect(log.lastSeq - log.firstSeq).toBe(MAX_ROWS - 1);
   });
 
-  it("keeps less of messages that are long, and never nothing of the counts", () => {
+  it("stores fewer long messages, and still counts all", () => {
     const log = new MessageLog("t");
     const payload = "x".repeat(4_096);
     for (let batch = 0; batch < 100; batch++) log.add({ messages: Array.from({ length: 200 }, () => message({ payload })) }, 0);
@@ -57,41 +57,41 @@ describe("the log of messages", () => {
     expect(log.counters(0).dropped).toBe(0);
   });
 
-  it("counts on from where the engine's count stands when it comes back, whatever passed meanwhile", () => {
+  it("continues from the engine's totals after a reconnect", () => {
     const log = new MessageLog("t");
     log.begin(totals(8));
     log.add({ messages: [message()], totals: totals(12) }, 0);
-    // A sync that makes up for a gap is no new beginning.
+    // A sync after a gap does not restart the count.
     log.begin(totals(20));
     log.add({ messages: [], totals: totals(24) }, 0);
     expect(log.counters(0)).toMatchObject({ total: 16, inbound: 4, outbound: 12, dropped: 15 });
     log.end();
-    // Another run of the engine counts from nothing.
+    // A restarted engine counts from 0.
     log.begin(totals(0));
     log.add({ messages: [message()], totals: totals(4) }, 0);
     expect(log.counters(0)).toMatchObject({ total: 20, inbound: 5, outbound: 15 });
   });
 
-  it("says that figures are at least so much once something was missed", () => {
+  it("reports lower bounds once messages were missed", () => {
     const log = new MessageLog("t");
     log.mark({ what: "gap", timestamp: 1, reason: "overflow" }, true);
     expect(log.counters(0).isAtLeast).toBe(true);
   });
 
-  it("amends a marker in place, and writes it anew where it is gone", () => {
+  it("updates a marker in place, and adds a new one if it was evicted", () => {
     const log = new MessageLog("t");
     const marker = log.mark({ what: "paused", timestamp: 1 });
-    log.amend(marker, { untilMs: 2, received: 0, lost: 0 });
+    log.updateMarker(marker, { untilMs: 2, received: 0, lost: 0 });
     expect(log.rows()).toEqual([marker]);
     expect(marker).toMatchObject({ untilMs: 2 });
     for (let batch = 0; batch < 101; batch++) log.add({ messages: Array.from({ length: 200 }, () => message()) }, 0);
-    log.amend(marker, { received: 5 });
+    log.updateMarker(marker, { received: 5 });
     expect(log.rows().at(-1)).toMatchObject({ kind: "marker", received: 5 });
   });
 });
 
-describe("the rows that a filter lets through", () => {
-  it("shows the newest first, hides system streams and connections' talk unless asked for, and counts both directions", () => {
+describe("the rows that match a filter", () => {
+  it("returns the newest first, hides system streams and connection messages by default, and counts both directions", () => {
     const log = new MessageLog("t");
     log.add(
       {
@@ -114,7 +114,7 @@ describe("the rows that a filter lets through", () => {
     expect(() => messageTest({ q: "/(/" })).toThrow(SyntaxError);
   });
 
-  it("drops rows that the log no longer keeps", () => {
+  it("drops rows that the log has evicted", () => {
     const log = new MessageLog("t");
     const view = new FilteredRows(log, messageTest({}), 0);
     for (let batch = 0; batch < 150; batch++) {
@@ -125,7 +125,7 @@ describe("the rows that a filter lets through", () => {
     expect(view.read(undefined).rows.at(-1)?.seq).toBe(log.firstSeq);
   });
 
-  it("counts as hidden only what the log still keeps", () => {
+  it("counts only stored rows as hidden", () => {
     const log = new MessageLog("t");
     const view = new FilteredRows(log, messageTest({}), 0);
     log.add({ messages: Array.from({ length: 50 }, () => message({ stream: "svc.workers" })) }, 0);

@@ -1,28 +1,28 @@
 import type { Marker, MarkerFacts, MonitorRow, TappedBatch, TappedMessage, TapTotals } from "./message.ts";
 
-/** Rows that are kept, and characters of their payloads: what is older goes. */
+/** Limits of the log, in rows and in characters of their payloads. The oldest rows are evicted first. */
 export const MAX_ROWS = 20_000;
 const MAX_CHARACTERS = 32 * 1024 * 1024;
-/** Seconds that the rate is the average of. */
+/** Period of the average rate, in seconds. */
 const RATE_SECONDS = 5;
 
 export interface Counters {
-  /** Inbound and outbound: all that passed, those included that are not shown. */
+  /** Inbound and outbound messages, including those that are not shown. */
   readonly total: number;
   readonly inbound: number;
   readonly outbound: number;
   readonly bytes: number;
   readonly perSecond: number;
   readonly buffered: number;
-  /** Counted, not shown: left out of a batch by the engine, or lost with a batch. */
+  /** Messages that were counted but not received: left out of a batch by the engine, or lost with a batch. */
   readonly dropped: number;
-  /** Something was lost that nobody counted, so that the figures are at least that. */
+  /** Messages may have been missed without being counted, so the counts are lower bounds. */
   readonly isAtLeast: boolean;
 }
 
-/** The latest messages and exact counts of all. Lives outside React; whoever shows it listens and reads. */
+/** Stores the latest messages and counts all of them. Lives outside React; components subscribe with `listen`. */
 export class MessageLog {
-  /** Those of `#rows` before `#start` are gone. */
+  /** Rows before `#start` are evicted. */
   #rows: MonitorRow[] = [];
   #start = 0;
   #characters = 0;
@@ -30,16 +30,16 @@ export class MessageLog {
   #inbound = 0;
   #outbound = 0;
   #bytes = 0;
-  /** Messages that came, whether or not they are kept. */
+  /** Messages received, including evicted ones. */
   #received = 0;
-  /** The engine's totals that these counters have taken in; undefined: they begin with the next ones. */
-  #taken: TapTotals | undefined;
+  /** The engine's totals at the last count. If undefined, counting starts from the next totals. */
+  #lastTotals: TapTotals | undefined;
   #isAtLeast = false;
   readonly #perSecond = new Map<number, number>();
   readonly #listeners = new Set<() => void>();
   readonly #name: string;
 
-  /** `name` makes the ids of rows differ from those of another visit. */
+  /** `name` makes the row ids unique across page loads. */
   constructor(name: string) {
     this.#name = name;
   }
@@ -51,14 +51,14 @@ export class MessageLog {
     };
   };
 
-  /** Where the engine's count stood when watching began: from there it is counted on, also over batches that are lost. */
+  /** Sets the engine's totals at the start of watching. The counters then include batches that are lost later. */
   begin(totals: TapTotals): void {
-    this.#taken ??= totals;
+    this.#lastTotals ??= totals;
   }
 
-  /** Nobody may have counted what passes from now on: the next count begins anew. */
+  /** Stops counting: the engine may not count for this page from now on. The next totals start a new count. */
   end(): void {
-    this.#taken = undefined;
+    this.#lastTotals = undefined;
   }
 
   add({ messages, totals }: TappedBatch, nowMs: number): void {
@@ -66,12 +66,12 @@ export class MessageLog {
     this.#received += messages.length;
     if (totals !== undefined) this.#count(totals, nowMs);
     this.#trim();
-    this.#tell();
+    this.#notify();
   }
 
   #count(totals: TapTotals, nowMs: number): void {
-    const before = this.#taken ?? totals;
-    this.#taken = totals;
+    const before = this.#lastTotals ?? totals;
+    this.#lastTotals = totals;
     const [inbound, outbound] = [totals.inbound - before.inbound, totals.outbound - before.outbound];
     this.#inbound += inbound;
     this.#outbound += outbound;
@@ -85,27 +85,27 @@ export class MessageLog {
     const seq = this.#nextSeq++;
     this.#rows.push({ ...message, kind: "message", id: `${this.#name}-${seq}`, seq });
     this.#characters += message.payload.length;
-    remember(this.seen.streams, message.stream);
-    remember(this.seen.groups, message.group);
-    remember(this.seen.types, message.type);
+    addName(this.seen.streams, message.stream);
+    addName(this.seen.groups, message.group);
+    addName(this.seen.types, message.type);
   }
 
-  /** Adds a row of the monitor's own. `loses`: messages may have passed meanwhile that nobody counted. */
-  mark(facts: MarkerFacts, loses = false): Marker {
+  /** Adds a marker row. `isLossy`: messages may be missed that are not counted. */
+  mark(facts: MarkerFacts, isLossy = false): Marker {
     const seq = this.#nextSeq++;
     const marker: Marker = { ...facts, kind: "marker", id: `${this.#name}-${seq}`, seq };
     this.#rows.push(marker);
-    if (loses) this.#isAtLeast = true;
+    if (isLossy) this.#isAtLeast = true;
     this.#trim();
-    this.#tell();
+    this.#notify();
     return marker;
   }
 
-  /** Adds to what a marker says, in place: whoever holds its row shows it. A new row where it is gone. */
-  amend(marker: Marker, facts: Partial<MarkerFacts>): void {
+  /** Updates a marker in place, or adds a new row if it was evicted. */
+  updateMarker(marker: Marker, facts: Partial<MarkerFacts>): void {
     if (marker.seq < this.firstSeq) this.mark({ ...marker, ...facts });
     else Object.assign(marker, facts);
-    this.#tell();
+    this.#notify();
   }
 
   #trim(): void {
@@ -114,7 +114,7 @@ export class MessageLog {
       if (row.kind === "message") this.#characters -= row.payload.length;
       this.#start++;
     }
-    // Moved in large steps: moving all for each row would cost more than all else.
+    // Copies the array in large steps only, since a copy for each row would be slow.
     if (this.#start > MAX_ROWS / 4) {
       this.#rows = this.#rows.slice(this.#start);
       this.#start = 0;
@@ -133,7 +133,7 @@ export class MessageLog {
     return this.#rows.slice(at);
   }
 
-  /** Of the oldest row that is kept; of the next one when there is none. */
+  /** Sequence number of the oldest stored row, or of the next row if the log is empty. */
   get firstSeq(): number {
     return this.#rows[this.#start]?.seq ?? this.#nextSeq;
   }
@@ -146,7 +146,7 @@ export class MessageLog {
     return this.rows().find((row) => row.id === id);
   }
 
-  /** Names that messages had, for choosing among them; at most 200 of each. */
+  /** Names seen in messages, offered as filters. At most 200 of each kind. */
   readonly seen = { streams: new Set<string>(), groups: new Set<string>(), types: new Set<string>() };
 
   counters(nowMs: number): Counters {
@@ -166,12 +166,12 @@ export class MessageLog {
     };
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of this.#listeners) listener();
   }
 }
 
 const MAX_NAMES = 200;
-function remember(names: Set<string>, name: string | null): void {
+function addName(names: Set<string>, name: string | null): void {
   if (name !== null && names.size < MAX_NAMES) names.add(name);
 }

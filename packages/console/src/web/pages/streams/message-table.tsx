@@ -8,7 +8,7 @@ import { type Column, DataTable } from "../../ui/data-table.tsx";
 import { Timestamp } from "../../ui/time.tsx";
 import { type Marker, type MonitorMessage, type MonitorRow, previewOf } from "./message.ts";
 
-/** Of a payload, in the table, in characters: the cell shows no more. */
+/** Maximum length of a payload in the table, in characters. */
 const PREVIEW = 300;
 const TONES: Readonly<Record<string, Tone>> = { create: "ok", update: "info", delete: "danger", event: "violet", unauthorized: "danger", error: "danger" };
 
@@ -69,7 +69,7 @@ export function MarkerText({ marker: { what, timestamp, untilMs, reason, receive
       )}
     </>
   );
-  if (what === "gap") return <strong className="font-medium">Gap: the engine left messages out ({reason})</strong>;
+  if (what === "gap") return <strong className="font-medium">Gap: the engine skipped messages ({reason})</strong>;
   if (what === "away")
     return (
       <strong className="font-medium">
@@ -79,12 +79,12 @@ export function MarkerText({ marker: { what, timestamp, untilMs, reason, receive
   return (
     <strong className="font-medium">
       Paused {untilMs === undefined ? "since" : ""} {span}
-      {received !== undefined && `: ${received.toLocaleString("en-GB")} received, ${(lost ?? 0).toLocaleString("en-GB")} no longer kept`}
+      {received !== undefined && `: ${received.toLocaleString("en-GB")} received, ${(lost ?? 0).toLocaleString("en-GB")} evicted`}
     </strong>
   );
 }
 
-/** The messages, newest first. What comes while one reads further down waits behind a button. */
+/** The messages, newest first. While the user reads further down, new messages wait behind a button. */
 export function MessageTable({
   rows,
   selectedId,
@@ -100,18 +100,18 @@ export function MessageTable({
   readonly isPaused: boolean;
   readonly onTop: (isAtTop: boolean) => void;
 }) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const toTop = (): void => {
-    const grid = place.current?.querySelector('[role="grid"]');
+    const grid = container.current?.querySelector('[role="grid"]');
     if (grid) grid.scrollTop = 0;
     onTop(true);
   };
   return (
-    <div ref={place} className="relative flex min-h-0 flex-1 flex-col">
+    <div ref={container} className="relative flex min-h-0 flex-1 flex-col">
       {isPaused && (
         <p role="status" className="flex items-center gap-2 bg-warn-soft px-4 py-1 text-warn">
           <CirclePause aria-hidden className="size-4" />
-          Paused. {fresh.toLocaleString("en-GB")} new since then are kept and shown when you go on.
+          Paused. {fresh.toLocaleString("en-GB")} new since then; resume to show them.
         </p>
       )}
       {!isPaused && fresh > 0 && (

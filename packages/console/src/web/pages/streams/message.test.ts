@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { itemOf, type MonitorMessage, previewOf, previousOf, resendOf } from "./message.ts";
+import { exportText, importText } from "./message-file.ts";
 import { readSubscription, subscriptionName } from "./subscription-names.ts";
-import { exportText, importText } from "./transfer.ts";
 
 function message(seq: number, event: string, more: Partial<MonitorMessage> = {}): MonitorMessage {
   const type = /"type":"(\w+)"/.exec(event)?.[1] ?? "";
@@ -23,17 +23,17 @@ function message(seq: number, event: string, more: Partial<MonitorMessage> = {})
   };
 }
 
-it("shows of a message what is its own, whatever brackets its texts hold", () => {
+it("returns the data of a message, also if its strings contain brackets", () => {
   expect(previewOf(message(1, '{"type":"update","data":{"a":"}\\",[","b":[1,{"c":2}]}}'))).toBe('{"a":"}\\",[","b":[1,{"c":2}]}');
   expect(previewOf(message(1, '{"type":"event","event":{"type":"hi","data":12345678901234567890}}'))).toBe('{"type":"hi","data":12345678901234567890}');
 });
 
-it("takes the item from the message, never from the user's data", () => {
+it("reads the item id from the message, never from the user's data", () => {
   expect(itemOf(message(1, '{"type":"update","data":{"id":"other"}}'))).toBe("o-1");
   expect(itemOf(message(1, "{}", { payload: '{"type":"stream","id":null,"event":{"type":"event","event":{"type":"x","data":{"id":"mine"}}}}' }))).toBeNull();
 });
 
-it("finds the message of the same item before, as the same connection got it", () => {
+it("finds the previous message of the same item on the same connection", () => {
   const rows = [
     message(1, '{"type":"create","data":1}'),
     message(2, '{"type":"update","data":2}', { connection_id: "other" }),
@@ -43,7 +43,7 @@ it("finds the message of the same item before, as the same connection got it", (
   expect(previousOf(rows, rows[0] as MonitorMessage)).toBeUndefined();
 });
 
-it("sends an event again to the digit, and nothing but whole events of users' streams", () => {
+it("resends an event with all digits of numbers, and only complete events of users' streams", () => {
   const event = message(1, '{"type":"event","event":{"type":"hi \\"x\\"","data":{"n":12345678901234567890}}}');
   expect(resendOf(event)).toEqual({
     type: 'hi "x"',
@@ -54,7 +54,7 @@ it("sends an event again to the digit, and nothing but whole events of users' st
   expect(resendOf(message(1, '{"type":"update","data":1}'))).toBeUndefined();
 });
 
-it("writes subscriptions into the address and reads them back, also with colons in the names", () => {
+it("formats and parses subscriptions in the address, also with colons in the names", () => {
   for (const [stream, group] of [
     ["orders", "eu"],
     ["a:b%3A", "c:d"],
@@ -64,7 +64,7 @@ it("writes subscriptions into the address and reads them back, also with colons 
   for (const bad of ["", "orders", ":eu", "orders:"]) expect(readSubscription(bad)).toBeUndefined();
 });
 
-it("reads what it exports, in both forms, and says what a file is not", () => {
+it("imports what it exports, in both formats, and rejects other files", () => {
   const rows = [message(2, '{"type":"update","data":2}'), message(1, '{"type":"update","data":1}')];
   for (const format of ["json", "ndjson"] as const) {
     const { messages, refused } = importText(exportText(rows, format));
@@ -72,10 +72,10 @@ it("reads what it exports, in both forms, and says what a file is not", () => {
     expect(messages.map(({ payload }) => payload)).toEqual([rows[1]?.payload, rows[0]?.payload]);
   }
   expect(importText(`${exportText(rows, "ndjson")}nonsense\n{"a":1}\n`).refused).toBe(2);
-  expect(() => importText("hello")).toThrow("holds no message");
+  expect(() => importText("hello")).toThrow("contains no messages");
 });
 
-it("exports no secret that the page masks", () => {
+it("masks secrets in exports", () => {
   const rows = [message(1, '{"type":"update","data":{"password":"p1","n":1}}'), message(2, '{"type":"update","data":{"token":"t1', { truncated: true })];
   const text = exportText(rows, "json");
   expect(text).not.toMatch(/p1|t1/);

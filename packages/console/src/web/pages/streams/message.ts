@@ -1,6 +1,6 @@
 import { endOfValue } from "@svc/protocol/json-text";
 
-/** A message as `svc.stream.messages` tells of it. */
+/** A message as reported by the stream `svc.stream.messages`. */
 export interface TappedMessage {
   readonly direction: "inbound" | "outbound";
   readonly timestamp: number;
@@ -8,13 +8,13 @@ export interface TappedMessage {
   readonly stream: string | null;
   readonly group: string | null;
   readonly type: string;
-  /** Of the whole message. */
+  /** Size of the whole message, even if `payload` is truncated. */
   readonly bytes: number;
   readonly payload: string;
   readonly truncated: boolean;
 }
 
-/** What passed while anybody watched, as the engine counted it. */
+/** The engine's counts of messages while it had a subscriber. */
 export interface TapTotals {
   readonly inbound: number;
   readonly outbound: number;
@@ -24,18 +24,18 @@ export interface TapTotals {
 
 export interface TappedBatch {
   readonly messages: readonly TappedMessage[];
-  /** Comes with the last batch of a tenth of a second. */
+  /** Sent with the last batch of each 100 ms. */
   readonly totals?: TapTotals;
 }
 
 export interface MonitorMessage extends TappedMessage {
   readonly kind: "message";
   readonly id: string;
-  /** Counts up by one for each row of this page. */
+  /** Increases by one for each row of the log, without gaps. */
   readonly seq: number;
 }
 
-/** A row that tells of the monitor itself. */
+/** A row about the monitor itself, e.g. a pause. */
 export interface Marker extends MarkerFacts {
   readonly kind: "marker";
   readonly id: string;
@@ -43,20 +43,20 @@ export interface Marker extends MarkerFacts {
 }
 
 export interface MarkerFacts {
-  /** `away`: the page was elsewhere, or not connected. `gap`: the engine left messages out for it. */
+  /** `away`: the page was left or not connected. `gap`: the engine skipped messages. */
   readonly what: "paused" | "away" | "gap";
   readonly timestamp: number;
-  /** Undefined while it lasts, and for a gap. */
+  /** Undefined while it lasts, and always for a gap. */
   readonly untilMs?: number;
   readonly reason?: string;
-  /** Of a pause: what came meanwhile, and what of it is no longer kept. */
+  /** Set after a pause: the number of messages received during it, and how many of them were evicted. */
   readonly received?: number;
   readonly lost?: number;
 }
 
 export type MonitorRow = MonitorMessage | Marker;
 
-/** What carries data; all else is the connection's own talk (join, heartbeat, …). */
+/** Types of messages that carry data. All others are connection messages (join, heartbeat, …). */
 const DATA_TYPES: ReadonlySet<string> = new Set(["sync", "create", "update", "delete", "event", "unauthorized"]);
 
 export function isConnectionEvent({ type }: TappedMessage): boolean {
@@ -67,7 +67,7 @@ export function isSystemStream(stream: string | null): boolean {
   return stream?.startsWith("svc.") === true;
 }
 
-/** The message's own words, without what is the same in all of them. */
+/** Returns the message's data without the envelope, or the whole payload if it has none. */
 export function previewOf({ payload, type, truncated }: TappedMessage): string {
   const marker = type === "event" ? '"event":{"type":"event","event":' : `"event":{"type":"${type}","data":`;
   const at = payload.indexOf(marker);
@@ -76,9 +76,9 @@ export function previewOf({ payload, type, truncated }: TappedMessage): string {
   return truncated ? rest : rest.slice(0, endOfValue(rest, 0));
 }
 
-/** The item that a message is about; null where it is about none, or its text was cut before it. */
+/** Returns the id of the message's item, or null if it has none or is truncated before it. */
 export function itemOf({ payload }: TappedMessage): string | null {
-  // The engine writes `id` before `event`, so that this is no member of the user's data.
+  // The engine writes `id` before `event`. Searching only there never matches the user's data.
   const at = payload.indexOf('"event":{');
   const found = /"id":("(?:[^"\\]|\\.)*")/.exec(at < 0 ? payload : payload.slice(0, at))?.[1];
   return found === undefined ? null : (JSON.parse(found) as string);
@@ -86,7 +86,7 @@ export function itemOf({ payload }: TappedMessage): string | null {
 
 const DIFFED: ReadonlySet<string> = new Set(["create", "update"]);
 
-/** The message of the same item before this one, as the same connection got it. */
+/** Returns the previous message of the same item on the same connection. */
 export function previousOf(rows: readonly MonitorRow[], message: MonitorMessage): MonitorMessage | undefined {
   const item = itemOf(message);
   if (item === null || !DIFFED.has(message.type)) return undefined;
@@ -98,7 +98,7 @@ export function previousOf(rows: readonly MonitorRow[], message: MonitorMessage)
   return undefined;
 }
 
-/** What is sent again: the event of a user's stream, whole. Undefined for anything else. */
+/** Returns the `stream::send` payload that repeats an event. Undefined unless it is a complete event of a user's stream. */
 export function resendOf(message: TappedMessage): { readonly type: string; readonly payloadJson: string } | undefined {
   const { stream, group, truncated, direction, type } = message;
   if (direction !== "outbound" || type !== "event" || truncated || stream === null || group === null || isSystemStream(stream)) return undefined;

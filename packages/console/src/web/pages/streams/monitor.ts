@@ -2,15 +2,15 @@ import { live } from "../../lib/live-connection.ts";
 import type { Marker, TappedBatch, TapTotals } from "./message.ts";
 import { MessageLog } from "./message-log.ts";
 
-/** What the monitor's own connection is doing. */
+/** State of the monitor's subscription. */
 export interface MonitorState {
   readonly status: "joining" | "live" | "refused";
   readonly reason: string | null;
-  /** It has been live once: that nothing was seen means that nothing passed. */
+  /** The monitor has been live once, so an empty log means that there were no messages. */
   readonly hasBeenLive: boolean;
 }
 
-/** Watches all messages of stream connections while a page asks it to. It stays when the page is left, so that coming back finds what was seen. */
+/** Records all messages of stream connections while the page is open. The log survives leaving the page. */
 class Monitor {
   readonly log = new MessageLog(Date.now().toString(36));
   #state: MonitorState = { status: "joining", reason: null, hasBeenLive: false };
@@ -35,28 +35,28 @@ class Monitor {
       onEvent: (event) => {
         if (event.type === "event") this.log.add((event.data as { readonly data: TappedBatch }).data, Date.now());
       },
-      // What was missed is not shown, but the engine's totals have it.
+      // Missed messages are not shown, but the engine's totals count them.
       onGap: (reason) => this.log.mark({ what: "gap", timestamp: Date.now(), reason }),
       onStatus: (status, reason) => {
-        if (status === "live") this.#isBack();
-        else this.#isAway(reason ?? "the connection was lost");
+        if (status === "live") this.#endAway();
+        else this.#startAway(reason ?? "the connection was lost");
         this.#set({ status, reason, hasBeenLive: this.#state.hasBeenLive || status === "live" });
       },
     });
     return () => {
       leave();
-      this.#isAway("the page was left");
+      this.#startAway("the page was left");
       this.#set({ ...this.#state, status: "joining" });
     };
   }
 
-  #isAway(reason: string): void {
+  #startAway(reason: string): void {
     this.log.end();
     if (this.#state.hasBeenLive) this.#away ??= this.log.mark({ what: "away", timestamp: Date.now(), reason }, true);
   }
 
-  #isBack(): void {
-    if (this.#away !== undefined) this.log.amend(this.#away, { untilMs: Date.now() });
+  #endAway(): void {
+    if (this.#away !== undefined) this.log.updateMarker(this.#away, { untilMs: Date.now() });
     this.#away = undefined;
   }
 

@@ -10,11 +10,11 @@ import { ListDetail } from "../../ui/split.tsx";
 import { Catalogue } from "./catalogue.tsx";
 import { CounterStrip } from "./counters.tsx";
 import { MessageDetail } from "./message-detail.tsx";
+import { exportText } from "./message-file.ts";
 import { type MessageTest, messageTest } from "./message-filter.ts";
 import { MessageTable } from "./message-table.tsx";
 import { SubscriptionsBar } from "./subscriptions-bar.tsx";
 import { Actions, Filters } from "./toolbar.tsx";
-import { exportText } from "./transfer.ts";
 import { useMonitorState, useShownRows } from "./use-monitor.ts";
 import { useSubscriptions } from "./use-subscriptions.ts";
 import { useView } from "./use-view.ts";
@@ -44,7 +44,7 @@ export default function StreamsPage() {
   const view = useView();
   const { test, problem } = useTest(search);
   const shown = useShownRows({ log: view.log, test, direction: search.dir, clearedSeq: view.clearedSeq, isHeld: view.isHeld });
-  useHotkey("p", "Pause or go on", view.togglePause, "Streams");
+  useHotkey("p", "Pause or resume", view.togglePause, "Streams");
   const isFiltered = [search.q, search.dir, search.stream, search.group, search.type].some((value) => value !== undefined);
   const hidden = view.log.lastSeq - view.clearedSeq;
 
@@ -53,12 +53,12 @@ export default function StreamsPage() {
       <Filters search={search} change={change} inbound={shown.inbound} outbound={shown.outbound} hidden={shown.hidden} log={view.log} problem={problem} />
       <DataRegion
         loading={view.offline === undefined && !state.hasBeenLive && state.status !== "refused"}
-        error={state.status === "refused" ? new Error(`the messages cannot be watched: ${state.reason ?? "refused"}`) : undefined}
+        error={state.status === "refused" ? new Error(`failed to watch messages: ${state.reason ?? "refused"}`) : undefined}
         empty={shown.rows.length === 0}
         filtered={
           isFiltered
             ? {
-                what: "No message that passed fits these filters.",
+                what: "No message matches these filters.",
                 clear: () => change({ q: undefined, dir: undefined, stream: undefined, group: undefined, type: undefined }),
               }
             : undefined
@@ -115,7 +115,7 @@ export default function StreamsPage() {
   );
 }
 
-/** The same array while the address says the same. */
+/** Returns the same array until the address changes. */
 function useNames(sub: readonly string[] | undefined): readonly string[] {
   const key = JSON.stringify(sub ?? NO_NAMES);
   return useMemo(() => JSON.parse(key) as readonly string[], [key]);
@@ -146,8 +146,8 @@ function Notice({ view }: { readonly view: ReturnType<typeof useView> }) {
       {offline !== undefined && (
         <div role="status" className="flex items-center gap-3 bg-info-soft px-4 py-1 text-info">
           <span className="min-w-0 flex-1">
-            {offline.count.toLocaleString("en-GB")} messages of the file {offline.file}, not live.
-            {offline.refused > 0 && ` ${offline.refused.toLocaleString("en-GB")} lines of it are no message and were left out.`}
+            {offline.count.toLocaleString("en-GB")} messages from the file {offline.file}, not live.
+            {offline.refused > 0 && ` ${offline.refused.toLocaleString("en-GB")} of its lines are not messages and were skipped.`}
           </span>
           <Button look="ghost" className="h-6 text-info" onClick={view.close}>
             Back to live
@@ -161,11 +161,11 @@ function Notice({ view }: { readonly view: ReturnType<typeof useView> }) {
 function NothingYet({ hidden, search, showAll }: { readonly hidden: number; readonly search: Search; readonly showAll: () => void }) {
   const isHiding = hidden > 0 && (search.system !== true || search.events !== true);
   return (
-    <EmptyState title="No message has passed yet" snippet={isHiding ? undefined : SNIPPET}>
-      <p>What goes over stream connections is shown here as it passes, in both directions. Join a group above, or have a client join one, and write to it.</p>
+    <EmptyState title="No messages yet" snippet={isHiding ? undefined : SNIPPET}>
+      <p>Messages on stream connections appear here live, in both directions. Join a group above, or connect a client, and write to the group.</p>
       {isHiding && (
         <p className="mt-3">
-          <Button onClick={showAll}>Show the messages of the engine's own streams and of connections</Button>
+          <Button onClick={showAll}>Show system streams and connection events</Button>
         </p>
       )}
     </EmptyState>

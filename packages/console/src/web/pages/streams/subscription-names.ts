@@ -1,9 +1,9 @@
-/** `name:group` of the address. A colon in the name is percent-encoded, and so is a percent sign. */
+/** Returns `name:group` for the address. Colons and percent signs in the name are percent-encoded. */
 export function subscriptionName(stream: string, group: string): string {
   return `${stream.replaceAll("%", "%25").replaceAll(":", "%3A")}:${group}`;
 }
 
-/** Undefined for what is no `name:group`. */
+/** Parses `name:group`. Returns undefined if the text has another form. */
 export function readSubscription(name: string): { readonly stream: string; readonly group: string } | undefined {
   const at = name.indexOf(":");
   if (at < 1 || at === name.length - 1) return undefined;

@@ -7,7 +7,7 @@ import { readSubscription, subscriptionName } from "./subscription-names.ts";
 import { useCatalogue } from "./use-catalogue.ts";
 import type { SubscriptionState } from "./use-subscriptions.ts";
 
-/** The groups that this console has joined for the page; they are in its address. */
+/** The groups that the page has joined. They are part of its address. */
 export function SubscriptionsBar({
   names,
   states,
@@ -29,21 +29,21 @@ export function SubscriptionsBar({
       <Button className="h-6 px-2 text-[12px]" onClick={() => setAsking(true)} icon={<Plus aria-hidden className="size-3.5" />}>
         Join a group
       </Button>
-      {names.length === 0 && <span className="text-ink-3 max-sm:hidden">Join one to have its events sent here, whether or not a client listens.</span>}
+      {names.length === 0 && <span className="text-ink-3 max-sm:hidden">Join a group to receive its events here, with or without other clients.</span>}
       {isAsking && <JoinDialog onClose={() => setAsking(false)} onJoin={onJoin} joined={names} />}
     </section>
   );
 }
 
-const LOOKS: Readonly<Record<SubscriptionState["status"], { readonly text: string; readonly className: string; readonly icon: typeof Radio }>> = {
-  joining: { text: "joining", className: "border-line text-ink-2", icon: LoaderCircle },
-  live: { text: "live", className: "border-ok/40 bg-ok-soft text-ok", icon: Radio },
-  rejoining: { text: "rejoining", className: "border-warn/40 bg-warn-soft text-warn", icon: LoaderCircle },
-  refused: { text: "failed", className: "border-danger/40 bg-danger-soft text-danger", icon: CircleAlert },
+const STATUS: Readonly<Record<SubscriptionState["status"], { readonly text: string; readonly className: string; readonly icon: typeof Radio }>> = {
+  joining: { text: "Joining", className: "border-line text-ink-2", icon: LoaderCircle },
+  live: { text: "Live", className: "border-ok/40 bg-ok-soft text-ok", icon: Radio },
+  rejoining: { text: "Rejoining", className: "border-warn/40 bg-warn-soft text-warn", icon: LoaderCircle },
+  refused: { text: "Failed", className: "border-danger/40 bg-danger-soft text-danger", icon: CircleAlert },
 };
 
 function Chip({ name, state: { status, reason }, onLeave }: { readonly name: string; readonly state: SubscriptionState; readonly onLeave: () => void }) {
-  const { text, className, icon: Icon } = LOOKS[status];
+  const { text, className, icon: Icon } = STATUS[status];
   const group = readSubscription(name);
   const label = group === undefined ? name : `${group.stream}:${group.group}`;
   return (
@@ -85,9 +85,14 @@ function JoinDialog({
     onJoin(name);
     onClose();
   };
-  const refusal = name === undefined ? "Both are needed" : joined.includes(name) ? "It is joined already" : undefined;
+  const refusal = name === undefined ? "Enter a stream and a group" : joined.includes(name) ? "Already joined" : undefined;
   return (
-    <Dialog open onClose={onClose} title="Join a group" description="The console joins it as a client does, and the monitor shows what it is sent.">
+    <Dialog
+      open
+      onClose={onClose}
+      title="Join a group"
+      description="The console joins the group like a client, and the monitor shows the messages that it receives."
+    >
       <form
         className="flex flex-col gap-3 p-0.5"
         onSubmit={(event) => {

@@ -9,7 +9,7 @@ import type { MessageLog } from "./message-log.ts";
 
 type Search = SearchOf<"streams">;
 
-/** What is shown of the messages: direction, text, stream, group, type, and what is hidden unless asked for. */
+/** Filters: direction, text, stream, group, type, system streams and connection events. */
 export function Filters({
   search,
   change,
@@ -23,7 +23,7 @@ export function Filters({
   readonly change: (change: Partial<Search>) => void;
   readonly inbound: number;
   readonly outbound: number;
-  /** Messages that are kept and not in the list. */
+  /** Number of messages in the log that the filters hide. */
   readonly hidden: number;
   readonly log: MessageLog;
   readonly problem: string | undefined;
@@ -47,8 +47,8 @@ export function Filters({
       <Check label="System streams" isOn={search.system === true} onChange={(system) => change({ system: system || undefined })} />
       <Check label="Connection events" isOn={search.events === true} onChange={(events) => change({ events: events || undefined })} />
       {hidden > 0 && (
-        <span className="text-[12px] text-ink-3" title="They are among the counters above, and not in the list">
-          {hidden.toLocaleString("en-GB")} hidden by {hiders(search)}
+        <span className="text-[12px] text-ink-3" title="Included in the counters above, not in the list">
+          {hidden.toLocaleString("en-GB")} hidden by {hidingFilters(search)}
         </span>
       )}
       {problem !== undefined && (
@@ -60,8 +60,8 @@ export function Filters({
   );
 }
 
-/** What keeps messages out of the list, direction apart: the tabs count both. */
-function hiders({ q, stream, group, type, system, events }: Search): string {
+/** Names the filters that hide messages, except the direction: the tabs count both. */
+function hidingFilters({ q, stream, group, type, system, events }: Search): string {
   const filters = [q, stream, group, type].some((value) => value !== undefined);
   const off = [system !== true && "System streams", events !== true && "Connection events"].filter((name) => name !== false);
   return [filters && "the filters", off.length > 0 && `${off.join(" and ")} being off`].filter((part) => part !== false).join(", or ") || "the filters";
@@ -105,7 +105,7 @@ function Check({ label, isOn, onChange }: { readonly label: string; readonly isO
   );
 }
 
-/** What one does with the list. */
+/** Actions on the list: pause, clear, export and import. */
 export function Actions({
   isPaused,
   canPause,
@@ -124,22 +124,22 @@ export function Actions({
   readonly hasRows: boolean;
 }) {
   const file = useRef<HTMLInputElement>(null);
-  const nothing = hasRows ? undefined : "There is nothing in the list";
+  const emptyReason = hasRows ? undefined : "The list is empty";
   return (
     <div className="ml-auto flex flex-wrap gap-1.5">
       <Button
         onClick={onPause}
         aria-pressed={isPaused}
-        title="Pause or go on (p)"
-        disabledReason={canPause ? undefined : "A file is shown, which does not move"}
+        title="Pause or resume (p)"
+        disabledReason={canPause ? undefined : "A file is shown, which is not live"}
         icon={isPaused ? <Play aria-hidden className="size-3.5" /> : <Pause aria-hidden className="size-3.5" />}
       >
-        <span className="max-sm:sr-only">{isPaused ? "Go on" : "Pause"}</span>
+        <span className="max-sm:sr-only">{isPaused ? "Resume" : "Pause"}</span>
       </Button>
       <Button
         onClick={onClear}
-        disabledReason={nothing}
-        title="Clears this view; counters and the engine keep what they have"
+        disabledReason={emptyReason}
+        title="Clear this view; counters and stored messages are kept"
         icon={<Eraser aria-hidden className="size-3.5" />}
       >
         <span className="max-sm:sr-only">Clear view</span>
@@ -147,7 +147,7 @@ export function Actions({
       <MoreTools>
         <Button
           onClick={() => onExport("ndjson")}
-          disabledReason={nothing}
+          disabledReason={emptyReason}
           title="The messages shown, one JSON object in each line, with secrets masked"
           icon={<Download aria-hidden className="size-3.5" />}
         >
@@ -155,7 +155,7 @@ export function Actions({
         </Button>
         <Button
           onClick={() => onExport("json")}
-          disabledReason={nothing}
+          disabledReason={emptyReason}
           title="The messages shown, as a JSON array, with secrets masked"
           icon={<Download aria-hidden className="size-3.5" />}
         >
@@ -163,7 +163,7 @@ export function Actions({
         </Button>
         <Button
           onClick={() => file.current?.click()}
-          title="Shows the messages of a file that was exported here"
+          title="Show the messages of a file exported from this page"
           icon={<Upload aria-hidden className="size-3.5" />}
         >
           Import

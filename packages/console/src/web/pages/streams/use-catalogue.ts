@@ -17,8 +17,8 @@ export interface Stream {
 const REFRESH_MS = 3_000;
 
 /**
- * Every stream with its groups, asked for every 3 s and whenever `change` is another one: the engine does not tell of subscribers by itself, and what was
- * joined here just now is to be among them at once.
+ * Polls all streams with their groups every 3 s, since the engine does not push subscriber counts. Refetches at once
+ * when `change` changes, so that a group that was just joined appears immediately.
  */
 export function useCatalogue(change = ""): UseQueryResult<readonly Stream[]> {
   const { phase, generation } = useLiveState();
@@ -30,7 +30,7 @@ export function useCatalogue(change = ""): UseQueryResult<readonly Stream[]> {
   });
 }
 
-/** Whether svc-stream runs; undefined while that is not known. */
+/** Returns whether svc-stream runs, or undefined while the workers are loading. */
 export function useHasStreamModule(): boolean | undefined {
   const workers = useLiveCollection<{ readonly id: string; readonly name: string }>("svc.workers", ({ id }) => id);
   return workers.loaded ? workers.items.some(({ name }) => name === "svc-stream") : undefined;

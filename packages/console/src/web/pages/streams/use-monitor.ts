@@ -8,39 +8,39 @@ import { type MonitorState, monitor } from "./monitor.ts";
 
 const PING_SECONDS = 5;
 
-/** Watches while the component is there. */
+/** Watches messages while the component is mounted. */
 export function useMonitorState(): MonitorState {
   useEffect(() => monitor.watch(), []);
   return useSyncExternalStore(monitor.listen, monitor.getState);
 }
 
-/** A number that changes when the log has, at most once per frame, and not while the page is hidden. */
+/** Returns a number that changes with the log, at most once per frame and not while the page is hidden. */
 export function useFrames(log: MessageLog): number {
   const [frame, setFrame] = useState(0);
   useEffect(() => {
-    let asked = 0;
+    let request = 0;
     const stop = log.listen(() => {
-      if (asked !== 0) return;
-      asked = requestAnimationFrame(() => {
-        asked = 0;
+      if (request !== 0) return;
+      request = requestAnimationFrame(() => {
+        request = 0;
         setFrame((before) => before + 1);
       });
     });
     setFrame((before) => before + 1);
     return () => {
-      cancelAnimationFrame(asked);
+      cancelAnimationFrame(request);
       stop();
     };
   }, [log]);
   return frame;
 }
 
-export interface Shown extends ShownRows {
-  /** Matching rows that came since the view is held. */
+interface Shown extends ShownRows {
+  /** Number of matching messages that arrived since the view was held. */
   readonly fresh: number;
 }
 
-/** The rows to show. While held they stay as they were when it began, whatever the log drops. */
+/** Returns the rows to show. A held view does not change, even if the log evicts its rows. */
 export function useShownRows(options: {
   readonly log: MessageLog;
   readonly test: MessageTest;
@@ -56,10 +56,10 @@ export function useShownRows(options: {
     () => (isHeld ? new FilteredRows(log, test, Math.max(clearedSeq, source.lastSeq)) : undefined),
     [log, source, test, clearedSeq, isHeld],
   );
-  // biome-ignore lint/correctness/useExhaustiveDependencies: with each frame the log may hold more
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each frame may bring new rows
   return useMemo(() => {
-    const news = fresh?.read(direction).rows.filter(({ kind }) => kind === "message").length ?? 0;
-    return { ...view.read(direction), fresh: news };
+    const newCount = fresh?.read(direction).rows.filter(({ kind }) => kind === "message").length ?? 0;
+    return { ...view.read(direction), fresh: newCount };
   }, [view, fresh, direction, frame]);
 }
 
@@ -69,7 +69,7 @@ function heldRows(log: MessageLog): Pick<MessageLog, "since" | "firstSeq" | "las
   return { firstSeq, lastSeq, since: (seq) => (seq >= lastSeq ? [] : rows.filter((row) => row.seq > seq)) };
 }
 
-/** The way from the page to the console's server and back, measured every 5 s, in milliseconds. */
+/** Returns the round-trip time to the console's server in milliseconds, measured every 5 s. */
 export function useRoundTrip(): number | undefined {
   const [shown, setShown] = useState(live.roundTripMs);
   useEffect(() => {

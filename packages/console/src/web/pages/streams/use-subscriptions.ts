@@ -7,7 +7,7 @@ export interface SubscriptionState {
   readonly reason: string | null;
 }
 
-/** Has the console join the groups that are named, and leave those that no longer are. Not before the page watches: what the first join brings would be missed. */
+/** Joins the named groups and leaves the others. Waits until the monitor watches, so that it sees the messages of the first join. */
 export function useSubscriptions(names: readonly string[], isWatching: boolean): ReadonlyMap<string, SubscriptionState> {
   const [hasWatched, setHasWatched] = useState(false);
   if (isWatching && !hasWatched) setHasWatched(true);
@@ -33,7 +33,7 @@ export function useSubscriptions(names: readonly string[], isWatching: boolean):
       if (joined.current.has(name)) continue;
       const group = readSubscription(name);
       if (group === undefined) {
-        set(name, () => ({ status: "refused", reason: "the address has to say it as name:group" }));
+        set(name, () => ({ status: "refused", reason: "the address must name it as name:group" }));
         continue;
       }
       set(name, () => ({ status: "joining", reason: null }));

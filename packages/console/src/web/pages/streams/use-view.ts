@@ -1,9 +1,9 @@
 import { useCallback, useMemo, useRef, useState } from "react";
 import { toast } from "../../ui/toasts.tsx";
 import type { Marker } from "./message.ts";
+import { importText, totalsOf } from "./message-file.ts";
 import { MessageLog } from "./message-log.ts";
 import { monitor } from "./monitor.ts";
-import { importText, totalsOf } from "./transfer.ts";
 
 interface Offline {
   readonly log: MessageLog;
@@ -12,7 +12,7 @@ interface Offline {
   readonly refused: number;
 }
 
-/** What the page does with the log besides filtering it: pause, clear, and a file in its place. */
+/** State of the view besides the filters: paused, cleared, or showing a file instead of the live log. */
 export function useView() {
   const [offline, setOffline] = useState<Offline>();
   const [failure, setFailure] = useState<string>();
@@ -32,9 +32,9 @@ export function useView() {
     }
     const { marker, total: before } = pause.current;
     pause.current = null;
-    // Rows are numbered without a hole: what is before the oldest one and after the marker is gone.
+    // Sequence numbers have no gaps, so this is the number of evicted rows after the marker.
     const lost = Math.max(0, monitor.log.firstSeq - marker.seq - 1);
-    monitor.log.amend(marker, { untilMs: nowMs, received: total - before, lost });
+    monitor.log.updateMarker(marker, { untilMs: nowMs, received: total - before, lost });
     setPaused(false);
   }, []);
 
@@ -47,7 +47,7 @@ export function useView() {
       setOffline({ log: imported, file: file.name, count: messages.length, refused });
       setFailure(undefined);
     } catch (error) {
-      setFailure(`${file.name} cannot be shown: ${(error as Error).message}`);
+      setFailure(`Failed to show ${file.name}: ${(error as Error).message}`);
     }
   };
 
@@ -64,7 +64,7 @@ export function useView() {
     clear: () => {
       const before = clearedSeq;
       setClearedSeq(monitor.log.lastSeq);
-      toast("The view is cleared. Counters go on, and the messages are still there.", { label: "Show them again", run: () => setClearedSeq(before) });
+      toast("View cleared. Counters and messages are kept.", { label: "Undo", run: () => setClearedSeq(before) });
     },
     setAtTop,
     isHeld: offline === undefined && (paused || !isAtTop),

@@ -2,8 +2,8 @@ import { z } from "zod/mini";
 import { maskedText } from "../../lib/secrets.ts";
 import type { MonitorRow, TappedMessage, TapTotals } from "./message.ts";
 
-/** Characters of a file that is read. */
-export const MAX_FILE = 64 * 1024 * 1024;
+/** Maximum length of an imported file, in characters. */
+const MAX_FILE = 64 * 1024 * 1024;
 
 const messageSchema = z.object({
   direction: z.enum(["inbound", "outbound"]),
@@ -17,7 +17,7 @@ const messageSchema = z.object({
   truncated: z.boolean(),
 });
 
-/** What the engine would have counted of these messages. */
+/** Returns the totals that the engine would report for these messages. */
 export function totalsOf(messages: readonly TappedMessage[]): TapTotals {
   const of = (wanted: TappedMessage["direction"]): readonly TappedMessage[] => messages.filter(({ direction }) => direction === wanted);
   const bytesOf = (some: readonly TappedMessage[]): number => some.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -25,7 +25,7 @@ export function totalsOf(messages: readonly TappedMessage[]): TapTotals {
   return { inbound: inbound.length, outbound: outbound.length, inbound_bytes: bytesOf(inbound), outbound_bytes: bytesOf(outbound) };
 }
 
-/** The messages of the rows, oldest first, as they came, with secrets masked. */
+/** Formats the messages of the rows, oldest first, with secrets masked. */
 export function exportText(rows: readonly MonitorRow[], format: "ndjson" | "json"): string {
   const messages = rows
     .filter((row) => row.kind === "message")
@@ -34,9 +34,9 @@ export function exportText(rows: readonly MonitorRow[], format: "ndjson" | "json
   return format === "json" ? JSON.stringify(messages, undefined, 2) : messages.map((message) => `${JSON.stringify(message)}\n`).join("");
 }
 
-/** Reads what `exportText` wrote, in either form. Lines that are no message are counted. Throws Error where nothing is. */
+/** Parses the output of `exportText` in either format. Counts invalid messages in `refused`. Throws Error if none is valid. */
 export function importText(text: string): { readonly messages: readonly TappedMessage[]; readonly refused: number } {
-  if (text.length > MAX_FILE) throw new Error(`the file has more than ${MAX_FILE / 1024 / 1024} MiB`);
+  if (text.length > MAX_FILE) throw new Error(`the file is larger than ${MAX_FILE / 1024 / 1024} MiB`);
   const values: unknown[] = text.trimStart().startsWith("[")
     ? (JSON.parse(text) as unknown[])
     : text
@@ -45,7 +45,7 @@ export function importText(text: string): { readonly messages: readonly TappedMe
         .map(jsonOf);
   const read = values.map((value) => messageSchema.safeParse(value));
   const messages = read.flatMap((each) => (each.success ? [each.data] : []));
-  if (messages.length === 0) throw new Error("the file holds no message: it takes what this page exports, JSON or one JSON object in each line");
+  if (messages.length === 0) throw new Error("the file contains no messages; expected a JSON array or NDJSON exported from this page");
   return { messages, refused: read.length - messages.length };
 }
 
