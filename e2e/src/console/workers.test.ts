@@ -11,7 +11,7 @@ import { startSystem } from "./support/running-system.ts";
 import { checkEach, visit } from "./support/visit.ts";
 import { live, openLive, openPage } from "./support/watched-page.ts";
 
-/** The beginning of a program: a worker called orders, connected. */
+/** The start of a program that connects a worker named orders. */
 const CONNECT = `import { connect } from ${JSON.stringify(new URL("../../../packages/sdk/dist/node.js", import.meta.url).href)};
 const worker = connect({ name: "orders", handleSignals: false });
 await worker.connected();
@@ -19,7 +19,7 @@ await worker.connected();
 
 const system = systemOfFile();
 
-it("shows a worker that starts and that it was killed, soon and without a reload", async ({ annotate }) => {
+it("shows promptly, without a reload, that a worker connects and that it is killed", async ({ annotate }) => {
   const { page } = await openLive(`${system.console.url}/workers`);
   await page.getByText("No worker is connected").waitFor();
   const row = page.getByRole("row").filter({ hasText: "orders" });
@@ -29,14 +29,14 @@ it("shows a worker that starts and that it was killed, soon and without a reload
   });
   await once(child.stdout, "data");
   const connected = performance.now();
-  await row.filter({ hasText: "Connected" }).waitFor();
+  await row.filter({ hasText: /Connected/ }).waitFor();
   const shownMs = performance.now() - connected;
   child.kill("SIGKILL");
   const killed = performance.now();
-  await row.filter({ hasText: "Gone" }).waitFor();
+  await row.filter({ hasText: "Disconnected" }).waitFor();
   const goneMs = performance.now() - killed;
   await annotate(`connected on screen after ${Math.round(shownMs)} ms, killed after ${Math.round(goneMs)} ms`, "figures");
-  // A second on an idle machine; here others may be at work.
+  // Takes a second on an idle machine; this one may be busy.
   expect(shownMs).toBeLessThan(5_000);
   expect(goneMs).toBeLessThan(5_000);
   await row.click();
@@ -44,21 +44,21 @@ it("shows a worker that starts and that it was killed, soon and without a reload
   await page.getByText("Disconnected").waitFor();
 });
 
-it("tells two workers of one name apart, and shows what each provides", async () => {
+it("distinguishes two workers with the same name, and shows what each provides", async () => {
   const [first, second] = await Promise.all([system.worker("twins"), system.worker("twins")]);
   first.registerFunction("twins::first", () => 1);
   second.registerFunction("twins::second", () => 2);
   const { page } = await openPage(`${system.console.url}/workers?q=twins`);
   const rows = page.getByRole("row").filter({ hasText: "twins" });
   await rows.filter({ hasText: "×2" }).nth(1).waitFor();
-  // Both are this test's process, and so are their CPU and memory.
+  // Both run in this test's process and share its CPU and memory.
   await rows.filter({ hasText: "shared process" }).nth(1).waitFor();
   await rows.first().click();
   await page.getByRole("tab", { name: /Functions/ }).click();
   await page.getByRole("link", { name: /^twins::(?:first|second)$/ }).waitFor();
   expect(new URL(page.url()).searchParams.get("tab")).toBe("functions");
   expect(await page.getByRole("link", { name: /^twins::/ }).count()).toBe(1);
-  // A worker that somebody else started is not the engine's to restart, and no button pretends it is.
+  // The engine cannot restart a worker that it did not start, so there is no button.
   await page.getByRole("tab", { name: "Overview" }).click();
   await page.getByText("Not started by this engine").waitFor();
   await page.getByText("CPU and memory are those of the process").waitFor();
@@ -87,7 +87,7 @@ it("opens with the filters of its address", async () => {
   await worker.shutdown();
 });
 
-it("says that filters hide everything, and takes them off", async () => {
+it("shows that the filters hide everything, and clears them", async () => {
   const worker = await system.worker("hidden");
   const { page } = await openPage(`${system.console.url}/workers?q=nothing-is-called-that`);
   await page.getByText("Nothing matches").waitFor();
@@ -96,7 +96,7 @@ it("says that filters hide everything, and takes them off", async () => {
   await worker.shutdown();
 });
 
-it("is used by keyboard alone: from the palette to a worker's detail and back", async () => {
+it("is usable with the keyboard alone: from the palette to a worker's detail and back", async () => {
   const worker = await system.worker("piano");
   const { page } = await openLive(`${system.console.url}/`);
   await page.keyboard.press("Control+k");
@@ -113,7 +113,7 @@ it("is used by keyboard alone: from the palette to a worker's detail and back", 
   await worker.shutdown();
 });
 
-it("keeps what it shows while the engine is away, says so, and tells of the restart", async () => {
+it("keeps its content while the engine is down, and reports the outage and the restart", async () => {
   const own = await startSystem();
   const { page, close } = await openPage(`${own.console.url}/workers?system=true`, { expected: [/.*/] });
   await page.getByRole("row").filter({ hasText: "svc-state" }).waitFor();
@@ -128,7 +128,7 @@ it("keeps what it shows while the engine is away, says so, and tells of the rest
   await own.stop();
 });
 
-it("restarts, stops and starts a worker of the config file, and follows it until that is so", async () => {
+it("restarts, stops and starts a configured worker, and follows its state until done", async () => {
   const folder = mkdtempSync(join(tmpdir(), "svc-restarted-"));
   const sdk = new URL("../../../packages/sdk/dist/node.js", import.meta.url);
   const code = `import { connect } from ${JSON.stringify(sdk.href)};\nconnect().registerFunction("counter::pid", () => process.pid);\n`;
@@ -150,17 +150,17 @@ it("restarts, stops and starts a worker of the config file, and follows it until
   await page.getByText("counter is connected again").waitFor({ timeout: 60_000 });
   await ready();
   expect(await pid()).not.toBe(before);
-  // A restart that was asked for is none after a crash.
+  // A requested restart does not count as a restart after a crash.
   await page.locator("dt", { hasText: /^Restarts after a crash$/ }).waitFor();
   expect(await page.locator("dt:text-is('Restarts after a crash') + dd").textContent()).toBe("0");
-  // What the engine tells of it is on the screen at once, without a reload or a call.
+  // State changes appear at once, without a reload or a call.
   const row = page.getByRole("row").filter({ hasText: "counter" });
   await page.getByRole("button", { name: "Stop", exact: true }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Stop counter" }).click();
   await page.getByText("counter is stopped").waitFor({ timeout: 60_000 });
   await row.filter({ hasText: "stopped" }).waitFor({ timeout: 60_000 });
   await page.getByRole("button", { name: "Start", exact: true }).click();
-  await row.filter({ hasText: "Connected" }).waitFor({ timeout: 60_000 });
+  await row.filter({ hasText: /Connected/ }).waitFor({ timeout: 60_000 });
   await ready();
   await row.filter({ hasText: "stopped" }).waitFor({ state: "hidden" });
   await close();
@@ -168,10 +168,10 @@ it("restarts, stops and starts a worker of the config file, and follows it until
   rmSync(folder, { recursive: true, force: true });
 });
 
-it("says that there is no such worker, and leads back to the list by its heading", async () => {
+it("shows that a worker is not found, and leads back to the list by its heading", async () => {
   const worker = await system.worker("present");
   const { page } = await openPage(`${system.console.url}/workers/nope?q=present`);
-  await page.getByText("This worker is not here").waitFor();
+  await page.getByText("Worker not found").waitFor();
   await page.getByRole("row").filter({ hasText: "present" }).click();
   const crumbs = page.getByRole("navigation", { name: "Breadcrumb" });
   await crumbs.getByText("present").waitFor();
@@ -183,12 +183,12 @@ it("says that there is no such worker, and leads back to the list by its heading
   await worker.shutdown();
 });
 
-it("holds the list still while it is paused, counts what changes, and goes on", async () => {
+it("freezes the list while it is paused, counts the changes, and resumes", async () => {
   const { page } = await openLive(`${system.console.url}/workers?q=late`);
   await page.getByRole("button", { name: "Pause" }).waitFor();
   await page.keyboard.press("p");
   await page.getByRole("button", { name: "Go on", exact: true }).waitFor();
-  // Hidden by the filter, so that going on would not show it.
+  // Hidden by the filter, so it does not count.
   const other = await system.worker("another");
   const worker = await system.worker("late");
   await page.getByRole("button", { name: "Go on (1)" }).waitFor();
@@ -198,7 +198,7 @@ it("holds the list still while it is paused, counts what changes, and goes on", 
   await Promise.all([worker.shutdown(), other.shutdown()]);
 });
 
-it("shows what comes first where it was paused before, and counts from there", async () => {
+it("loads the list even if it was paused before, and counts changes from there", async () => {
   const there = await system.worker("early");
   const { page } = await openPage("about:blank");
   const socket = await holdSocket(page);
@@ -221,11 +221,11 @@ it("keeps tab, status and order in the address", async () => {
   await page.waitForURL(/\/workers\/[^?]+\?/);
   const { pathname } = new URL(page.url());
   for (const [tab, text] of [
-    ["metrics", /No figures of this worker|CPU/],
+    ["metrics", /No metrics from this worker|CPU/],
     ["functions", "tabs::one"],
-    ["triggers", "No trigger runs a function"],
-    ["logs", /No line of this worker|lines, the latest first/],
-    ["events", "Of every worker called tabs"],
+    ["triggers", "No trigger calls a function"],
+    ["logs", /No logs from this worker|lines, newest first/],
+    ["events", "Events of all workers named tabs"],
   ] as const) {
     await visit(page, `${pathname}?q=tabs&status=connected&sort=since&dir=desc&tab=${tab}`);
     await page.getByRole("tabpanel").getByText(text).first().waitFor();

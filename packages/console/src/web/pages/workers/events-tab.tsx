@@ -5,14 +5,14 @@ import type { WorkerEvent } from "../../lib/worker-history.ts";
 import { Timestamp } from "../../ui/time.tsx";
 import type { WorkerRow } from "./worker-rows.ts";
 
-const LOOKS: Readonly<Record<WorkerEvent["what"], { readonly icon: LucideIcon; readonly className: string; readonly text: string }>> = {
+const EVENTS: Readonly<Record<WorkerEvent["what"], { readonly icon: LucideIcon; readonly className: string; readonly text: string }>> = {
   connected: { icon: LogIn, className: "text-ok", text: "Connected" },
   disconnected: { icon: LogOut, className: "text-danger", text: "Disconnected" },
   registered: { icon: Plus, className: "text-info", text: "Registered" },
-  unregistered: { icon: Minus, className: "text-warn", text: "Withdrew" },
+  unregistered: { icon: Minus, className: "text-warn", text: "Unregistered" },
 };
 
-/** What the page saw of all workers of this name: one that connects again has another id. */
+/** Events of all workers with this name, since a worker that reconnects has a new id. */
 export function EventsTab({ row }: { readonly row: WorkerRow }) {
   const { events, sinceMs } = useWorkers();
   const own = events.filter(({ name }) => name === row.name);
@@ -20,13 +20,13 @@ export function EventsTab({ row }: { readonly row: WorkerRow }) {
   return (
     <div className="flex flex-col gap-2 p-4">
       <p className="text-ink-3">
-        Of every worker called {row.name}, seen since this page was opened at <Timestamp ms={sinceMs} withMs={false} />. The engine keeps no history of them.
+        Events of all workers named {row.name} since this page was opened at <Timestamp ms={sinceMs} withMs={false} />. The engine does not store them.
       </p>
       <ol className="flex flex-col">
         {own.map(({ atMs, workerId, what, functions }, at) => {
-          const { icon: Icon, className, text } = LOOKS[what];
+          const { icon: Icon, className, text } = EVENTS[what];
           return (
-            // biome-ignore lint/suspicious/noArrayIndexKey: events of one moment have nothing else; new ones redraw the list
+            // biome-ignore lint/suspicious/noArrayIndexKey: events have no ids; new ones render the whole list again
             <li key={`${atMs} ${workerId} ${what} ${at}`} className="flex items-baseline gap-2 border-line/60 border-b py-1">
               <Timestamp ms={atMs} className="shrink-0 font-mono text-[11px] text-ink-3" />
               <Icon aria-hidden className={`size-3.5 shrink-0 self-center ${className}`} />

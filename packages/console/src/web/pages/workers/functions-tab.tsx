@@ -4,16 +4,16 @@ import { duration } from "../../lib/time.ts";
 import type { Worker } from "../../lib/worker-history.ts";
 import { EmptyState } from "../../ui/data-region.tsx";
 
-/** The functions of a worker, with how they were called in the last 15 min, whoever ran them. */
+/** The functions of a worker, with call statistics of the last 15 min over all workers that provide them. */
 export function FunctionsTab({ worker }: { readonly worker: Worker }) {
   const { data, error } = useFunctionFigures(900);
-  if (worker.functions.length === 0) return <EmptyState title="It has registered no function" />;
+  if (worker.functions.length === 0) return <EmptyState title="No functions registered" />;
   const byId = new Map(data?.functions.map((each) => [each.function_id, each]));
   return (
     <div className="overflow-x-auto p-4">
       <table className="w-full">
         <caption className="pb-2 text-left text-ink-3">
-          {error === null ? "Calls of the last 15 minutes, of all workers that provide the function" : `How they were called is not known: ${error.message}`}
+          {error === null ? "Calls of the last 15 minutes, of all workers that provide the function" : `Call statistics are unavailable: ${error.message}`}
         </caption>
         <thead className="text-[12px] text-ink-3">
           <tr className="border-line border-b">

@@ -15,7 +15,7 @@ interface LogEntry {
 const TONES: Readonly<Record<string, Tone>> = { ERROR: "danger", FATAL: "danger", WARN: "warn", INFO: "info" };
 const SHOWN = 50;
 
-/** The worker's last lines, and the way to all of them. */
+/** The worker's last log lines, with a link to all of them. */
 export function LogsTab({ worker }: { readonly worker: Worker }) {
   const { data, error, isPending, refetch } = usePolledCall<{ readonly logs: readonly LogEntry[] }>(
     "engine::logs::list",
@@ -30,16 +30,16 @@ export function LogsTab({ worker }: { readonly worker: Worker }) {
       empty={data?.logs.length === 0}
       retry={() => void refetch()}
       emptyState={
-        <EmptyState title="No line of this worker">
-          {isMissingFunction(error) ? "svc-observability is off." : "What it logs, and what it prints if the engine started it, appears here."}
+        <EmptyState title="No logs from this worker">
+          {isMissingFunction(error) ? "svc-observability is off." : "Its logs appear here, and its output if the engine started it."}
         </EmptyState>
       }
       className="gap-2 p-4"
     >
       <p className="flex gap-3 text-ink-3">
-        The last {data?.logs.length} lines, the latest first.
+        The last {data?.logs.length} lines, newest first.
         <Link to="/logs/{-$logId}" params={{ logId: undefined }} search={{ worker: worker.id }} className="text-accent underline">
-          All of them, with filters
+          Open in Logs
         </Link>
       </p>
       <ol className="flex flex-col">

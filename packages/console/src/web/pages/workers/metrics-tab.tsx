@@ -21,7 +21,7 @@ export function MetricsTab({ worker }: { readonly worker: Worker }) {
     names: NAMES.map((name) => `svc.worker.${name}`),
     labels: { worker_id: worker.id },
     start_time: Date.now() - WINDOW_MS,
-    // Workers tell theirs each 5 s or a little later: in steps of 5 s every few would be empty.
+    // Workers report every 5 s or slightly later, so steps of 5 s would leave gaps.
     step_seconds: 10,
   }));
   const { times, valuesOf } = useMemo(() => {
@@ -40,10 +40,10 @@ export function MetricsTab({ worker }: { readonly worker: Worker }) {
       empty={data !== undefined && data.series.length === 0}
       retry={() => void refetch()}
       emptyState={
-        <EmptyState title="No figures of this worker">
+        <EmptyState title="No metrics from this worker">
           {isMissingFunction(error)
             ? "svc-observability is off."
-            : "It sends none: workers with an SDK of svc do, each 5 s; of processes that the engine started it takes them itself."}
+            : "Workers that use an svc SDK report metrics every 5 s. The engine also measures the processes that it starts."}
         </EmptyState>
       }
       className="gap-3 p-3"

@@ -9,12 +9,12 @@ import { WorkerActions } from "./worker-actions.tsx";
 import { StatusBadge } from "./worker-columns.tsx";
 import { processStartMs, type WorkerRow } from "./worker-rows.ts";
 
-/** What is known of a worker. */
+/** Details of a worker, with its actions. */
 export function OverviewTab({ row }: { readonly row: WorkerRow }) {
-  const { worker, figures, configured, goneAtMs, processMates } = row;
+  const { worker, metrics, configured, goneAtMs, processPeers } = row;
   const now = useNow();
-  // The sample is some seconds old: what it says is reckoned on to now, as the time since the connection is.
-  const startedAtMs = figures === undefined || worker === undefined ? undefined : processStartMs(figures, worker.connected_at_ms);
+  // The sample is a few seconds old; the uptime is extrapolated to now.
+  const startedAtMs = metrics === undefined || worker === undefined ? undefined : processStartMs(metrics, worker.connected_at_ms);
   return (
     <div className="flex flex-col gap-4 p-4">
       <WorkerActions row={row} />
@@ -25,7 +25,7 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
         {worker?.description != null && <Fact name="Description">{worker.description}</Fact>}
         {worker !== undefined && (
           <>
-            <Fact name="Id">
+            <Fact name="ID">
               <code className="break-all">{worker.id}</code>
               <CopyButton text={worker.id} label="Copy the id" className="h-5 w-5" />
             </Fact>
@@ -35,19 +35,19 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
           </>
         )}
         {goneAtMs !== undefined && (
-          <Fact name="Went">
+          <Fact name="Disconnected">
             <Timestamp ms={goneAtMs} as="date" /> (<Ago ms={goneAtMs} />)
           </Fact>
         )}
         {worker !== undefined && (
           <>
             <Fact name="Runtime">{[worker.runtime, worker.version].filter((part) => part !== null).join(" ")}</Fact>
-            <Fact name="System">{worker.os}</Fact>
+            <Fact name="OS">{worker.os}</Fact>
             <Fact name="Address">{worker.ip_address}</Fact>
-            <Fact name="Process id">{worker.pid}</Fact>
-            {processMates.length > 0 && (
-              <Fact name="Shares it with">
-                {processMates.map(({ id, name }) => (
+            <Fact name="Process ID">{worker.pid}</Fact>
+            {processPeers.length > 0 && (
+              <Fact name="Shares process with">
+                {processPeers.map(({ id, name }) => (
                   <Link key={id} to="/workers/{-$workerId}" params={{ workerId: id }} search={true} className="text-accent underline">
                     {name} <span className="font-mono text-[11px]">{id.slice(0, 8)}</span>
                   </Link>
@@ -56,14 +56,14 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
               </Fact>
             )}
             <Fact name="Isolation">{worker.isolation}</Fact>
-            <Fact name="Access">{worker.principal ?? "not restricted"}</Fact>
+            <Fact name="Access">{worker.principal ?? "unrestricted"}</Fact>
             <Fact name="In flight">{worker.active_invocations}</Fact>
           </>
         )}
-        {figures !== undefined && (
+        {metrics !== undefined && (
           <>
-            <Fact name="CPU">{figures.cpu_percent === null ? undefined : `${figures.cpu_percent.toFixed(1)} % of one core`}</Fact>
-            <Fact name="Memory">{figures.rss_bytes === null ? undefined : `${bytes(figures.rss_bytes)} resident`}</Fact>
+            <Fact name="CPU">{metrics.cpu_percent === null ? undefined : `${metrics.cpu_percent.toFixed(1)} % of one core`}</Fact>
+            <Fact name="Memory">{metrics.rss_bytes === null ? undefined : `${bytes(metrics.rss_bytes)} resident`}</Fact>
             <Fact name="Process up for">{startedAtMs === undefined ? undefined : duration(Math.max(0, now - startedAtMs))}</Fact>
           </>
         )}
@@ -72,12 +72,12 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
             <Fact name="Config entry">{configured.name}</Fact>
             <Fact name="Restarts after a crash">{configured.restarts}</Fact>
             {configured.last_exit != null && (
-              <Fact name="Ended unasked">
-                <Timestamp ms={Date.parse(configured.last_exit.at)} as="date" /> with {endText(configured.last_exit)}
+              <Fact name="Last unexpected exit">
+                <Timestamp ms={Date.parse(configured.last_exit.at)} as="date" /> with {exitText(configured.last_exit)}
               </Fact>
             )}
             {configured.next_start_at != null && (
-              <Fact name="Started again">
+              <Fact name="Next start">
                 <Timestamp ms={Date.parse(configured.next_start_at)} as="date" />
               </Fact>
             )}
@@ -94,7 +94,7 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
           </Fact>
         )}
         {worker !== undefined && worker.features.length > 0 && (
-          <Fact name="Understands">
+          <Fact name="Features">
             <span className="flex flex-wrap gap-1">
               {worker.features.map((feature) => (
                 <Badge key={feature}>{feature}</Badge>
@@ -130,8 +130,8 @@ export function OverviewTab({ row }: { readonly row: WorkerRow }) {
   );
 }
 
-function endText({ code, signal }: { readonly code: number | null; readonly signal: string | null }): string {
-  return signal === null ? (code === null ? "no exit code: it could not be started" : `exit code ${code}`) : signal;
+function exitText({ code, signal }: { readonly code: number | null; readonly signal: string | null }): string {
+  return signal === null ? (code === null ? "no exit code: failed to start" : `exit code ${code}`) : signal;
 }
 
 function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {

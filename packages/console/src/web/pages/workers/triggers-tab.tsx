@@ -1,7 +1,7 @@
 import { Link } from "@tanstack/react-router";
 import { useLiveCollection } from "../../lib/use-live.ts";
 import type { Worker } from "../../lib/worker-history.ts";
-import { Badge } from "../../ui/badge.tsx";
+import { Badge, type Tone } from "../../ui/badge.tsx";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
 
 interface Trigger {
@@ -13,7 +13,13 @@ interface Trigger {
   readonly reason: string | null;
 }
 
-/** The triggers that run this worker's functions. */
+const STATUS: Readonly<Record<string, { readonly label: string; readonly tone: Tone }>> = {
+  active: { label: "Active", tone: "ok" },
+  inactive: { label: "Inactive", tone: "warn" },
+  error: { label: "Error", tone: "danger" },
+};
+
+/** The triggers that call this worker's functions. */
 export function TriggersTab({ worker }: { readonly worker: Worker }) {
   const { loaded, items } = useLiveCollection<Trigger>("svc.triggers", ({ id }) => id);
   const functions = new Set(worker.functions);
@@ -22,7 +28,7 @@ export function TriggersTab({ worker }: { readonly worker: Worker }) {
     <DataRegion
       loading={!loaded}
       empty={own.length === 0}
-      emptyState={<EmptyState title="No trigger">No trigger runs a function of this worker; they can be called all the same.</EmptyState>}
+      emptyState={<EmptyState title="No triggers">No trigger calls a function of this worker. Its functions can still be called directly.</EmptyState>}
       className="p-4"
     >
       <ul className="flex flex-col">
@@ -37,8 +43,8 @@ export function TriggersTab({ worker }: { readonly worker: Worker }) {
               {function_id}
             </Link>
             <span className="flex-1" />
-            <Badge tone={status === "active" ? "ok" : status === "error" ? "danger" : "warn"} {...(reason === null ? {} : { title: reason })}>
-              {status}
+            <Badge tone={STATUS[status]?.tone ?? "warn"} {...(reason === null ? {} : { title: reason })}>
+              {STATUS[status]?.label ?? status}
             </Badge>
           </li>
         ))}

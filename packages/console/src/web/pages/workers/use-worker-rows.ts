@@ -3,40 +3,40 @@ import { ApiFailure } from "../../lib/api.ts";
 import { useLiveCollection, useWorkers } from "../../lib/use-live.ts";
 import { isMissingFunction, usePolledCall } from "../../lib/use-polled-call.ts";
 import { useNow } from "../../ui/time.tsx";
-import { type ConfiguredWorker, configuredNow, rowsOf, type Standing, type WorkerFigures, type WorkerRow } from "./worker-rows.ts";
+import { type ConfiguredWorker, type LocalWorkerState, rowsOf, type WorkerMetrics, type WorkerRow, withLiveStates } from "./worker-rows.ts";
 
-/** Rows need the clock only to let go of who went; so often is enough, in milliseconds. */
+/** Resolution of the clock that removes disconnected workers from the list, in milliseconds. */
 const CLOCK_STEP_MS = 10_000;
 
 export interface WorkerRows {
   readonly loaded: boolean;
-  /** Those of the config file have been asked for, too. */
-  readonly areAllKnown: boolean;
+  /** The workers of the config file are loaded too. */
+  readonly areAllLoaded: boolean;
   readonly rows: readonly WorkerRow[];
-  /** Why the list itself cannot be had. */
+  /** Set if the list of workers cannot be loaded. */
   readonly error: Error | null;
-  /** Why the figures (CPU, memory) are not known; undefined when they are. */
-  readonly noFigures: string | undefined;
+  /** Why the metrics (CPU, memory) are unavailable; undefined if they are available. */
+  readonly metricsProblem: string | undefined;
 }
 
-/** Every worker with its figures: who is there and how those of the config file are comes live, the figures each 5 s. */
+/** All workers. Connections and the states of configured workers are live; metrics are polled every 5 s. */
 export function useWorkerRows(): WorkerRows {
   const { loaded, workers, gone, refusal } = useWorkers();
   const clock = useNow();
   const nowMs = Math.ceil(clock / CLOCK_STEP_MS) * CLOCK_STEP_MS;
-  const figures = usePolledCall<{ readonly workers: readonly WorkerFigures[] }>("engine::metrics::workers", [], () => ({}));
+  const metrics = usePolledCall<{ readonly workers: readonly WorkerMetrics[] }>("engine::metrics::workers", [], () => ({}));
   const configured = usePolledCall<{ readonly workers: readonly ConfiguredWorker[] }>("worker::list", [], () => ({}));
-  const standings = useLiveCollection<Standing>("svc.local_workers", ({ name }) => name);
-  const told = standings.loaded ? standings.items : undefined;
+  const liveStates = useLiveCollection<LocalWorkerState>("svc.local_workers", ({ name }) => name);
+  const states = liveStates.loaded ? liveStates.items : undefined;
   const rows = useMemo(
-    () => rowsOf({ workers, gone, nowMs, figures: figures.data?.workers ?? [], configured: configuredNow(configured.data?.workers ?? [], told) }),
-    [workers, gone, nowMs, figures.data, configured.data, told],
+    () => rowsOf({ workers, gone, nowMs, metrics: metrics.data?.workers ?? [], configured: withLiveStates(configured.data?.workers ?? [], states) }),
+    [workers, gone, nowMs, metrics.data, configured.data, states],
   );
   return {
     ...{ loaded, rows },
-    areAllKnown: loaded && (configured.data !== undefined || configured.error !== null) && (standings.loaded || standings.status === "refused"),
+    areAllLoaded: loaded && (configured.data !== undefined || configured.error !== null) && (liveStates.loaded || liveStates.status === "refused"),
     error: refusal === null ? null : new ApiFailure("svc.workers", { code: "refused", message: refusal }),
-    noFigures: figures.error === null ? undefined : isMissingFunction(figures.error) ? "svc-observability is off" : figures.error.message,
+    metricsProblem: metrics.error === null ? undefined : isMissingFunction(metrics.error) ? "svc-observability is off" : metrics.error.message,
   };
 }
 
@@ -53,7 +53,7 @@ export interface WorkerLines {
 
 const LINE_MS = 300_000;
 
-/** CPU and memory of the last 5 min, by the worker's id. */
+/** CPU and memory of the last 5 min, by worker id. */
 export function useWorkerLines(): ReadonlyMap<string, WorkerLines> {
   const { data } = usePolledCall<{ readonly series: readonly Series[] }>(
     "engine::metrics::series",
@@ -66,8 +66,8 @@ export function useWorkerLines(): ReadonlyMap<string, WorkerLines> {
     for (const { name, labels, points } of data?.series ?? []) {
       const id = labels.worker_id;
       if (id === undefined) continue;
-      const before = lines.get(id) ?? { cpu: [], rss: [] };
-      lines.set(id, { ...before, [name === "svc.worker.cpu_percent" ? "cpu" : "rss"]: points.map(([, value]) => value) });
+      const line = lines.get(id) ?? { cpu: [], rss: [] };
+      lines.set(id, { ...line, [name === "svc.worker.cpu_percent" ? "cpu" : "rss"]: points.map(([, value]) => value) });
     }
     return lines;
   }, [data]);

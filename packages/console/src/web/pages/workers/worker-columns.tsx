@@ -10,11 +10,11 @@ import { type RowStatus, SORT_KEYS, stateText, type WorkerRow } from "./worker-r
 const STATUS: Readonly<Record<RowStatus, { readonly label: string; readonly tone: Tone; readonly icon: LucideIcon }>> = {
   connected: { label: "Connected", tone: "ok", icon: CircleCheck },
   module: { label: "Module", tone: "neutral", icon: Boxes },
-  gone: { label: "Gone", tone: "danger", icon: Ban },
+  gone: { label: "Disconnected", tone: "danger", icon: Ban },
   down: { label: "Down", tone: "warn", icon: CircleAlert },
 };
 
-/** Of a state that is said instead of `Down` or `Connected`; what is not here needs somebody's eye. */
+/** Tones of the states that replace `Down` or `Connected`. All others are shown as warnings. */
 const STATE_TONES: Readonly<Record<string, Tone>> = {
   ready: "ok",
   installing: "info",
@@ -41,7 +41,7 @@ function known<Value>(value: Value | null | undefined, show: (value: Value) => R
   return value === null || value === undefined || value === "" ? NONE : show(value);
 }
 
-function Figure({ text, values, label }: { readonly text: React.ReactNode; readonly values: readonly (number | null)[] | undefined; readonly label: string }) {
+function Metric({ text, values, label }: { readonly text: React.ReactNode; readonly values: readonly (number | null)[] | undefined; readonly label: string }) {
   return (
     <span className="flex items-center justify-end gap-2">
       {values !== undefined && <Sparkline values={values} text={label} className="h-5 w-12" />}
@@ -50,10 +50,10 @@ function Figure({ text, values, label }: { readonly text: React.ReactNode; reado
   );
 }
 
-/** `isBeside`: a detail stands beside the list, which has room for what matters most only. */
+/** Returns the columns of the list. `isBeside`: a detail is open beside the list, which then shows only its main columns. */
 export function workerColumns(lines: ReadonlyMap<string, WorkerLines>, isBeside: boolean): readonly Column<WorkerRow>[] {
   const all: readonly (Column<WorkerRow> & { readonly isMain?: true })[] = [
-    { key: "status", header: "Status", width: "6.75rem", isMain: true, cell: (row) => <StatusBadge row={row} /> },
+    { key: "status", header: "Status", width: "7.5rem", isMain: true, cell: (row) => <StatusBadge row={row} /> },
     { key: "name", header: "Name", width: "minmax(9rem,2fr)", isMain: true, cell: (row) => <Name row={row} isBeside={isBeside} /> },
     { key: "runtime", header: "Runtime", width: "4.5rem", from: 640, cell: ({ worker }) => known(worker?.runtime) },
     { key: "version", header: "Version", width: "4rem", from: 1280, cell: ({ worker }) => known(worker?.version) },
@@ -72,15 +72,15 @@ export function workerColumns(lines: ReadonlyMap<string, WorkerLines>, isBeside:
     },
     {
       ...{ key: "cpu", header: "CPU", width: "7.75rem", align: "right", from: 900 },
-      cell: ({ id, figures }) => (
-        <Figure text={known(figures?.cpu_percent, (percent) => `${percent.toFixed(1)} %`)} values={lines.get(id)?.cpu} label="CPU of the last 5 minutes" />
+      cell: ({ id, metrics }) => (
+        <Metric text={known(metrics?.cpu_percent, (percent) => `${percent.toFixed(1)} %`)} values={lines.get(id)?.cpu} label="CPU of the last 5 minutes" />
       ),
     },
     {
       ...{ key: "rss", header: "RSS", width: "7.75rem", align: "right", from: 900 },
-      cell: ({ id, figures }) => <Figure text={known(figures?.rss_bytes, bytes)} values={lines.get(id)?.rss} label="Memory of the last 5 minutes" />,
+      cell: ({ id, metrics }) => <Metric text={known(metrics?.rss_bytes, bytes)} values={lines.get(id)?.rss} label="Memory of the last 5 minutes" />,
     },
-    { key: "lag", header: "Loop lag", width: "4.5rem", align: "right", from: 1280, cell: ({ figures }) => known(figures?.event_loop_lag_ms, duration) },
+    { key: "lag", header: "Loop lag", width: "4.5rem", align: "right", from: 1280, cell: ({ metrics }) => known(metrics?.event_loop_lag_ms, duration) },
     {
       ...{ key: "since", header: "Since", width: "5.5rem", align: "right", from: 640 },
       cell: ({ worker, goneAtMs }) => known(goneAtMs ?? worker?.connected_at_ms, (ms) => <Ago ms={ms} />),
@@ -89,7 +89,7 @@ export function workerColumns(lines: ReadonlyMap<string, WorkerLines>, isBeside:
   return all.filter(({ isMain }) => !isBeside || isMain === true).map((column) => ({ ...column, sortable: column.key in SORT_KEYS }));
 }
 
-function Name({ row: { name, worker, instances, processMates }, isBeside }: { readonly row: WorkerRow; readonly isBeside: boolean }) {
+function Name({ row: { name, worker, instances, processPeers }, isBeside }: { readonly row: WorkerRow; readonly isBeside: boolean }) {
   return (
     <span className="flex min-w-0 items-center gap-2">
       <span className="truncate font-medium" title={worker?.description ?? name}>
@@ -97,17 +97,17 @@ function Name({ row: { name, worker, instances, processMates }, isBeside }: { re
       </span>
       {worker !== undefined && worker.kind !== "module" && <code className="shrink-0 text-[11px] text-ink-3">{worker.id.slice(0, 8)}</code>}
       {instances > 1 && (
-        <Badge title={`${instances} connected workers are called ${name}`} className="shrink-0">
+        <Badge title={`${instances} connected workers are named ${name}`} className="shrink-0">
           ×{instances}
         </Badge>
       )}
-      {/* It explains CPU and memory, which stand there only where there is room. */}
-      {processMates.length > 0 && !isBeside && (
+      {/* Explains the CPU and memory columns, which are hidden on narrow screens. */}
+      {processPeers.length > 0 && !isBeside && (
         <Badge
-          title={`CPU and memory are those of the process, which it shares with ${processMates.map((mate) => mate.name).join(", ")}`}
+          title={`CPU and memory are those of the process, which it shares with ${processPeers.map((peer) => peer.name).join(", ")}`}
           className="shrink-0 max-lg:hidden"
         >
-          shared process
+          Shared process
         </Badge>
       )}
     </span>

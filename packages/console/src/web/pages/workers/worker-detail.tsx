@@ -28,7 +28,7 @@ export default function WorkerDetail({ row }: { readonly row: WorkerRow }) {
   ];
   return (
     <Tabs
-      label={`Of ${row.name}`}
+      label={`Details of ${row.name}`}
       tabs={tabs}
       value={tabs.some(({ value }) => value === tab) ? tab : "overview"}
       onChange={(next) => void navigate({ search: (before) => ({ ...before, tab: next === "overview" ? undefined : next }), replace: true })}

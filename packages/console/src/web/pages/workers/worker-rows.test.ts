@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
 import type { Worker } from "../../lib/worker-history.ts";
-import { type ConfiguredWorker, configuredNow, matches, processStartMs, rowsOf, sortRows, type WorkerFigures } from "./worker-rows.ts";
+import { type ConfiguredWorker, matches, processStartMs, rowsOf, sortRows, type WorkerMetrics, withLiveStates } from "./worker-rows.ts";
 
 function worker(id: string, name: string, more: Partial<Worker> = {}): Worker {
   return { id, name, runtime: "node", kind: "worker", internal: false, configured_worker: null, active_invocations: 0, ...more } as Worker;
 }
-const NOTHING = { workers: [], gone: [], configured: [], figures: [], nowMs: 1_000_000 };
+const NOTHING = { workers: [], gone: [], configured: [], metrics: [], nowMs: 1_000_000 };
 const ALL = { q: "", runtime: undefined as string | undefined, status: undefined as string | undefined, system: false };
 
-it("shows who is there, who went in the last ten minutes, and who should be there", () => {
+it("shows connected workers, those that disconnected in the last ten minutes, and configured ones that are down", () => {
   const rows = rowsOf({
     ...NOTHING,
     workers: [worker("1", "orders", { configured_worker: "orders" })],
@@ -29,7 +29,7 @@ it("shows who is there, who went in the last ten minutes, and who should be ther
   ]);
 });
 
-it("tells how many share a name, and keeps them together", () => {
+it("counts the workers with one name, and keeps them together", () => {
   const rows = rowsOf({ ...NOTHING, workers: [worker("b", "pay"), worker("c", "orders"), worker("a", "pay")] });
   expect(sortRows(rows, "name", "asc").map(({ id, instances }) => [id, instances])).toEqual([
     ["c", 1],
@@ -38,7 +38,7 @@ it("tells how many share a name, and keeps them together", () => {
   ]);
 });
 
-it("tells whose process is whose, too: CPU and memory are the process's", () => {
+it("finds the workers that share a process, and so its CPU and memory", () => {
   const at = (pid: number | null, ip_address = "127.0.0.1") => ({ pid, ip_address, os: "linux" });
   const rows = rowsOf({
     ...NOTHING,
@@ -53,24 +53,24 @@ it("tells whose process is whose, too: CPU and memory are the process's", () => 
     ],
     gone: [{ worker: worker("9", "gone", at(7)), goneAtMs: 999_000 }],
   });
-  expect(rows.filter(({ processMates }) => processMates.length > 0).map(({ name, processMates }) => [name, processMates.map((mate) => mate.name)])).toEqual([
+  expect(rows.filter(({ processPeers }) => processPeers.length > 0).map(({ name, processPeers }) => [name, processPeers.map((peer) => peer.name)])).toEqual([
     ["a", ["b"]],
     ["b", ["a"]],
   ]);
 });
 
-it("sorts what is not known last, either way", () => {
-  const figures = [
+it("sorts unknown values last in both directions", () => {
+  const metrics = [
     { worker_id: "1", cpu_percent: 5 },
     { worker_id: "2", cpu_percent: null },
     { worker_id: "3", cpu_percent: 0 },
-  ] as unknown as WorkerFigures[];
-  const rows = rowsOf({ ...NOTHING, figures, workers: [worker("2", "b"), worker("1", "a"), worker("3", "c")] });
+  ] as unknown as WorkerMetrics[];
+  const rows = rowsOf({ ...NOTHING, metrics, workers: [worker("2", "b"), worker("1", "a"), worker("3", "c")] });
   expect(sortRows(rows, "cpu", "asc").map(({ id }) => id)).toEqual(["3", "1", "2"]);
   expect(sortRows(rows, "cpu", "desc").map(({ id }) => id)).toEqual(["1", "3", "2"]);
 });
 
-it("filters by name, pid, runtime, status, and hides the engine's own unless asked", () => {
+it("filters by name, pid, runtime and status, and hides the engine's workers by default", () => {
   const rows = rowsOf({
     ...NOTHING,
     workers: [worker("1", "Orders", { pid: 4711 }), worker("2", "svc-http", { kind: "module", internal: true, runtime: "engine" })],
@@ -85,15 +85,15 @@ it("filters by name, pid, runtime, status, and hides the engine's own unless ask
   expect(found({ status: "gone" })).toEqual([]);
 });
 
-it("shows how a worker of the config file is as soon as the stream tells, with the details that were asked for", () => {
+it("merges the live states of configured workers with their polled details", () => {
   const module = { name: "svc-http", kind: "module", state: "ready" } as ConfiguredWorker;
-  const asked = [{ name: "orders", kind: "local", state: "ready", reason: null, pids: [7], tail: ["up"] } as unknown as ConfiguredWorker, module];
-  expect(configuredNow(asked, undefined)).toBe(asked);
-  const told = [
+  const polled = [{ name: "orders", kind: "local", state: "ready", reason: null, pids: [7], tail: ["up"] } as unknown as ConfiguredWorker, module];
+  expect(withLiveStates(polled, undefined)).toBe(polled);
+  const states = [
     { name: "orders", kind: "local", state: "backing_off", reason: "it ended", restarts: 2, ready_at: null },
     { name: "site", kind: "command", state: "ready", reason: null, restarts: 0, ready_at: null },
   ];
-  const now = configuredNow(asked, told);
+  const now = withLiveStates(polled, states);
   expect(now).toEqual([
     expect.objectContaining({ name: "orders", state: "backing_off", restarts: 2, pids: [7], tail: ["up"] }),
     expect.objectContaining({ name: "site", state: "ready", pids: [], tail: [] }),
@@ -106,7 +106,7 @@ it("shows how a worker of the config file is as soon as the stream tells, with t
   ]);
 });
 
-it("takes a process to have begun so long before its sample as that says, and never after its worker connected", () => {
+it("derives the start of a process from the uptime in its sample, and never returns a time after its worker connected", () => {
   expect(processStartMs({ uptime_seconds: 141, as_of: 500_000 }, 400_000)).toBe(359_000);
   expect(processStartMs({ uptime_seconds: 99, as_of: 500_000 }, 400_000)).toBe(400_000);
   expect(processStartMs({ uptime_seconds: null, as_of: 500_000 }, 400_000)).toBeUndefined();

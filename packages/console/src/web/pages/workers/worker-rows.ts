@@ -1,24 +1,24 @@
 import type { GoneWorker, Worker } from "../../lib/worker-history.ts";
 
-/** How a worker of the config file is, as `worker::list` tells. */
+/** A worker of the config file, as returned by `worker::list`. */
 export interface ConfiguredWorker {
   readonly name: string;
   readonly kind: string;
   readonly state: string;
   readonly reason: string | null;
-  /** Why its last change is not used, while its former processes run on. Engines before this version do not tell it. */
+  /** Why its last change failed, while its old processes keep running. Older engines do not report it. */
   readonly problem?: string | null;
   readonly pids: readonly number[];
   readonly restarts: number;
   readonly ready_at: string | null;
-  /** Engines before this version do not tell it. */
+  /** Older engines do not report it. */
   readonly next_start_at?: string | null;
   readonly last_exit?: LastExit | null;
   readonly log_file: string | null;
   readonly tail: readonly string[];
 }
 
-/** The last time that a process of it ended unasked. */
+/** The last unexpected exit of one of its processes. */
 interface LastExit {
   readonly code: number | null;
   readonly signal: string | null;
@@ -26,24 +26,27 @@ interface LastExit {
   readonly lines: readonly string[];
 }
 
-/** What the stream `svc.local_workers` tells of a worker or command, at once. */
-export type Standing = Pick<ConfiguredWorker, "name" | "kind" | "state" | "reason" | "problem" | "restarts" | "ready_at" | "next_start_at" | "last_exit">;
+/** State of a worker or command, as reported live by the stream `svc.local_workers`. */
+export type LocalWorkerState = Pick<
+  ConfiguredWorker,
+  "name" | "kind" | "state" | "reason" | "problem" | "restarts" | "ready_at" | "next_start_at" | "last_exit"
+>;
 
-/** How those of the config file are: as they were when they were asked for, and in that as the stream has told since. */
-export function configuredNow(asked: readonly ConfiguredWorker[], standings: readonly Standing[] | undefined): readonly ConfiguredWorker[] {
-  if (standings === undefined) return asked;
-  const details = new Map(asked.map((each) => [each.name, each]));
-  const modules = asked.filter(({ kind }) => kind === "module");
-  return [...standings.map((standing) => ({ pids: [], log_file: null, tail: [], ...details.get(standing.name), ...standing })), ...modules];
+/** Merges the polled list of configured workers with their live states. Modules have no live state. */
+export function withLiveStates(polled: readonly ConfiguredWorker[], states: readonly LocalWorkerState[] | undefined): readonly ConfiguredWorker[] {
+  if (states === undefined) return polled;
+  const details = new Map(polled.map((each) => [each.name, each]));
+  const modules = polled.filter(({ kind }) => kind === "module");
+  return [...states.map((state) => ({ pids: [], log_file: null, tail: [], ...details.get(state.name), ...state })), ...modules];
 }
 
-/** E.g. `crash looping`. */
+/** Returns the label of a state, e.g. `Crash looping` for `crash_looping`. */
 export function stateText(state: string): string {
-  return state.replace("_", " ");
+  return state.charAt(0).toUpperCase() + state.slice(1).replaceAll("_", " ");
 }
 
-/** What `engine::metrics::workers` tells of one. */
-export interface WorkerFigures {
+/** Metrics of a worker, as returned by `engine::metrics::workers`. */
+export interface WorkerMetrics {
   readonly worker_id: string;
   readonly cpu_percent: number | null;
   readonly rss_bytes: number | null;
@@ -55,45 +58,48 @@ export interface WorkerFigures {
   readonly as_of: number;
 }
 
-/** When the process of a worker began, by its last sample; never after the worker connected, which rounding and clocks that differ would make of it. */
-export function processStartMs({ uptime_seconds, as_of }: Pick<WorkerFigures, "uptime_seconds" | "as_of">, connectedAtMs: number): number | undefined {
+/**
+ * Returns the start time of a worker's process from its last sample. Rounding and clock skew could put it after the
+ * worker's connection, so it is at most `connectedAtMs`.
+ */
+export function processStartMs({ uptime_seconds, as_of }: Pick<WorkerMetrics, "uptime_seconds" | "as_of">, connectedAtMs: number): number | undefined {
   return uptime_seconds === null ? undefined : Math.min(as_of - uptime_seconds * 1_000, connectedAtMs);
 }
 
-/** `down`: of the config file and not connected, as commands never are. */
+/** `down`: in the config file and not connected. Commands never connect. */
 export type RowStatus = "connected" | "module" | "gone" | "down";
 
 export interface WorkerRow {
   readonly id: string;
   readonly name: string;
   readonly status: RowStatus;
-  /** Of one that is down, or connected and yet not ready: its state, e.g. `crash_looping`. */
+  /** State in the config file of a worker that is down, or connected but not ready, e.g. `crash_looping`. */
   readonly state: string | undefined;
-  /** Undefined of one that is down. */
+  /** Undefined if the worker is down. */
   readonly worker: Worker | undefined;
   readonly goneAtMs: number | undefined;
-  readonly figures: WorkerFigures | undefined;
+  readonly metrics: WorkerMetrics | undefined;
   readonly configured: ConfiguredWorker | undefined;
-  /** How many connected ones share the name. */
+  /** Number of connected workers with this name. */
   readonly instances: number;
-  /** The other connected workers of the same process: its CPU and memory are theirs, too. */
-  readonly processMates: readonly Worker[];
+  /** Other connected workers in the same process, which share its CPU and memory. */
+  readonly processPeers: readonly Worker[];
 }
 
-/** Who went stays this long. */
+/** Disconnected workers stay in the list for this long. */
 const GONE_SHOWN_MS = 600_000;
 
 export interface RowSources {
   readonly workers: readonly Worker[];
   readonly gone: readonly GoneWorker[];
   readonly configured: readonly ConfiguredWorker[];
-  readonly figures: readonly WorkerFigures[];
+  readonly metrics: readonly WorkerMetrics[];
   readonly nowMs: number;
 }
 
-/** One row for each worker that is there, went lately, or should be there. */
-export function rowsOf({ workers, gone, configured, figures, nowMs }: RowSources): readonly WorkerRow[] {
-  const figuresById = new Map(figures.map((each) => [each.worker_id, each]));
+/** Returns one row for each worker that is connected, disconnected recently, or is configured but not connected. */
+export function rowsOf({ workers, gone, configured, metrics, nowMs }: RowSources): readonly WorkerRow[] {
+  const metricsById = new Map(metrics.map((each) => [each.worker_id, each]));
   const configuredByName = new Map(configured.map((each) => [each.name, each]));
   const count = new Map<string, number>();
   for (const { name } of workers) count.set(name, (count.get(name) ?? 0) + 1);
@@ -107,10 +113,10 @@ export function rowsOf({ workers, gone, configured, figures, nowMs }: RowSources
     return {
       ...{ id: worker.id, name: worker.name, status, worker, goneAtMs },
       state: status !== "connected" || entry?.state === "ready" ? undefined : entry?.state,
-      figures: status === "gone" ? undefined : figuresById.get(worker.id),
+      metrics: status === "gone" ? undefined : metricsById.get(worker.id),
       configured: entry,
       instances: count.get(worker.name) ?? 0,
-      processMates: status === "connected" ? (byProcess.get(processOf(worker) ?? "") ?? []).filter(({ id }) => id !== worker.id) : [],
+      processPeers: status === "connected" ? (byProcess.get(processOf(worker) ?? "") ?? []).filter(({ id }) => id !== worker.id) : [],
     };
   };
   const running = new Set(workers.map(({ configured_worker }) => configured_worker));
@@ -121,13 +127,13 @@ export function rowsOf({ workers, gone, configured, figures, nowMs }: RowSources
     ...down.map(
       (each): WorkerRow => ({
         ...{ id: `config:${each.name}`, name: each.name, status: "down", state: each.state, worker: undefined },
-        ...{ goneAtMs: undefined, figures: undefined, configured: each, instances: 0, processMates: [] },
+        ...{ goneAtMs: undefined, metrics: undefined, configured: each, instances: 0, processPeers: [] },
       }),
     ),
   ];
 }
 
-/** What tells the process of a worker from others; undefined: not known. Modules are in the engine's, of course. */
+/** Returns a key that identifies the worker's process, or undefined if it is unknown. Modules run in the engine's process. */
 function processOf({ kind, pid, ip_address, os }: Worker): string | undefined {
   return pid === null || kind === "module" ? undefined : `${pid} ${ip_address} ${os}`;
 }
@@ -162,13 +168,13 @@ export const SORT_KEYS: Readonly<Record<string, (row: WorkerRow) => Sortable>> =
   pid: ({ worker }) => worker?.pid,
   functions: ({ worker }) => worker?.function_count,
   in_flight: ({ worker }) => worker?.active_invocations,
-  cpu: ({ figures }) => figures?.cpu_percent,
-  rss: ({ figures }) => figures?.rss_bytes,
-  lag: ({ figures }) => figures?.event_loop_lag_ms,
+  cpu: ({ metrics }) => metrics?.cpu_percent,
+  rss: ({ metrics }) => metrics?.rss_bytes,
+  lag: ({ metrics }) => metrics?.event_loop_lag_ms,
   since: ({ worker }) => worker?.connected_at_ms,
 };
 
-/** What has no value comes last either way; equals by name, so that instances of one name stand together. */
+/** Rows without a value come last in both directions. Equal rows are sorted by name, which keeps instances together. */
 export function sortRows(rows: readonly WorkerRow[], key: string, dir: "asc" | "desc"): readonly WorkerRow[] {
   const valueFor = SORT_KEYS[key] ?? (({ name }: WorkerRow) => name);
   const sign = dir === "asc" ? 1 : -1;

@@ -23,7 +23,7 @@ import { connect } from "@svc/sdk";     // or: connect a process of your own
 const worker = connect({ name: "my-worker" });
 worker.registerFunction("greet", async ({ name }) => \`Hello \${name}\`);`;
 
-/** Figures change all the time, and are no news. */
+/** Ignores metrics, which change all the time. */
 function isSameRow(a: WorkerRow, b: WorkerRow): boolean {
   return a.status === b.status && a.state === b.state && a.worker === b.worker;
 }
@@ -32,11 +32,11 @@ export default function WorkersPage(): ReactNode {
   const { workerId } = route.useParams();
   const { q = "", runtime, status, system = false, sort = "name", dir = "asc" } = route.useSearch();
   const navigate = route.useNavigate();
-  const { loaded, areAllKnown, rows: rowsNow, error, noFigures } = useWorkerRows();
+  const { loaded, areAllLoaded, rows: rowsNow, error, metricsProblem } = useWorkerRows();
   const {
     shown: { rows, lines },
     ...pause
-  } = usePause({ rows: rowsNow, lines: useWorkerLines() }, areAllKnown);
+  } = usePause({ rows: rowsNow, lines: useWorkerLines() }, areAllLoaded);
   const isBeside = workerId !== undefined;
   const columns = useMemo(() => workerColumns(lines, isBeside), [lines, isBeside]);
   const searched = rows.filter((row) => matches(row, { q, runtime, status: undefined, system }));
@@ -49,7 +49,7 @@ export default function WorkersPage(): ReactNode {
   const runtimes = [
     ...new Set(rows.filter(({ worker }) => worker !== undefined && (system || !worker.internal)).map(({ worker }) => worker?.runtime as string)),
   ];
-  // What is looked at closely stays true while the list is paused.
+  // The detail stays live while the list is paused.
   const selected = rowsNow.find(({ id }) => id === workerId);
   const search = (change: Partial<ReturnType<typeof route.useSearch>>): void =>
     void navigate({ search: (before) => ({ ...before, ...change }), replace: true });
@@ -64,7 +64,7 @@ export default function WorkersPage(): ReactNode {
       filtered={
         filters.length === 0
           ? undefined
-          : { what: `No worker fits ${filters.join(" and ")}.`, clear: () => search({ q: undefined, runtime: undefined, status: undefined }) }
+          : { what: `No worker matches ${filters.join(" and ")}.`, clear: () => search({ q: undefined, runtime: undefined, status: undefined }) }
       }
       emptyState={
         <EmptyState title="No worker is connected" snippet={SNIPPET}>
@@ -104,12 +104,12 @@ export default function WorkersPage(): ReactNode {
             tabs={[
               { value: "all", label: "All", count: loaded ? searched.length : undefined },
               { value: "connected", label: "Connected", count: loaded ? countOf("connected") : undefined },
-              { value: "gone", label: "Gone", count: loaded ? countOf("gone") : undefined },
+              { value: "gone", label: "Disconnected", count: loaded ? countOf("gone") : undefined },
               { value: "down", label: "Down", count: loaded ? countOf("down") : undefined },
             ]}
           />
           <span className="flex-1" />
-          {noFigures !== undefined && <span className="text-warn">CPU and memory are not known: {noFigures}</span>}
+          {metricsProblem !== undefined && <span className="text-warn">CPU and memory are unavailable: {metricsProblem}</span>}
           <label className="flex items-center gap-1.5 text-ink-2">
             Runtime
             <select
@@ -123,7 +123,7 @@ export default function WorkersPage(): ReactNode {
               ))}
             </select>
           </label>
-          <label className="flex items-center gap-1.5 text-ink-2" title="The engine's modules, consoles and command lines">
+          <label className="flex items-center gap-1.5 text-ink-2" title="Show the engine's modules, consoles and CLI connections">
             <input type="checkbox" checked={system} onChange={(event) => search({ system: event.target.checked || undefined })} />
             System
           </label>
@@ -142,9 +142,9 @@ export default function WorkersPage(): ReactNode {
               <WorkerDetail row={selected} />
             </Suspense>
           ) : loaded ? (
-            <EmptyState title="This worker is not here">
-              None with the id <code className="break-all">{workerId}</code> is connected, and none went while this page was open. A worker that connects again
-              has another id.
+            <EmptyState title="Worker not found">
+              No worker with the ID <code className="break-all">{workerId}</code> is connected or was connected while this page was open. A worker that
+              reconnects gets a new ID.
             </EmptyState>
           ) : null
         }
