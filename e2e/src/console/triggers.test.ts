@@ -12,7 +12,7 @@ import { checkEach, visit } from "./support/visit.ts";
 import { openLive, type PageOptions, type WatchedPage } from "./support/watched-page.ts";
 
 const system = systemOfFile();
-/** No UTF-8, and a name in the middle. */
+/** Invalid UTF-8, with a readable name in the middle. */
 const BYTES = Buffer.concat([Buffer.from([0, 1, 2, 255, 254, 13, 10]), Buffer.from("<b>svc</b>"), Buffer.alloc(40, 0x80)]);
 const mails: unknown[] = [];
 let reports = 0;
@@ -57,7 +57,7 @@ beforeAll(async () => {
 
 const open = (path: string, options: PageOptions = {}): Promise<WatchedPage> => openLive(`${system.console.url}${path}`, options);
 
-/** Opens a trigger by its line; not in the middle, where its function's link is. */
+/** Opens a trigger by clicking the left end of its row; the middle contains the link to its function. */
 async function choose(page: Page, text: string): Promise<void> {
   await page
     .getByRole("row")
@@ -70,7 +70,7 @@ async function choose(page: Page, text: string): Promise<void> {
 const textOf = async (locator: Locator): Promise<string> => (await locator.textContent()) ?? "";
 const response = (page: Page) => page.getByRole("region", { name: "Response" });
 
-it("counts each kind as many as its tab shows, keeps the tab in the address, and says why one is in error", async () => {
+it("shows as many triggers of each kind as its tab counts, keeps the tab in the address, and shows why a trigger has an error", async () => {
   const { page } = await open("/triggers");
   await page.getByRole("row").filter({ hasText: "/boom" }).waitFor();
   for (const [name, count] of [
@@ -112,7 +112,7 @@ it("sends a request with path, query and body, and shows status, headers and bod
   expect(text).toMatch(/"x":[\s\S]*"1"[\s\S]*"2"/);
 });
 
-it("sends a request by keyboard alone, from the list to the answer and back", async () => {
+it("sends a request with the keyboard alone, from the list to the response and back", async () => {
   const { page } = await open("/triggers?type=http&q=id2");
   await page.getByRole("row").filter({ hasText: "/orders/:id2" }).waitFor();
   const grid = page.getByRole("grid", { name: "Triggers" });
@@ -130,7 +130,7 @@ it("sends a request by keyboard alone, from the list to the answer and back", as
   await tabTo(page, page.locator(".cm-content"));
   await page.keyboard.press("Control+a");
   await page.keyboard.insertText('{"n":4711}');
-  // In the editor Tab is for the text until it is told otherwise.
+  // In the editor, Tab indents; Control+M makes it move the focus.
   await page.keyboard.press("Control+m");
   await tabTo(page, page.getByRole("button", { name: "Send", exact: true }));
   await page.keyboard.press("Enter");
@@ -144,7 +144,7 @@ it("sends a request by keyboard alone, from the list to the answer and back", as
 it.each([
   ["/empty", "204 No Content", "No body."],
   ["/boom", "500 Internal Server Error", "it broke"],
-])("shows what %s answers", async (path, status, body) => {
+])("shows the response of %s", async (path, status, body) => {
   const { page } = await open(`/triggers?type=http&q=${path.slice(1)}`);
   await choose(page, path);
   await page.getByRole("button", { name: "Send", exact: true }).click();
@@ -152,7 +152,7 @@ it.each([
   await response(page).getByText(body).waitFor();
 });
 
-it("shows bytes that are no text as such, and hands them out as they came", async () => {
+it("shows binary bytes as a hex dump, and downloads them unchanged", async () => {
   const { page } = await open("/triggers?type=http&q=bytes");
   await choose(page, "/bytes");
   await page.getByRole("button", { name: "Send", exact: true }).click();
@@ -162,7 +162,7 @@ it("shows bytes that are no text as such, and hands them out as they came", asyn
   expect(readFileSync(await download.path()).equals(BYTES)).toBe(true);
 });
 
-it("shows five megabytes only when it is asked to, and copies the request for a shell", async () => {
+it("shows five megabytes only on request, and copies the request as a curl command", async () => {
   const { page } = await open("/triggers?type=http&q=big");
   await choose(page, "/big");
   await page.getByRole("button", { name: "Send", exact: true }).click();
@@ -174,14 +174,14 @@ it("shows five megabytes only when it is asked to, and copies the request for a 
   expect(stdout).toContain("x".repeat(5 * 1024 * 1024));
 });
 
-it("tells when a trigger ran last and how, and leads to that trace", async () => {
+it("shows the last run of a trigger, and links to its trace", async () => {
   await fetch(`http://localhost:${system.ports.http}/boom`);
   const { page } = await open("/triggers?type=http");
   const row = page.getByRole("row").filter({ hasText: "/boom" });
   await row.getByText(/ago|now/).waitFor({ timeout: 20_000 });
-  // A queue's trigger has its runs on the queue's page, and this list does not claim that it had none.
+  // The runs of a queue trigger are on the queue's page; the list must not claim that there are none.
   await page.getByRole("button", { name: "QUEUE 1", exact: true }).first().click();
-  await page.getByRole("row").filter({ hasText: "default" }).getByText("see its queue").waitFor();
+  await page.getByRole("row").filter({ hasText: "default" }).getByText("See queue").waitFor();
   await visit(page, "/triggers?type=http");
   await row.getByRole("link", { name: /ago|now/ }).click();
   await page.waitForURL(/\/traces\/[0-9a-f]{32}/);
@@ -222,14 +222,14 @@ it("opens with the filters of its address, also after a reload", async () => {
   );
 });
 
-it("says that there is no such trigger, and leads back to the list by its heading", async () => {
+it("shows that a trigger is not found, and leads back to the list by its heading", async () => {
   const { page } = await open("/triggers/nope?type=http");
-  await page.getByText("There is no such trigger now").waitFor();
+  await page.getByText("Trigger not found").waitFor();
   await page.getByRole("navigation", { name: "Breadcrumb" }).getByRole("link", { name: "Triggers" }).click();
   await page.waitForURL((url) => url.pathname === "/triggers" && url.search === "?type=http");
 });
 
-it("pauses a schedule and resumes it, by keyboard alone", async () => {
+it("pauses and resumes a schedule with the keyboard alone", async () => {
   const { page } = await open("/triggers?type=cron");
   await page.getByRole("grid", { name: "Triggers" }).focus();
   await page.keyboard.press("ArrowDown");
@@ -244,15 +244,15 @@ it("pauses a schedule and resumes it, by keyboard alone", async () => {
   }
 });
 
-it("withdraws a request that is not answered", async () => {
+it("cancels a request that gets no response", async () => {
   const { page } = await open("/triggers?q=slow");
   await choose(page, "/slow");
   await page.getByRole("button", { name: "Send", exact: true }).click();
   await page.getByRole("button", { name: "Cancel" }).click();
-  await response(page).getByText("withdrawn before the answer").waitFor();
+  await response(page).getByText("cancelled before the response").waitFor();
 });
 
-it("says a schedule in words, with its next runs, and runs it now; again only when asked twice", async () => {
+it("describes a schedule with its next runs, and runs it now; a second run needs confirmation", async () => {
   const { page } = await open("/triggers?type=cron");
   await choose(page, "Monday");
   await page.getByText("0 0 9 * * 1", { exact: true }).waitFor();
@@ -275,15 +275,15 @@ it("emits an event that reaches its subscriber", async () => {
   await page.getByLabel("to", { exact: false }).first().waitFor();
   await page.locator("textarea").first().fill("ada@example.com");
   await page.getByRole("button", { name: "Emit" }).click();
-  await page.getByText("1 trigger took it").waitFor();
+  await page.getByText("1 trigger received it").waitFor();
   await expect.poll(() => mails).toEqual([{ to: "ada@example.com" }]);
 });
 
-it("puts a job on a queue, and leads to the state that a trigger is about", async () => {
+it("enqueues a job, and links to the state item of a trigger", async () => {
   const { page } = await open("/triggers?type=queue");
   await choose(page, "default");
   await page.getByRole("button", { name: "Publish" }).click();
-  await page.getByText("On the queue as job").waitFor();
+  await page.getByText("Enqueued as job").waitFor();
   await visit(page, "/triggers?type=state");
   await choose(page, "scope math");
   expect(await page.getByRole("link", { name: "Edit total in scope math" }).getAttribute("href")).toBe("/states/math/total");

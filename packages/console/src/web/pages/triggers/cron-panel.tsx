@@ -15,12 +15,12 @@ import { configText } from "./model.ts";
 import { useCronText } from "./use-cron-text.ts";
 import { type CronRun, type CronTrigger, useCronHistory } from "./use-triggers.ts";
 
-/** A run may take as long as its function; the page waits for it this long, in milliseconds. */
-const WAIT_MS = 600_000;
-/** Run again within this, it is asked whether that is meant. */
-const LATELY_MS = 60_000;
+/** Timeout of a manual run, in milliseconds. A run takes as long as its function. */
+const RUN_TIMEOUT_MS = 600_000;
+/** A manual run within this time after the last run asks for confirmation, in milliseconds. */
+const CONFIRM_WITHIN_MS = 60_000;
 
-/** A schedule: what it says, when it comes next, how it went, and once now. */
+/** A cron trigger: its schedule in words, next runs, last runs, and a button that runs it now. */
 export default function CronPanel({
   trigger,
   cron,
@@ -41,13 +41,13 @@ export default function CronPanel({
           <code className="rounded bg-raised px-2 py-1 text-[14px]">{expression}</code>
         </p>
         <p className="pt-2">
-          {text ?? "The expression"} <span className="text-ink-2">in the zone {zone}</span>
+          {text ?? "The expression"} <span className="text-ink-2">in the time zone {zone}</span>
         </p>
         <p className="text-[12px] text-ink-3">{fieldNames(expression)}</p>
       </section>
       {error !== null && (
         <p role="alert" className="text-danger">
-          The next runs cannot be shown: {error.message}
+          Failed to load the next runs: {error.message}
         </p>
       )}
       {cron !== undefined && <NextRuns cron={cron} />}
@@ -68,7 +68,9 @@ function NextRuns({ cron }: { readonly cron: CronTrigger }) {
   const zone = useZone();
   if (cron.next_runs.length === 0) {
     return (
-      <p className="text-ink-2">{cron.status === "paused" ? "Paused: nothing is started until it is resumed." : (cron.reason ?? "No further run is due.")}</p>
+      <p className="text-ink-2">
+        {cron.status === "paused" ? "Paused: no runs start until the schedule is resumed." : (cron.reason ?? "No further runs are scheduled.")}
+      </p>
     );
   }
   return (
@@ -99,7 +101,7 @@ function RunNow({ trigger, cron }: { readonly trigger: TriggerItem; readonly cro
     void queries.invalidateQueries({ queryKey: ["cron::list"] });
   };
   const run = useMutation({
-    mutationFn: () => call<CronRun & { readonly result?: unknown }>("cron::trigger_now", { trigger_id: trigger.id }, { timeoutMs: WAIT_MS }),
+    mutationFn: () => call<CronRun & { readonly result?: unknown }>("cron::trigger_now", { trigger_id: trigger.id }, { timeoutMs: RUN_TIMEOUT_MS }),
     onSettled: refresh,
   });
   const pause = useMutation({
@@ -111,13 +113,13 @@ function RunNow({ trigger, cron }: { readonly trigger: TriggerItem; readonly cro
   const failure = run.error ?? pause.error;
   return (
     <section>
-      <h3 className="pb-1 font-medium">Run it</h3>
+      <h3 className="pb-1 font-medium">Run now</h3>
       <div className="flex flex-wrap gap-2">
         <Button
           look="primary"
           disabledReason={refusal ?? (trigger.status === "active" ? undefined : (trigger.reason ?? "The trigger is not active"))}
           isPending={run.isPending}
-          onClick={() => (lastMs !== undefined && Date.now() - lastMs < LATELY_MS ? setAsking(true) : run.mutate())}
+          onClick={() => (lastMs !== undefined && Date.now() - lastMs < CONFIRM_WITHIN_MS ? setAsking(true) : run.mutate())}
         >
           Trigger Now
         </Button>
@@ -128,7 +130,7 @@ function RunNow({ trigger, cron }: { readonly trigger: TriggerItem; readonly cro
         )}
       </div>
       <p className="pt-1 text-[12px] text-ink-2">
-        <code>{trigger.function_id}</code> gets <code>{'{"trigger": "cron", "job_id": …, "scheduled_time": …, "actual_time": …}'}</code>
+        <code>{trigger.function_id}</code> receives <code>{'{"trigger": "cron", "job_id": …, "scheduled_time": …, "actual_time": …}'}</code>
         {cron?.queue != null && (
           <>
             {" "}
@@ -136,7 +138,7 @@ function RunNow({ trigger, cron }: { readonly trigger: TriggerItem; readonly cro
           </>
         )}
       </p>
-      {run.isPending && <p role="status">Running; the answer comes when the run has ended.</p>}
+      {run.isPending && <p role="status">Running; the result appears when the run ends.</p>}
       {run.data !== undefined && !run.isPending && (
         <p role="status" className="pt-1">
           The run ended: <Outcome run={run.data} /> {run.data.error}
@@ -150,7 +152,7 @@ function RunNow({ trigger, cron }: { readonly trigger: TriggerItem; readonly cro
       <ConfirmDialog
         open={isAsking}
         onClose={() => setAsking(false)}
-        title="Run it once more?"
+        title="Run it again?"
         description={
           <>
             It ran {lastMs === undefined ? "just now" : <Ago ms={lastMs} />}. This calls <code>{trigger.function_id}</code> again.
@@ -167,11 +169,17 @@ function RunNow({ trigger, cron }: { readonly trigger: TriggerItem; readonly cro
   );
 }
 
-const TONES: Readonly<Record<string, Tone>> = { ok: "ok", error: "danger", skipped: "neutral", enqueued: "info" };
+const OUTCOMES: Readonly<Record<"running" | NonNullable<CronRun["outcome"]>, { readonly label: string; readonly tone: Tone }>> = {
+  running: { label: "Running", tone: "info" },
+  ok: { label: "OK", tone: "ok" },
+  error: { label: "Error", tone: "danger" },
+  skipped: { label: "Skipped", tone: "neutral" },
+  enqueued: { label: "Enqueued", tone: "info" },
+};
 
 function Outcome({ run }: { readonly run: CronRun }) {
-  const outcome = run.outcome ?? "running";
-  return <Badge tone={TONES[outcome] ?? "info"}>{outcome}</Badge>;
+  const { label, tone } = OUTCOMES[run.outcome ?? "running"];
+  return <Badge tone={tone}>{label}</Badge>;
 }
 
 function History({ triggerId, functionId }: { readonly triggerId: string; readonly functionId: string }) {
@@ -200,8 +208,8 @@ function History({ triggerId, functionId }: { readonly triggerId: string; readon
               {run.started_at !== null && run.finished_at !== null && (
                 <Duration ms={Date.parse(run.finished_at) - Date.parse(run.started_at)} className="text-ink-2" />
               )}
-              {run.manual === true && <Badge>manual</Badge>}
-              {run.passed_over !== undefined && <span className="text-ink-2">{run.passed_over} ticks passed over</span>}
+              {run.manual === true && <Badge>Manual</Badge>}
+              {run.passed_over !== undefined && <span className="text-ink-2">{run.passed_over} ticks skipped</span>}
               {run.error !== undefined && <span className="w-full break-words text-danger">{run.error}</span>}
             </li>
           ))}

@@ -5,61 +5,61 @@ import { toSegment } from "../../lib/segment.ts";
 import { kindOf, type TriggerItem } from "../../model/triggers.ts";
 import { cn } from "../../ui/cn.ts";
 import { Ago } from "../../ui/time.tsx";
-import { publishingOf } from "./publish.ts";
-import type { CronTrigger, LastFirings } from "./use-triggers.ts";
+import { publishTargetOf } from "./publish.ts";
+import type { CronTrigger, LastRuns } from "./use-triggers.ts";
 
 const ICONS: Readonly<Record<string, typeof CircleCheck>> = { error: CircleAlert, skipped: CircleSlash, running: LoaderCircle, pending: LoaderCircle };
 
-/** When the trigger ran last, and how that went: of a schedule by its history, of others by the traces of the last hour. */
+/** The last run of a trigger and its outcome, from the history of a cron trigger or from the traces of the last hour. */
 export function LastRun({
   trigger,
   cron,
-  firings: { byTrigger, error },
+  lastRuns: { byTrigger, error },
 }: {
   readonly trigger: TriggerItem;
   readonly cron: CronTrigger | undefined;
-  readonly firings: LastFirings;
+  readonly lastRuns: LastRuns;
 }) {
   const kind = kindOf(trigger.trigger_type);
   if (kind === "cron") {
     const run = cron?.last_run;
-    if (run === undefined) return <None why={cron === undefined ? undefined : "It has not run yet"} text={cron === undefined ? "–" : "never"} />;
+    if (run === undefined) return <NoRun reason={cron === undefined ? undefined : "It has not run yet"} text={cron === undefined ? "–" : "never"} />;
     return <Outcome outcome={run.outcome ?? "running"} ms={Date.parse(run.started_at ?? run.scheduled_time)} title={run.error} />;
   }
   if (kind === "queue") {
     return (
       <Link
         to="/queues/{-$topic}"
-        params={{ topic: toSegment(publishingOf(trigger).target) }}
+        params={{ topic: toSegment(publishTargetOf(trigger).name) }}
         onClick={(event) => event.stopPropagation()}
         className="text-accent hover:underline"
-        title="A job does not tell which trigger it is for; the queue tells of its jobs"
+        title="Jobs do not record their trigger; see the jobs of its queue"
       >
-        see its queue
+        See queue
       </Link>
     );
   }
-  const firing = byTrigger?.get(trigger.id);
-  if (firing === undefined) {
-    return <None why={error === null ? "Not in the last hour" : `Not known: ${error.message}`} text={byTrigger === undefined ? "–" : "none in 1 h"} />;
+  const run = byTrigger?.get(trigger.id);
+  if (run === undefined) {
+    return <NoRun reason={error === null ? "Not in the last hour" : `Unavailable: ${error.message}`} text={byTrigger === undefined ? "–" : "none in 1 h"} />;
   }
   return (
     <Link
       to="/traces/{-$traceId}/{-$spanId}"
-      params={{ traceId: firing.trace_id, spanId: firing.span_id }}
+      params={{ traceId: run.trace_id, spanId: run.span_id }}
       search={{ view: "waterfall" }}
       onClick={(event) => event.stopPropagation()}
       className="block w-fit hover:underline"
-      title="To its trace"
+      title="Open trace"
     >
-      <Outcome outcome={firing.status} ms={firing.start_ms} />
+      <Outcome outcome={run.status} ms={run.start_ms} />
     </Link>
   );
 }
 
-function None({ why, text }: { readonly why: string | undefined; readonly text: string }): ReactNode {
+function NoRun({ reason, text }: { readonly reason: string | undefined; readonly text: string }): ReactNode {
   return (
-    <span className="text-ink-3" title={why}>
+    <span className="text-ink-3" title={reason}>
       {text}
     </span>
   );

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { TriggerItem } from "../../model/triggers.ts";
-import { cronText } from "./cron-text.ts";
 import { bodyOf, hexDump } from "./http/body.ts";
-import { firstDraft, type HttpDraft, pathParameters, requestOf } from "./http/http-request.ts";
+import { type HttpDraft, initialDraft, pathParameters, requestOf } from "./http/http-request.ts";
 import { countKinds, filterTriggers, sectionRows, summaryOf } from "./model.ts";
-import { publishedText, publishingOf, publishPayload } from "./publish.ts";
+import { publishedText, publishPayload, publishTargetOf } from "./publish.ts";
+import { cronText } from "./use-cron-text.ts";
 
 function trigger(trigger_type: string, config: unknown, change: Partial<TriggerItem> = {}): TriggerItem {
   return {
@@ -35,14 +35,14 @@ const items = [
 ];
 
 describe("the list of triggers", () => {
-  it("puts each in its kind; the sections hold as many as the tabs say", () => {
+  it("groups them by kind; the sections have as many as the tabs count", () => {
     const counts = countKinds(items);
     expect(counts).toEqual({ http: 2, cron: 1, queue: 2, event: 2, state: 1, other: 2 });
     for (const row of sectionRows(items, new Set())) if (row.row === "section") expect(row.count).toBe(counts[row.kind]);
     expect(sectionRows(items, new Set(["http"])).filter((row) => row.row === "trigger")).toHaveLength(items.length - 2);
   });
 
-  it("tells what each waits for", () => {
+  it("summarizes when each fires", () => {
     expect(items.map(summaryOf)).toEqual([
       "POST /users/:id",
       "GET /a",
@@ -57,7 +57,7 @@ describe("the list of triggers", () => {
     ]);
   });
 
-  it("is searched, and leaves out what belongs to the system", () => {
+  it("can be searched, and hides system triggers by default", () => {
     expect(filterTriggers(items, { q: "post users", system: false }).map(summaryOf)).toEqual(["POST /users/:id"]);
     expect(filterTriggers(items, { q: "", system: true })).toHaveLength(items.length);
     expect(filterTriggers(items, { q: "", system: false })).toHaveLength(items.length - 1);
@@ -65,7 +65,7 @@ describe("the list of triggers", () => {
 });
 
 describe("the HTTP tester", () => {
-  const draft = (change: Partial<HttpDraft>): HttpDraft => ({ ...firstDraft("POST"), ...change });
+  const draft = (change: Partial<HttpDraft>): HttpDraft => ({ ...initialDraft("POST"), ...change });
   const row = (name: string, value: string, on = true) => ({ id: Math.random(), name, value, on });
 
   it("fills in path parameters of any name and keeps slashes only in the tail", () => {
@@ -80,14 +80,14 @@ describe("the HTTP tester", () => {
       ["rest", "x/y z"],
     ]);
     expect(requestOf(draft({ params }), "/a/:id2/:__proto__/*rest")).toMatchObject({ request: { path: "/a/a%20b%2Fc/%C3%BC%3F/x/y%20z" } });
-    expect(requestOf(draft({}), "/a/:id2")).toEqual({ problem: "Give a value for :id2" });
+    expect(requestOf(draft({}), "/a/:id2")).toEqual({ problem: "Enter a value for :id2" });
   });
 
-  it("sends duplicates, leaves out what is off, and encodes", () => {
+  it("sends duplicate parameters, skips disabled rows, and encodes values", () => {
     expect(requestOf(draft({ query: [row("x", "1"), row("x", "a&b"), row("y", "2", false)] }), "/a")).toMatchObject({ request: { path: "/a?x=1&x=a%26b" } });
   });
 
-  it("has headers of the user's win over its own, and refuses those that would make two", () => {
+  it("prefers the user's headers over its own, and rejects headers with line breaks", () => {
     const made = requestOf(draft({ headers: [row("Content-Type", "application/x")], auth: { kind: "basic", user: "ü", password: "p" } }), "/a");
     expect(made).toMatchObject({
       request: {
@@ -97,16 +97,16 @@ describe("the HTTP tester", () => {
         ],
       },
     });
-    expect(requestOf(draft({ headers: [row("x", "a\r\nb: c")] }), "/a")).toMatchObject({ problem: expect.stringContaining("no header") });
+    expect(requestOf(draft({ headers: [row("x", "a\r\nb: c")] }), "/a")).toMatchObject({ problem: expect.stringContaining("not a valid header") });
   });
 
-  it("sends no body where there is none, and no JSON that is none", () => {
+  it("sends no body for GET, and rejects invalid JSON", () => {
     expect(requestOf(draft({ method: "GET", body: "{" }), "/a")).toEqual({ request: { method: "GET", path: "/a", headers: [] } });
     expect(requestOf(draft({ body: "{" }), "/a")).toMatchObject({ problem: expect.stringContaining("not JSON") });
     expect(requestOf(draft({ bodyKind: "form", form: [row("a", "b c")] }), "/a")).toMatchObject({ request: { body: "a=b+c" } });
   });
 
-  it("shows bodies as what they are", () => {
+  it("detects the kind of a body", () => {
     const type = (value: string) => ({ headers: [["Content-Type", value]] as const });
     expect(bodyOf({ body: { text: "" }, ...type("text/plain") })).toEqual({ kind: "empty" });
     expect(bodyOf({ body: { text: "<b>" }, ...type("text/html; charset=utf-8") })).toMatchObject({ kind: "html" });
@@ -122,19 +122,19 @@ it.each([
   ["0 0 9 * * 1", "At 09:00, only on Monday"],
   ["*/30 * * * * *", "Every 30 seconds"],
   ["0 30 8 1 1 * 2027", "2027"],
-])("says %s in words", async (expression, text) => {
+])("describes %s", async (expression, text) => {
   expect(await cronText(expression)).toContain(text);
 });
-it("says nothing of an expression that it does not understand", async () => expect(await cronText("no cron")).toBeUndefined());
+it("does not describe an invalid expression", async () => expect(await cronText("no cron")).toBeUndefined());
 
-it("publishes as the kind of trigger asks, to the digit", () => {
-  const made = items.slice(3, 6).map(publishingOf);
-  expect(made.map(({ functionId, target, isPattern }) => [functionId, target, isPattern])).toEqual([
+it("publishes by the kind of the trigger, with all digits of numbers", () => {
+  const made = items.slice(3, 6).map(publishTargetOf);
+  expect(made.map(({ functionId, name, isPattern }) => [functionId, name, isPattern])).toEqual([
     ["queue::enqueue", "slow", false],
     ["svc::durable::publish", "billing", false],
     ["event::emit", "t.*", true],
   ]);
   const event = made[2] ?? expect.fail();
   expect(publishPayload(event, 'a"b', " 9007199254740993 ")).toBe('{"event":"a\\"b","data":9007199254740993}');
-  expect(publishedText(event, { delivered_to: 0 })).toBe("Published; no trigger took it.");
+  expect(publishedText(event, { delivered_to: 0 })).toBe("Published; no trigger received it.");
 });

@@ -16,7 +16,7 @@ export const STATUS: Readonly<Record<TriggerItem["status"], { readonly label: st
   error: { label: "Error", tone: "danger" },
 };
 
-/** A member of the trigger's config, where it is a text that is not empty. */
+/** Returns the first of the named config members that is a non-empty string. */
 export function configText(trigger: Pick<TriggerItem, "config">, ...names: readonly string[]): string | undefined {
   const { config } = trigger;
   if (typeof config !== "object" || config === null) return undefined;
@@ -36,14 +36,14 @@ export function httpPath(trigger: Pick<TriggerItem, "config">): string {
   return path.startsWith("/") ? path : `/${path}`;
 }
 
-/** The topic or pattern of an event trigger. */
+/** Returns the topic or pattern of an event trigger. */
 export function topicOf(trigger: Pick<TriggerItem, "config">): string {
   return configText(trigger, "topic", "event", "event_name") ?? "";
 }
 
 const MAX_SUMMARY = 160;
 
-/** Path, schedule, name: what the trigger waits for, in one line. */
+/** Returns one line about when the trigger fires: its path, schedule, queue, topic or scope. */
 export function summaryOf(trigger: TriggerItem): string {
   switch (kindOf(trigger.trigger_type)) {
     case "http":
@@ -78,7 +78,7 @@ export interface TriggerFilter {
   readonly system: boolean;
 }
 
-/** Triggers that pass the search, in the order of what they wait for. Text is looked for in type, function, config, worker and status. */
+/** Returns the triggers that match every word of the search in type, function, config, worker, status or id, sorted by summary. */
 export function filterTriggers(items: readonly TriggerItem[], { q, system }: TriggerFilter): readonly TriggerItem[] {
   const words = q.toLowerCase().split(/\s+/).filter(Boolean);
   return items
@@ -94,12 +94,12 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** All of them where no kind is asked for. */
+/** Returns the triggers of a kind, or all if `kind` is undefined. */
 export function ofKind(items: readonly TriggerItem[], kind: Kind | undefined): readonly TriggerItem[] {
   return kind === undefined ? items : items.filter(({ trigger_type }) => kindOf(trigger_type) === kind);
 }
 
-/** How many triggers each tab has. */
+/** Counts the triggers by kind. */
 export function countKinds(items: readonly TriggerItem[]): Readonly<Record<Kind, number>> {
   const counts = { http: 0, cron: 0, queue: 0, event: 0, state: 0, other: 0 };
   for (const { trigger_type } of items) counts[kindOf(trigger_type)]++;
@@ -110,7 +110,7 @@ export type TriggerRow =
   | { readonly row: "section"; readonly kind: Kind; readonly label: string; readonly count: number; readonly isOpen: boolean }
   | { readonly row: "trigger"; readonly trigger: TriggerItem };
 
-/** The sections that hold something, each with its triggers unless it is closed. */
+/** Returns the non-empty sections, each with its triggers unless it is closed. */
 export function sectionRows(items: readonly TriggerItem[], closed: ReadonlySet<Kind>): readonly TriggerRow[] {
   return KINDS.flatMap(({ value, label }): TriggerRow[] => {
     const own = ofKind(items, value);

@@ -12,14 +12,14 @@ import type { TriggerItem } from "../../model/triggers.ts";
 import { Button } from "../../ui/button.tsx";
 import { INPUT } from "../../ui/input.ts";
 import { PayloadEditor } from "../../ui/payload/payload-editor.tsx";
-import { type Publishing, publishedText, publishingOf, publishPayload } from "./publish.ts";
+import { type PublishTarget, publishedText, publishPayload, publishTargetOf } from "./publish.ts";
 
-/** Emits an event, publishes to a topic or puts a job on a queue: what the trigger waits for. */
+/** Fires the trigger: emits an event, publishes to a topic or enqueues a job. */
 export default function PublishPanel({ trigger }: { readonly trigger: TriggerItem }) {
-  const publishing = publishingOf(trigger);
+  const target = publishTargetOf(trigger);
   const schema = useFunctions().items.find(({ function_id }) => function_id === trigger.function_id)?.request_format ?? undefined;
-  const [target, setTarget] = useState(publishing.target);
-  // Undefined: nothing was typed, and what the schema proposes stands there.
+  const [name, setName] = useState(target.name);
+  // Undefined until the user types; the editor then shows an example made from the schema.
   const [typed, setTyped] = useState<string>();
   const data = typed ?? prefill(schema);
   const { phase } = useLiveState();
@@ -34,39 +34,39 @@ export default function PublishPanel({ trigger }: { readonly trigger: TriggerIte
       }
       const mask = maskProblem(data);
       if (mask !== undefined) throw new Error(mask);
-      if (target.trim() === "") throw new Error(`Name the ${publishing.member}`);
-      if (publishing.kind === "event" && target.includes("*")) throw new Error("Give the event a name without *: a pattern takes events, it is none");
-      return publishedText(publishing, JSON.parse(await callText(publishing.functionId, publishPayload(publishing, target.trim(), data))));
+      if (name.trim() === "") throw new Error(`Enter the ${target.member}`);
+      if (target.kind === "event" && name.includes("*")) throw new Error("Enter an event name without *; a pattern cannot be emitted");
+      return publishedText(target, JSON.parse(await callText(target.functionId, publishPayload(target, name.trim(), data))));
     },
     onSettled: () => queries.invalidateQueries({ queryKey: ["engine::queue::topic_stats"] }),
   });
   const send = (): void => {
     if (refusal === undefined && !publish.isPending) publish.mutate();
   };
-  useHotkey("mod+Enter", publishing.action, send, "Triggers");
+  useHotkey("mod+Enter", target.action, send, "Triggers");
   return (
     <section className="flex flex-col gap-3">
       <h3 className="font-medium">Try it</h3>
-      {publishing.kind !== "event" && <QueueFacts publishing={publishing} />}
+      {target.kind !== "event" && <QueueFacts target={target} />}
       <label className="flex flex-wrap items-center gap-2 text-ink-2">
-        {publishing.label}
+        {target.label}
         <input
           className={`${INPUT} min-w-0 flex-1 font-mono text-[12px] text-ink`}
-          value={target}
-          readOnly={publishing.kind !== "event"}
+          value={name}
+          readOnly={target.kind !== "event"}
           spellCheck={false}
-          onChange={(event) => setTarget(event.target.value)}
+          onChange={(event) => setName(event.target.value)}
         />
       </label>
-      {publishing.isPattern && (
+      {target.isPattern && (
         <p className="text-ink-2">
-          The trigger takes every event that fits <code>{publishing.target}</code>; name one of them.
+          The trigger matches every event of the pattern <code>{target.name}</code>; enter one event name.
         </p>
       )}
-      <PayloadEditor label={`Data for ${publishing.target}`} text={data} schema={schema} onChange={setTyped} onSubmit={send} />
+      <PayloadEditor label={`Data for ${target.name}`} text={data} schema={schema} onChange={setTyped} onSubmit={send} />
       <div>
-        <Button look="primary" disabledReason={refusal} isPending={publish.isPending} onClick={send} title={`${publishing.action} (⌘/Ctrl-Enter)`}>
-          {publishing.action}
+        <Button look="primary" disabledReason={refusal} isPending={publish.isPending} onClick={send} title={`${target.action} (⌘/Ctrl-Enter)`}>
+          {target.action}
         </Button>
       </div>
       {publish.data !== undefined && !publish.isPending && (
@@ -88,14 +88,14 @@ export default function PublishPanel({ trigger }: { readonly trigger: TriggerIte
 
 const STATS_EVERY_MS = 3_000;
 
-function QueueFacts({ publishing }: { readonly publishing: Publishing }) {
+function QueueFacts({ target }: { readonly target: PublishTarget }) {
   const { phase } = useLiveState();
   const { data, error } = useQuery({
-    queryKey: ["engine::queue::topic_stats", publishing.member, publishing.target],
+    queryKey: ["engine::queue::topic_stats", target.member, target.name],
     queryFn: ({ signal }) =>
       call<{ readonly depth: number; readonly consumer_count: number; readonly dlq_depth: number }>(
         "engine::queue::topic_stats",
-        { [publishing.member]: publishing.target },
+        { [target.member]: target.name },
         { signal },
       ),
     refetchInterval: STATS_EVERY_MS,
@@ -119,12 +119,12 @@ function QueueFacts({ publishing }: { readonly publishing: Publishing }) {
           </span>
         </>
       )}
-      <Link to="/queues/{-$topic}" params={{ topic: publishing.target }} className="text-accent underline">
-        To the queue
+      <Link to="/queues/{-$topic}" params={{ topic: target.name }} className="text-accent underline">
+        Open queue
       </Link>
       {data !== undefined && data.dlq_depth > 0 && (
-        <Link to="/queues/{-$topic}" params={{ topic: publishing.target }} search={{ tab: "dead" }} className="text-accent underline">
-          Redrive its dead letters
+        <Link to="/queues/{-$topic}" params={{ topic: target.name }} search={{ tab: "dead" }} className="text-accent underline">
+          Redrive dead letters
         </Link>
       )}
     </p>

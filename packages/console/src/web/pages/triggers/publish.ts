@@ -1,46 +1,47 @@
 import { kindOf, type TriggerItem } from "../../model/triggers.ts";
 import { configText, topicOf } from "./model.ts";
 
-/** How what a trigger waits for is brought about: the engine's function, and under which name it takes the target. */
-export interface Publishing {
+/** How to fire an event or queue trigger: the engine's function to call and the event, topic or queue to name. */
+export interface PublishTarget {
   readonly kind: "event" | "topic" | "queue";
   readonly functionId: "event::emit" | "svc::durable::publish" | "queue::enqueue";
+  /** Member of the payload that names the target. */
   readonly member: "event" | "topic" | "queue";
   readonly label: string;
   readonly action: "Emit" | "Publish";
-  /** As the trigger has it. */
-  readonly target: string;
-  /** The target is a pattern: what is published needs a name without `*`. */
+  /** Name or pattern in the trigger's config. */
+  readonly name: string;
+  /** `name` is a pattern, so an event needs another name, without `*`. */
   readonly isPattern: boolean;
 }
 
-export function publishingOf(trigger: TriggerItem): Publishing {
+export function publishTargetOf(trigger: TriggerItem): PublishTarget {
   if (kindOf(trigger.trigger_type) === "event") {
-    const target = topicOf(trigger);
-    return { kind: "event", functionId: "event::emit", member: "event", label: "Event", action: "Emit", target, isPattern: target.includes("*") };
+    const name = topicOf(trigger);
+    return { kind: "event", functionId: "event::emit", member: "event", label: "Event", action: "Emit", name, isPattern: name.includes("*") };
   }
   const queue = configText(trigger, "queue");
   if (queue !== undefined)
-    return { kind: "queue", functionId: "queue::enqueue", member: "queue", label: "Queue", action: "Publish", target: queue, isPattern: false };
+    return { kind: "queue", functionId: "queue::enqueue", member: "queue", label: "Queue", action: "Publish", name: queue, isPattern: false };
   const topic = configText(trigger, "topic") ?? "";
-  return { kind: "topic", functionId: "svc::durable::publish", member: "topic", label: "Topic", action: "Publish", target: topic, isPattern: false };
+  return { kind: "topic", functionId: "svc::durable::publish", member: "topic", label: "Topic", action: "Publish", name: topic, isPattern: false };
 }
 
-/** The payload for the engine's function; `data` goes as it was typed, to the digit. */
-export function publishPayload({ member }: Publishing, target: string, data: string): string {
-  return `{${JSON.stringify(member)}:${JSON.stringify(target)},"data":${data.trim()}}`;
+/** Builds the payload for the engine's function. `data` is inserted as typed, so that large numbers keep all digits. */
+export function publishPayload({ member }: PublishTarget, name: string, data: string): string {
+  return `{${JSON.stringify(member)}:${JSON.stringify(name)},"data":${data.trim()}}`;
 }
 
-/** What the function said, for people. */
-export function publishedText({ kind }: Publishing, answer: unknown): string {
-  const facts = (typeof answer === "object" && answer !== null ? answer : {}) as Readonly<Record<string, unknown>>;
+/** Returns a message about the result of the engine's function. */
+export function publishedText({ kind }: PublishTarget, result: unknown): string {
+  const facts = (typeof result === "object" && result !== null ? result : {}) as Readonly<Record<string, unknown>>;
   const count = ["delivered_to", "subscriptions"].map((name) => facts[name]).find((value) => typeof value === "number") as number | undefined;
   if (kind === "event")
     return count === undefined
       ? "Published."
       : count === 0
-        ? "Published; no trigger took it."
-        : `Published; ${count} ${count === 1 ? "trigger" : "triggers"} took it.`;
+        ? "Published; no trigger received it."
+        : `Published; ${count} ${count === 1 ? "trigger" : "triggers"} received it.`;
   if (kind === "topic") return count === undefined ? "Published." : `Published to ${count} ${count === 1 ? "subscription" : "subscriptions"}.`;
-  return typeof facts.job_id === "string" ? `On the queue as job ${facts.job_id}.` : "On the queue.";
+  return typeof facts.job_id === "string" ? `Enqueued as job ${facts.job_id}.` : "Enqueued.";
 }

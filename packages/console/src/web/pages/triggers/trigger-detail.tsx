@@ -12,7 +12,7 @@ const HttpTester = lazy(() => import("./http/http-tester.tsx"));
 const CronPanel = lazy(() => import("./cron-panel.tsx"));
 const PublishPanel = lazy(() => import("./publish-panel.tsx"));
 
-/** What a trigger is, and the way to try it. */
+/** Details of a trigger, with the means to fire it. */
 export function TriggerDetail({
   triggerId,
   trigger,
@@ -26,14 +26,14 @@ export function TriggerDetail({
   readonly isKnown: boolean;
   readonly cron: CronTrigger | undefined;
   readonly cronError: Error | null;
-  /** All triggers: some are routes of the same path. */
+  /** All triggers; the HTTP tester needs those with the same path. */
   readonly siblings: readonly TriggerItem[];
 }) {
   if (!isKnown) return <Loading />;
   if (trigger === undefined) {
     return (
-      <EmptyState title="There is no such trigger now">
-        <code className="break-all">{triggerId}</code> went with its worker, or never was.
+      <EmptyState title="Trigger not found">
+        <code className="break-all">{triggerId}</code> was removed with its worker, or never existed.
       </EmptyState>
     );
   }
@@ -67,19 +67,19 @@ function Facts({ trigger, isPaused }: { readonly trigger: TriggerItem; readonly 
       </dd>
       <dt>Type</dt>
       <dd>{trigger.trigger_type}</dd>
-      <dt>Calls</dt>
+      <dt>Function</dt>
       <dd className="break-all">
         <Link to="/functions/{-$functionId}" params={{ functionId: trigger.function_id }} className="font-mono text-[12px] text-accent underline">
           {trigger.function_id}
         </Link>
       </dd>
-      <dt>Asked for by</dt>
+      <dt>Registered by</dt>
       <dd>
         <Link to="/workers/{-$workerId}" params={{ workerId: undefined }} search={{ q: trigger.worker_name }} className="text-accent underline">
           {trigger.worker_name}
         </Link>
       </dd>
-      <dt>Id</dt>
+      <dt>ID</dt>
       <dd className="flex min-w-0 items-center gap-1">
         <code className="min-w-0 truncate">{trigger.id}</code>
         <CopyButton text={trigger.id} label="Copy the trigger's id" className="h-6 w-6" />
@@ -120,7 +120,7 @@ function StateLink({ trigger }: { readonly trigger: TriggerItem }) {
   return (
     <section>
       <h3 className="pb-1 font-medium">Try it</h3>
-      <p className="text-ink-2">It fires when an item changes that it is about.</p>
+      <p className="text-ink-2">It fires when a matching item changes.</p>
       <Link to="/states/{-$group}/{-$key}" params={{ group: scope, key: scope === undefined ? undefined : key }} className="text-accent underline">
         {scope === undefined ? "Edit an item of any scope" : key === undefined ? `Edit a key in scope ${scope}` : `Edit ${key} in scope ${scope}`}
       </Link>

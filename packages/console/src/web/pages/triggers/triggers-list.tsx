@@ -8,18 +8,18 @@ import { Ago, useNow } from "../../ui/time.tsx";
 import { LastRun } from "./last-run.tsx";
 import { configText, httpMethod, httpPath, STATUS, sectionRows, summaryOf, type TriggerRow } from "./model.ts";
 import { useCronText } from "./use-cron-text.ts";
-import type { CronTrigger, LastFirings } from "./use-triggers.ts";
+import type { CronTrigger, LastRuns } from "./use-triggers.ts";
 
-/** What is known of triggers beside themselves: schedules with their last runs, and the last firings of others. */
+/** Runs of the triggers: cron triggers with their schedules, and the last runs of all others. */
 export interface Runs {
   readonly crons: ReadonlyMap<string, CronTrigger> | undefined;
-  readonly firings: LastFirings;
+  readonly lastRuns: LastRuns;
 }
 
-export const KIND_ICONS: Readonly<Record<Kind, typeof Clock>> = { http: Globe, cron: Clock, queue: ListOrdered, event: Zap, state: Database, other: Puzzle };
+const KIND_ICONS: Readonly<Record<Kind, typeof Clock>> = { http: Globe, cron: Clock, queue: ListOrdered, event: Zap, state: Database, other: Puzzle };
 const STATUS_ICONS = { active: CircleCheck, inactive: CircleSlash, error: CircleAlert } as const;
 
-/** The triggers in sections by kind, which fold. */
+/** The triggers in collapsible sections by kind. */
 export function TriggersList({
   items,
   runs,
@@ -68,7 +68,7 @@ export function TriggersList({
   );
 }
 
-function columnsOf({ crons, firings }: Runs, isBesideDetail: boolean): readonly Column<TriggerRow>[] {
+function columnsOf({ crons, lastRuns }: Runs, isBesideDetail: boolean): readonly Column<TriggerRow>[] {
   const ofTrigger = (show: (trigger: TriggerItem) => React.ReactNode) => (row: TriggerRow) => (row.row === "trigger" ? show(row.trigger) : null);
   const type: Column<TriggerRow> = {
     key: "type",
@@ -125,7 +125,7 @@ function columnsOf({ crons, firings }: Runs, isBesideDetail: boolean): readonly 
     header: "Last run",
     width: "6.5rem",
     from: 1100,
-    cell: ofTrigger((trigger) => <LastRun trigger={trigger} cron={crons?.get(trigger.id)} firings={firings} />),
+    cell: ofTrigger((trigger) => <LastRun trigger={trigger} cron={crons?.get(trigger.id)} lastRuns={lastRuns} />),
   };
   return isBesideDetail ? [type, config, target, status] : [type, config, target, status, worker, last];
 }
@@ -133,7 +133,7 @@ function columnsOf({ crons, firings }: Runs, isBesideDetail: boolean): readonly 
 export function TriggerStatus({ trigger, isPaused = false }: { readonly trigger: TriggerItem; readonly isPaused?: boolean }) {
   if (isPaused && trigger.status === "active") {
     return (
-      <Badge tone="info" icon={<CirclePause aria-hidden className="size-3" />} title="Paused: no tick is started until it is resumed">
+      <Badge tone="info" icon={<CirclePause aria-hidden className="size-3" />} title="Paused: no runs start until it is resumed">
         Paused
       </Badge>
     );
@@ -181,7 +181,7 @@ function CronSummary({ expression, timezone, next }: { readonly expression: stri
   );
 }
 
-/** When a schedule runs next. What is known of it is some seconds old: a moment that has passed meanwhile is no last run. */
+/** The next run of a schedule. The polled time may have just passed; it is then shown as `now`. */
 function Next({ ms }: { readonly ms: number }) {
   const now = useNow();
   return (

@@ -12,7 +12,7 @@ import { usePause } from "../../ui/use-pause.ts";
 import { countKinds, filterTriggers, KINDS, ofKind, summaryOf } from "./model.ts";
 import { TriggerDetail } from "./trigger-detail.tsx";
 import { TriggersList } from "./triggers-list.tsx";
-import { useCronTriggers, useLastFirings, useTriggers } from "./use-triggers.ts";
+import { useCronTriggers, useLastRuns, useTriggers } from "./use-triggers.ts";
 
 const route = getRouteApi("/triggers/{-$triggerId}");
 
@@ -26,12 +26,12 @@ export default function TriggersPage() {
   const { triggerId } = route.useParams();
   const { q = "", type, system = false } = route.useSearch();
   const navigate = route.useNavigate();
-  // On a narrow screen the detail covers the list, and what filters the list with it.
+  // On a narrow screen the detail covers the list, so its filters are hidden too.
   const isCovered = useIsNarrow() && triggerId !== undefined;
   const triggers = useTriggers();
   const crons = useCronTriggers(triggers.items.some(({ trigger_type }) => trigger_type === "cron"));
-  const firings = useLastFirings();
-  const runs = useMemo(() => ({ crons: crons.byId, firings }), [crons.byId, firings]);
+  const lastRuns = useLastRuns();
+  const runs = useMemo(() => ({ crons: crons.byId, lastRuns }), [crons.byId, lastRuns]);
   const { shown, ...pause } = usePause({ items: triggers.items, runs }, triggers.loaded);
   const { items } = shown;
   const matching = useMemo(() => filterTriggers(items, { q, system }), [items, q, system]);
@@ -49,11 +49,11 @@ export default function TriggersPage() {
       error={triggers.status === "refused" ? new Error(triggers.reason ?? "the engine refused the list") : undefined}
       empty={visible.length === 0}
       filtered={
-        filters.length === 0 ? undefined : { what: `No trigger fits ${filters.join(" and ")}.`, clear: () => change({ q: undefined, type: undefined }) }
+        filters.length === 0 ? undefined : { what: `No trigger matches ${filters.join(" and ")}.`, clear: () => change({ q: undefined, type: undefined }) }
       }
       emptyState={
         <EmptyState title="No trigger is registered" snippet={SNIPPET}>
-          A trigger calls a function when something happens: a request comes, a time is there, an event is published, a value changes.
+          A trigger calls a function when an HTTP request arrives, a schedule is due, an event is published or a value changes.
         </EmptyState>
       }
     >

@@ -5,7 +5,7 @@ import { type LiveCollection, useLiveCollection, useLiveState } from "../../lib/
 import { usePolledCall } from "../../lib/use-polled-call.ts";
 import type { TriggerItem } from "../../model/triggers.ts";
 
-/** Every trigger, as they come, go and change. */
+/** All triggers, live. */
 export function useTriggers(): LiveCollection<TriggerItem> {
   return useLiveCollection<TriggerItem>("svc.triggers", ({ id }) => id);
 }
@@ -38,14 +38,14 @@ export interface CronTrigger {
 const CRON_EVERY_MS = 5_000;
 
 export interface CronTriggers {
-  /** Undefined: not known (yet). */
+  /** Undefined until loaded. */
   readonly byId: ReadonlyMap<string, CronTrigger> | undefined;
   readonly error: Error | null;
 }
 
-/** What svc-cron knows of its triggers: next runs, last run, whether they are paused. */
+/** Polls the cron triggers of svc-cron with their next runs, last run and status. */
 export function useCronTriggers(isWanted: boolean): CronTriggers {
-  // The answer as it came: the Dashboard keeps the same call's under the same key.
+  // The result is cached unchanged, since the Dashboard shares this query's key.
   const { data, error } = usePolledCall<{ readonly triggers: readonly CronTrigger[] }>("cron::list", [], () => ({}), { enabled: isWanted });
   return useMemo(() => ({ byId: data && new Map(data.triggers.map((trigger) => [trigger.trigger_id, trigger])), error }), [data, error]);
 }
@@ -60,31 +60,31 @@ export function useCronHistory(triggerId: string) {
   });
 }
 
-/** When a trigger fired last, and how that went. */
-export interface Firing {
+/** The span of a trigger's last run. */
+interface TriggerRun {
   readonly trace_id: string;
   readonly span_id: string;
   readonly start_ms: number;
   readonly status: string;
 }
 
-export interface LastFirings {
-  /** Undefined: not known (yet). */
-  readonly byTrigger: ReadonlyMap<string, Firing> | undefined;
+export interface LastRuns {
+  /** Undefined until loaded. */
+  readonly byTrigger: ReadonlyMap<string, TriggerRun> | undefined;
   readonly error: Error | null;
 }
 
-const FIRED_WITHIN_MS = 3_600_000;
-const FIRINGS_EVERY_MS = 10_000;
-const MOST_TRIGGERS = 1_000;
+const RAN_WITHIN_MS = 3_600_000;
+const LAST_RUNS_EVERY_MS = 10_000;
+const MAX_TRIGGERS = 1_000;
 
-/** The last firing of each trigger, as the traces of the last hour show it. Those of queues are not among them: a job does not tell its trigger. */
-export function useLastFirings(): LastFirings {
-  const { data, error } = usePolledCall<{ readonly groups: readonly { readonly value: string; readonly last_span: Firing }[] }>(
+/** Returns the last run of each trigger from the traces of the last hour. Queue triggers are missing: jobs do not record their trigger. */
+export function useLastRuns(): LastRuns {
+  const { data, error } = usePolledCall<{ readonly groups: readonly { readonly value: string; readonly last_span: TriggerRun }[] }>(
     "engine::traces::group_by",
-    ["firings"],
-    () => ({ attribute: "svc.trigger.id", since_ms: Date.now() - FIRED_WITHIN_MS, limit: MOST_TRIGGERS }),
-    { everyMs: FIRINGS_EVERY_MS },
+    ["last runs"],
+    () => ({ attribute: "svc.trigger.id", since_ms: Date.now() - RAN_WITHIN_MS, limit: MAX_TRIGGERS }),
+    { everyMs: LAST_RUNS_EVERY_MS },
   );
   return useMemo(
     () => ({ byTrigger: data === undefined ? undefined : new Map(data.groups.map(({ value, last_span }) => [value, last_span])), error }),

@@ -6,7 +6,7 @@ export type ShownBody =
   | { readonly kind: "image"; readonly url: string; readonly base64: string }
   | { readonly kind: "binary"; readonly base64: string };
 
-/** How a response's body is shown: by what it is, and what its type says. HTML is text, never a page. */
+/** Chooses how to show a response's body, by its bytes and its content type. HTML is shown as text and never rendered. */
 export function bodyOf({ body, headers }: Pick<HttpTestResult, "body" | "headers">): ShownBody {
   const type = (headers.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
   if ("base64" in body) {
@@ -22,9 +22,9 @@ export function bodyOf({ body, headers }: Pick<HttpTestResult, "body" | "headers
 
 const ROW = 16;
 
-/** `00000000  89 50 4e 47 …  .PNG`: the first bytes of what is no text. */
+/** Formats the first bytes of binary data as a hex dump, e.g. `00000000  89 50 4e 47 …  .PNG`. */
 export function hexDump(base64: string, maxBytes = 4_096): string {
-  // Whole groups of four characters are whole bytes.
+  // Four base64 characters are three bytes, so the cut must be at a multiple of four.
   const binary = atob(base64.slice(0, Math.ceil(maxBytes / 3) * 4));
   const lines: string[] = [];
   for (let from = 0; from < Math.min(binary.length, maxBytes); from += ROW) {

@@ -10,8 +10,8 @@ import { Duration, Timestamp, useNow } from "../../../ui/time.tsx";
 import { bodyOf, bytesOf, hexDump } from "./body.ts";
 import type { Exchange } from "./http-store.ts";
 
-/** The response, and the ones before it. */
-export function Exchanges({ exchanges, onAgain }: { readonly exchanges: readonly Exchange[]; readonly onAgain: (exchange: Exchange) => void }) {
+/** The latest response and the earlier ones. */
+export function Exchanges({ exchanges, onEdit }: { readonly exchanges: readonly Exchange[]; readonly onEdit: (exchange: Exchange) => void }) {
   const [chosen, setChosen] = useState<number>();
   const latest = exchanges[0];
   if (latest === undefined) return null;
@@ -37,7 +37,7 @@ export function Exchanges({ exchanges, onAgain }: { readonly exchanges: readonly
                   </code>
                   <Timestamp ms={exchange.startedAtMs} withMs={false} className="text-ink-3" />
                 </button>
-                <Button look="ghost" className="h-6" onClick={() => onAgain(exchange)} title="Put this request into the tester">
+                <Button look="ghost" className="h-6" onClick={() => onEdit(exchange)} title="Load this request into the tester">
                   Edit
                 </Button>
               </li>
@@ -49,9 +49,18 @@ export function Exchanges({ exchanges, onAgain }: { readonly exchanges: readonly
   );
 }
 
+const STATES: Readonly<Record<Exchange["state"], { readonly label: string; readonly tone: Tone }>> = {
+  running: { label: "Running", tone: "info" },
+  answered: { label: "Answered", tone: "neutral" },
+  cancelled: { label: "Cancelled", tone: "neutral" },
+  failed: { label: "No response", tone: "danger" },
+};
+
 function StatusBadge({ exchange: { state, result } }: { readonly exchange: Exchange }) {
-  if (result === undefined)
-    return <Badge tone={state === "failed" ? "danger" : state === "running" ? "info" : "neutral"}>{state === "failed" ? "no answer" : state}</Badge>;
+  if (result === undefined) {
+    const { label, tone } = STATES[state];
+    return <Badge tone={tone}>{label}</Badge>;
+  }
   const tone: Tone = result.status < 300 ? "ok" : result.status < 400 ? "info" : result.status < 500 ? "warn" : "danger";
   return (
     <Badge tone={tone}>
@@ -87,7 +96,7 @@ function Response({ exchange }: { readonly exchange: Exchange }) {
           {failure.message}
         </p>
       )}
-      {state === "cancelled" && <p className="text-ink-2">The request was withdrawn before the answer came.</p>}
+      {state === "cancelled" && <p className="text-ink-2">The request was cancelled before the response arrived.</p>}
       {result !== undefined && (
         <>
           <Body result={result} />
@@ -127,7 +136,7 @@ function Headers({ result }: { readonly result: HttpTestResult }) {
 
 function Body({ result }: { readonly result: HttpTestResult }) {
   const shown = useMemo(() => bodyOf(result), [result]);
-  const cut = result.truncated ? <p className="text-warn">The body is not shown whole.</p> : null;
+  const cut = result.truncated ? <p className="text-warn">The body is truncated.</p> : null;
   if (shown.kind === "empty") return cut ?? <p className="text-ink-2">No body.</p>;
   if (shown.kind === "image") {
     return (
@@ -152,8 +161,8 @@ function Body({ result }: { readonly result: HttpTestResult }) {
   return (
     <>
       {cut}
-      {shown.kind === "html" && <p className="text-ink-2">HTML, shown as its source.</p>}
-      {/* What is no JSON is shown as the text that it is. */}
+      {shown.kind === "html" && <p className="text-ink-2">HTML, shown as source.</p>}
+      {/* JsonView shows other text as it is. */}
       <JsonView text={shown.text} name="the body" openTo={3} />
     </>
   );

@@ -3,9 +3,9 @@ import { quotedWord } from "../../../lib/shell-word.ts";
 export const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"] as const;
 export type Method = (typeof METHODS)[number];
 
-/** One line of query parameters, headers or form fields. */
+/** A query parameter, header or form field. */
 export interface Row {
-  /** Stays the same while the line is edited. */
+  /** Stays the same while the row is edited. */
   readonly id: number;
   readonly name: string;
   readonly value: string;
@@ -19,10 +19,10 @@ export type Auth =
   | { readonly kind: "bearer"; readonly token: string }
   | { readonly kind: "basic"; readonly user: string; readonly password: string };
 
-/** What the tester holds, as typed. */
+/** The tester's form, as typed. */
 export interface HttpDraft {
   readonly method: Method;
-  /** By the names of the path's parameters. */
+  /** Values of the path parameters by name. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: readonly Row[];
   readonly headers: readonly Row[];
@@ -33,10 +33,10 @@ export interface HttpDraft {
   readonly timeoutMs: string;
 }
 
-/** What goes to `POST /api/http-request`. */
+/** The body of `POST /api/http-request`. */
 export interface HttpRequest {
   readonly method: Method;
-  /** With the query. */
+  /** Includes the query. */
   readonly path: string;
   readonly headers: readonly (readonly [string, string])[];
   readonly body?: string;
@@ -56,7 +56,7 @@ function segmentsOf(pattern: string): readonly Segment[] {
     });
 }
 
-/** The names in a path such as `/users/:id/*rest`, in their order. */
+/** Returns the parameters of a path such as `/users/:id/*rest`, in order. */
 export function pathParameters(pattern: string): readonly { readonly name: string; readonly isTail: boolean }[] {
   return segmentsOf(pattern).flatMap((segment) => (segment.kind === "literal" ? [] : [{ name: segment.name, isTail: segment.kind === "tail" }]));
 }
@@ -65,8 +65,8 @@ export function takesBody(method: Method): boolean {
   return method !== "GET" && method !== "HEAD";
 }
 
-/** The draft that a trigger's tester begins with. */
-export function firstDraft(method: string): HttpDraft {
+/** Returns the initial draft of a trigger's tester. */
+export function initialDraft(method: string): HttpDraft {
   const known = METHODS.find((each) => each === method) ?? "GET";
   const hasBody = known === "POST" || known === "PUT" || known === "PATCH";
   return {
@@ -82,14 +82,14 @@ export function firstDraft(method: string): HttpDraft {
   };
 }
 
-/** The request that the draft stands for, or why there is none yet. */
+/** Builds the request from the draft, or returns why the draft is not valid yet. */
 export function requestOf(draft: HttpDraft, pattern: string): { readonly request: HttpRequest } | { readonly problem: string } {
   const path = pathOf(pattern, draft.params);
   if ("problem" in path) return path;
   const query = encoded(draft.query);
   const headers: (readonly [string, string])[] = named(draft.headers).map(({ name, value }) => [name.trim(), value] as const);
-  const wrong = headers.find(([name, value]) => !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || /[\r\n\0]/.test(value));
-  if (wrong !== undefined) return { problem: `${JSON.stringify(wrong[0])} is no header that can be sent` };
+  const invalid = headers.find(([name, value]) => !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || /[\r\n\0]/.test(value));
+  if (invalid !== undefined) return { problem: `${JSON.stringify(invalid[0])} is not a valid header` };
   const has = (name: string): boolean => headers.some(([given]) => given.toLowerCase() === name);
   const authorization = authorizationOf(draft.auth);
   if (authorization !== undefined && !has("authorization")) headers.push(["authorization", authorization]);
@@ -99,11 +99,11 @@ export function requestOf(draft: HttpDraft, pattern: string): { readonly request
     try {
       JSON.parse(draft.body);
     } catch (error) {
-      return { problem: `The body is not JSON: ${(error as Error).message}. Choose text to send it as it is` };
+      return { problem: `The body is not JSON: ${(error as Error).message}. Select Text to send it unchanged` };
     }
   }
   if (draft.timeoutMs !== "" && !(/^\d{1,6}$/.test(draft.timeoutMs) && Number(draft.timeoutMs) >= 1 && Number(draft.timeoutMs) <= 600_000)) {
-    return { problem: "The timeout is a number of milliseconds from 1 to 600000" };
+    return { problem: "The timeout must be from 1 to 600000 milliseconds" };
   }
   return {
     request: {
@@ -124,7 +124,7 @@ function pathOf(pattern: string, params: HttpDraft["params"]): { readonly path: 
       continue;
     }
     const value = Object.hasOwn(params, segment.name) ? (params[segment.name] ?? "") : "";
-    if (value === "") return { problem: `Give a value for ${segment.kind === "tail" ? "*" : ":"}${segment.name}` };
+    if (value === "") return { problem: `Enter a value for ${segment.kind === "tail" ? "*" : ":"}${segment.name}` };
     parts.push(segment.kind === "tail" ? value.split("/").map(encodeURIComponent).join("/") : encodeURIComponent(value));
   }
   return { path: `/${parts.join("/")}` };
@@ -157,7 +157,7 @@ function bodyOf(draft: HttpDraft): { readonly text?: string; readonly type?: str
   }
 }
 
-/** The request as a command for a POSIX shell. */
+/** Formats the request as a curl command for a POSIX shell. */
 export function curlOf({ method, path, headers, body }: HttpRequest, base: string): string {
   const parts = [`curl -sS -i ${method === "HEAD" ? "--head" : `-X ${method}`} ${quotedWord(`${base}${path}`)}`];
   for (const [name, value] of headers) parts.push(`-H ${quotedWord(value === "" ? `${name};` : `${name}: ${value}`)}`);

@@ -1,15 +1,15 @@
 import { useSyncExternalStore } from "react";
 import type { HttpTestResult } from "../../../../contract/api.ts";
 import { sendHttp } from "../../../lib/api.ts";
-import { firstDraft, type HttpDraft, type HttpRequest } from "./http-request.ts";
+import { type HttpDraft, type HttpRequest, initialDraft } from "./http-request.ts";
 
 export interface Exchange {
   readonly id: number;
   readonly request: HttpRequest;
-  /** Of the tester when it was sent. */
+  /** The tester's form when the request was sent. */
   readonly draft: HttpDraft;
   readonly startedAtMs: number;
-  /** The trace that the request begins, unless a header of the user's names one. */
+  /** The trace that the request starts. Undefined if a header of the user names another. */
   readonly traceId: string | undefined;
   readonly state: "running" | "answered" | "cancelled" | "failed";
   readonly durationMs: number | undefined;
@@ -19,16 +19,16 @@ export interface Exchange {
 
 interface Session {
   readonly draft: HttpDraft;
-  /** The latest first. */
+  /** Newest first. */
   readonly exchanges: readonly Exchange[];
 }
 
 const MAX_EXCHANGES = 20;
 const MAX_SESSIONS = 50;
-/** Bodies of older exchanges are forgotten beyond this, in characters. */
-const MAX_KEPT_BODY = 256 * 1024;
+/** Larger bodies of older exchanges are dropped, in characters. */
+const MAX_OLD_BODY = 256 * 1024;
 
-/** What was typed and sent for each trigger, for as long as the page is open. */
+/** Drafts and exchanges by trigger, until the page is reloaded. */
 class HttpStore {
   readonly #sessions = new Map<string, Session>();
   readonly #aborts = new Map<string, AbortController>();
@@ -44,8 +44,8 @@ class HttpStore {
     };
   };
 
-  begin(triggerId: string, method: string): void {
-    if (!this.#sessions.has(triggerId)) this.#set(triggerId, { draft: firstDraft(method), exchanges: [] });
+  open(triggerId: string, method: string): void {
+    if (!this.#sessions.has(triggerId)) this.#set(triggerId, { draft: initialDraft(method), exchanges: [] });
   }
 
   change(triggerId: string, change: Partial<HttpDraft>): void {
@@ -62,7 +62,7 @@ class HttpStore {
     const hasTrace = request.headers.some(([name]) => name.toLowerCase() === "traceparent");
     const traceId = randomHex(16);
     const traced = hasTrace ? request : { ...request, headers: [...request.headers, ["traceparent", `00-${traceId}-${randomHex(8)}-01`]] };
-    const begun: Exchange = {
+    const started: Exchange = {
       id: ++this.#lastId,
       request,
       draft: session.draft,
@@ -73,7 +73,7 @@ class HttpStore {
       result: undefined,
       failure: undefined,
     };
-    this.#put(triggerId, begun);
+    this.#put(triggerId, started);
     let ended: Partial<Exchange>;
     try {
       const result = await sendHttp({ ...traced }, abort.signal);
@@ -82,7 +82,7 @@ class HttpStore {
       ended = abort.signal.aborted ? { state: "cancelled" } : { state: "failed", failure: error instanceof Error ? error : new Error(String(error)) };
     }
     this.#aborts.delete(triggerId);
-    this.#put(triggerId, { ...begun, durationMs: performance.now() - from, ...ended });
+    this.#put(triggerId, { ...started, durationMs: performance.now() - from, ...ended });
   }
 
   cancel(triggerId: string): void {
@@ -92,7 +92,7 @@ class HttpStore {
   #put(triggerId: string, exchange: Exchange): void {
     const session = this.#sessions.get(triggerId);
     if (session === undefined) return;
-    const others = session.exchanges.filter(({ id }) => id !== exchange.id).map(lighter);
+    const others = session.exchanges.filter(({ id }) => id !== exchange.id).map(withoutLargeBody);
     this.#set(triggerId, { ...session, exchanges: [exchange, ...others].slice(0, MAX_EXCHANGES) });
   }
 
@@ -111,11 +111,11 @@ function randomHex(bytes: number): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-function lighter(exchange: Exchange): Exchange {
+function withoutLargeBody(exchange: Exchange): Exchange {
   const { result } = exchange;
   if (result === undefined) return exchange;
   const size = "text" in result.body ? result.body.text.length : result.body.base64.length;
-  return size <= MAX_KEPT_BODY ? exchange : { ...exchange, result: { ...result, body: { text: "" }, truncated: true } };
+  return size <= MAX_OLD_BODY ? exchange : { ...exchange, result: { ...result, body: { text: "" }, truncated: true } };
 }
 
 export const httpTests = new HttpStore();

@@ -14,18 +14,18 @@ import { httpTests, useHttpSession } from "./http-store.ts";
 import { AuthEditor, BodyEditor } from "./request-parts.tsx";
 import { RowsEditor } from "./rows-editor.tsx";
 
-/** A request to the route, through the engine's public port, and what came back. */
+/** Sends a request to the route through the engine's public port and shows the response. */
 export default function HttpTester({ trigger, siblings }: { readonly trigger: TriggerItem; readonly siblings: readonly TriggerItem[] }) {
   const pattern = httpPath(trigger);
   const session = useHttpSession(trigger.id);
-  useEffect(() => httpTests.begin(trigger.id, httpMethod(trigger)), [trigger]);
+  useEffect(() => httpTests.open(trigger.id, httpMethod(trigger)), [trigger]);
   const base = useHello()?.engine.http ?? "";
   const { phase } = useLiveState();
   const refusal = useWriteRefusal(phase);
   const draft = session?.draft;
-  const made = useMemo(() => (draft === undefined ? undefined : requestOf(draft, pattern)), [draft, pattern]);
+  const built = useMemo(() => (draft === undefined ? undefined : requestOf(draft, pattern)), [draft, pattern]);
   const isRunning = session?.exchanges[0]?.state === "running";
-  const request = made !== undefined && "request" in made ? made.request : undefined;
+  const request = built !== undefined && "request" in built ? built.request : undefined;
   const send = (): void => {
     if (request !== undefined && refusal === undefined && !isRunning) void httpTests.send(trigger.id, request);
   };
@@ -34,7 +34,7 @@ export default function HttpTester({ trigger, siblings }: { readonly trigger: Tr
   const allowed = METHODS.filter((method) =>
     siblings.some((other) => kindOf(other.trigger_type) === "http" && httpPath(other) === pattern && httpMethod(other) === method),
   );
-  const problem = made !== undefined && "problem" in made ? made.problem : undefined;
+  const problem = built !== undefined && "problem" in built ? built.problem : undefined;
   const url = `${base}${request?.path ?? pattern}`;
   return (
     <section aria-label="Request" className="flex flex-col gap-3">
@@ -46,12 +46,12 @@ export default function HttpTester({ trigger, siblings }: { readonly trigger: Tr
           value={draft.method}
           onChange={(event) => httpTests.change(trigger.id, { method: event.target.value as Method })}
         >
-          <optgroup label="Routes of this path">
+          <optgroup label="Methods with a route">
             {allowed.map((method) => (
               <option key={method}>{method}</option>
             ))}
           </optgroup>
-          <optgroup label="No route here">
+          <optgroup label="Methods without a route">
             {METHODS.filter((method) => !allowed.includes(method)).map((method) => (
               <option key={method}>{method}</option>
             ))}
@@ -110,7 +110,7 @@ export default function HttpTester({ trigger, siblings }: { readonly trigger: Tr
         </label>
       </div>
       {problem !== undefined && <p className="text-warn">{problem}</p>}
-      <Exchanges exchanges={session.exchanges} onAgain={(exchange) => httpTests.change(trigger.id, exchange.draft)} />
+      <Exchanges exchanges={session.exchanges} onEdit={(exchange) => httpTests.change(trigger.id, exchange.draft)} />
     </section>
   );
 }

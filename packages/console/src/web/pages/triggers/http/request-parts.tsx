@@ -48,7 +48,7 @@ export function BodyEditor({
   );
 }
 
-/** Writes the `authorization` header. What is typed here stays in this page. */
+/** Edits the `authorization` header. The credentials are never stored. */
 export function AuthEditor({ auth, onChange }: { readonly auth: Auth; readonly onChange: (auth: Auth) => void }) {
   const first: Readonly<Record<Auth["kind"], Auth>> = {
     none: { kind: "none" },

@@ -5,7 +5,7 @@ import type { Row } from "./http-request.ts";
 
 let lastId = 0;
 
-/** Names with values, the same name several times if need be, each switched on or off. */
+/** Edits rows of names and values. Names may repeat, and each row can be switched off. */
 export function RowsEditor({
   title,
   what,
