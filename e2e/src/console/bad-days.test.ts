@@ -73,7 +73,7 @@ describe.each(PAGES)("%s", (path, shows) => {
     await page.getByRole("heading", { level: 1 }).waitFor();
     expect(
       await content(page)
-        .getByText(/^(?:No .* is (?:connected|registered)|Nothing is stored|There is no queue|No trace yet|There are no log entries yet)/)
+        .getByText(/^(?:No .* is (?:connected|registered)|Nothing is stored|There is no queue|No traces yet|There are no log entries yet)/)
         .count(),
     ).toBe(0);
     await engine.comeBack();

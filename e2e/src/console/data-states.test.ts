@@ -44,7 +44,7 @@ const LISTS: readonly List[] = [
     path: "/states/shelves",
     source: { call: "state::entries", nothing: { ...NO_PAGE, items: [] } },
     shows: "top",
-    emptyTitle: "This group holds nothing",
+    emptyTitle: "This group is empty",
     fitsNothing: "q=zzz",
   },
   {
@@ -73,7 +73,7 @@ const LISTS: readonly List[] = [
     path: "/traces",
     source: { call: "engine::traces::list", nothing: { ...NO_PAGE, spans: [] } },
     shows: "books::add",
-    emptyTitle: "No trace yet",
+    emptyTitle: "No traces yet",
     fitsNothing: "service=zzz",
   },
   {
@@ -198,10 +198,10 @@ it("/traces goes on with a search that the engine cut short, and claims meanwhil
     return { ...answer, spans: [], cursor: "from there", partial: true, total_is_lower_bound: true };
   });
   const { page } = await open("/traces?q=books");
-  const searchOn = content(page).getByRole("button", { name: "Search on" });
+  const searchOn = content(page).getByRole("button", { name: "Continue search" });
   await searchOn.waitFor();
   const row = content(page).getByRole("row").filter({ hasText: "books::add" });
-  for (const none of [content(page).getByText(/No trace yet|Nothing matches/), row]) expect(await none.count()).toBe(0);
+  for (const none of [content(page).getByText(/No traces yet|Nothing matches/), row]) expect(await none.count()).toBe(0);
   await searchOn.click();
   await row.first().waitFor();
   await searchOn.waitFor({ state: "detached" });

@@ -11,9 +11,9 @@ import { visit } from "./support/visit.ts";
 import { live, openLive, openPage } from "./support/watched-page.ts";
 
 const HTML = '<img src="x" onerror="alert(1)">';
-/** Nearly the largest that the engine keeps. */
+/** Close to the largest attribute that the engine stores. */
 const LARGE = 480 * 1024;
-/** The engine would mask secrets by itself; here the page is to. */
+/** Disables the engine's masking of secrets, to test the page's. */
 const CONFIG = `workers:
   - name: svc-state
   - name: svc-observability
@@ -65,9 +65,9 @@ const treeRow = (page: Page, text: string) => page.getByRole("treegrid").getByRo
 const panel = (page: Page) => page.getByRole("tabpanel");
 
 describe("the tabs of a span", () => {
-  it("are all there, each in the address and by key, and show markup as text", async () => {
+  it("can all be opened by address and by key, and show markup as text", async () => {
     const { page } = await openPage(pathOf("one", "one root"));
-    await panel(page).getByText("1 of 1 beside each other").waitFor();
+    await panel(page).getByText("1 of 1 siblings").waitFor();
     await page.getByRole("tab", { name: /Tags/ }).click();
     await panel(page).getByText(HTML).waitFor();
     await panel(page).getByText("test-host").waitFor();
@@ -86,7 +86,7 @@ describe("the tabs of a span", () => {
     expect(await page.locator('img[src="x"]').count()).toBe(0);
   });
 
-  it("show events, the entries that were logged in it, and its errors", async () => {
+  it("show the events, log entries and errors of the span", async () => {
     const { page } = await openPage(pathOf("one", "one card", "tab=logs"));
     await panel(page).getByText("asked", { exact: true }).waitFor();
     await panel(page).getByText("post", { exact: true }).waitFor();
@@ -113,7 +113,7 @@ describe("the tabs of a span", () => {
     expect(await copied("Copy api_token")).not.toContain("tok-12345");
     expect(await page.getByRole("link", { name: "Traces where api_token is this" }).count()).toBe(0);
     await page.getByRole("button", { name: "Copy JSON" }).first().click();
-    // That of the whole trace, which is fetched first.
+    // This button copies the whole trace, which is fetched first.
     await expect.poll(() => clipboard(page)).toContain('"name": "pay"');
     for (const secret of [...secrets, "event-secret"]) expect(await clipboard(page)).not.toContain(secret);
     await page.getByRole("button", { name: "Reveal secrets" }).first().click();
@@ -123,7 +123,7 @@ describe("the tabs of a span", () => {
     await panel(page).getByText("bag-secret").waitFor();
   });
 
-  it("draw the beginning of a large attribute, and copy all of it", async () => {
+  it("show the start of a large attribute, and copy all of it", async () => {
     const { page } = await openPage(pathOf("large", "large root", "tab=tags"));
     await panel(page).getByText("480 KiB").waitFor();
     expect(((await panel(page).textContent()) ?? "").length).toBeLessThan(100_000);
@@ -131,20 +131,20 @@ describe("the tabs of a span", () => {
   });
 });
 
-it("says that a trace is not kept whose attribute of 5 MB the engine would not have", async () => {
+it("does not find a trace that the engine rejected because of an attribute of 5 MB", async () => {
   const { page } = await openPage(pathOf("too large"));
-  await page.getByText("This trace is not kept").waitFor();
+  await page.getByText("Trace not found").waitFor();
 });
 
-it("says what is odd about a trace, and draws each of its spans once", async () => {
+it("warns about unusual traces, and shows each of their spans once", async () => {
   const { page } = await openPage(pathOf("odd"));
   await page.getByText("partial trace").waitFor();
-  await page.getByText("1 spans name a parent that has not come").waitFor();
-  await page.getByText("in a circle").waitFor();
+  await page.getByText("1 spans reference a parent that has not arrived").waitFor();
+  await page.getByText("in a cycle").waitFor();
   for (const name of ["second top", "missing parent", "orphan", "egg", "hen"]) expect(await treeRow(page, name).count(), name).toBe(1);
 });
 
-/** What is there, and the span that is not. */
+/** An element that is visible, and a span that is not. */
 type Shown = readonly [there: (page: Page) => Locator, hidden?: string];
 
 const QUERIES: readonly (readonly [span: string | undefined, query: string, shown: Shown])[] = [
@@ -166,7 +166,7 @@ const QUERIES: readonly (readonly [span: string | undefined, query: string, show
   ["one card", "view=flame&tab=tags", [(page) => panel(page).getByText("This span has no attributes")]],
 ];
 
-it(deepLink("traces", ["rows", "colors", "list", "change"], "of a trace shows the view, the span and the filters that it names"), async () => {
+it(deepLink("traces", ["rows", "colors", "list", "change"], "of a trace shows the view, the span and the filters in it"), async () => {
   await checkDeepLinks(
     QUERIES.map(([span, query, [there, hidden]]) => ({
       url: pathOf("one", span, query),
@@ -178,8 +178,8 @@ it(deepLink("traces", ["rows", "colors", "list", "change"], "of a trace shows th
   );
 });
 
-describe("by keyboard alone", () => {
-  it("each view leads to the spans that it is about", async () => {
+describe("with the keyboard alone", () => {
+  it("each view leads to its spans", async () => {
     const { page } = await openPage(pathOf("one", undefined, "view=services"));
     await page.getByRole("grid", { name: "Services of the trace" }).focus();
     await page.keyboard.press("Home");
@@ -204,7 +204,7 @@ describe("by keyboard alone", () => {
     await page.getByRole("region", { name: "checkout" }).waitFor({ state: "detached" });
   });
 
-  it("the waterfall goes to the next error, zooms, and shows all again", async () => {
+  it("the waterfall goes to the next error, zooms, and resets the zoom", async () => {
     const { page } = await openPage(pathOf("one"));
     const tree = page.getByRole("treegrid", { name: "Spans" });
     await treeRow(page, "card").waitFor();
@@ -215,9 +215,9 @@ describe("by keyboard alone", () => {
     await page.keyboard.press("Escape");
     await tree.focus();
     await page.keyboard.press("+");
-    await expect.poll(() => page.getByRole("button", { name: "See all" }).isEnabled()).toBe(true);
+    await expect.poll(() => page.getByRole("button", { name: "Reset zoom" }).isEnabled()).toBe(true);
     await page.keyboard.press("0");
-    await expect.poll(() => page.getByRole("button", { name: "See all" }).isEnabled()).toBe(false);
+    await expect.poll(() => page.getByRole("button", { name: "Reset zoom" }).isEnabled()).toBe(false);
     await page.getByRole("button", { name: "Compare with…" }).focus();
     await page.keyboard.press("Enter");
     await page.getByRole("dialog").getByRole("listitem").first().waitFor();
@@ -252,7 +252,7 @@ it("each tab of a span is accessible and fits the window in both themes, wide an
   }
 });
 
-it("keeps what it has while the engine is away, and tells when another run of it does not have it", async () => {
+it("keeps the trace while the engine is down, and shows when the restarted engine does not have it", async () => {
   const { page } = await openLive(pathOf("one"), { expected: [/.*/] });
   await treeRow(page, "card").waitFor();
   await system.killEngine();
@@ -260,5 +260,5 @@ it("keeps what it has while the engine is away, and tells when another run of it
   await treeRow(page, "card").waitFor();
   await system.startEngine();
   await live(page);
-  await page.getByText("This trace is not kept").waitFor({ timeout: 20_000 });
+  await page.getByText("Trace not found").waitFor({ timeout: 20_000 });
 });

@@ -12,7 +12,7 @@ import { openLive, openPage } from "./support/watched-page.ts";
 const system = systemOfFile();
 let caller: Worker;
 let math: Worker;
-/** Ends the one call of `math::wait`. */
+/** Ends the pending call of `math::wait`. */
 let release: () => void = () => undefined;
 
 beforeAll(async () => {
@@ -31,16 +31,16 @@ function row(page: Page, text: string | RegExp) {
   return page.getByRole("row").filter({ hasText: text });
 }
 
-/** The trace's id, once the list of traces has it. */
+/** Returns the id of the trace once it is in the list. */
 async function traceIdOf(page: Page, text: string): Promise<string> {
   await visit(page, `/traces?q=${encodeURIComponent(text)}`);
   const href = await row(page, text).first().getByRole("link").first().getAttribute("href");
   return /\/traces\/([0-9a-f]{32})/.exec(href ?? "")?.[1] ?? "";
 }
 
-it("shows a new trace without a reload, opens it by keyboard, and leads to its spans", async () => {
+it("shows a new trace without a reload, and opens it and its spans by keyboard", async () => {
   const { page } = await openLive(`${system.console.url}/traces`);
-  await page.getByText("No trace yet").waitFor();
+  await page.getByText("No traces yet").waitFor();
   await caller.call({ function_id: "orders::sum", payload: { a: 2, b: 3 } });
   await row(page, "orders::sum").waitFor();
   const grid = page.getByRole("grid", { name: "Traces" });
@@ -62,7 +62,7 @@ it("shows a new trace without a reload, opens it by keyboard, and leads to its s
   await page.getByRole("region", { name: "math::add" }).waitFor({ state: "detached" });
 });
 
-it("tells of a failure in the span that failed, and finds the trace by its status", async () => {
+it("shows an error in the span that failed, and finds the trace by its status", async () => {
   await expect(caller.call({ function_id: "orders::sum", payload: { a: -1, b: 3 } })).rejects.toThrow("negative");
   const { page } = await openPage(`${system.console.url}/traces?status=error`);
   await row(page, "orders::sum").waitFor();
@@ -75,7 +75,7 @@ it("tells of a failure in the span that failed, and finds the trace by its statu
   await page.getByRole("tabpanel").getByText("math::add", { exact: true }).first().waitFor();
 });
 
-it("lets an unfinished trace grow and end before one's eyes", async () => {
+it("updates a pending trace live until it ends", async () => {
   const waiting = caller.call({ function_id: "orders::wait", payload: {} });
   const { page } = await openPage(`${system.console.url}/traces?status=pending`);
   await row(page, "orders::wait").waitFor();
@@ -92,7 +92,7 @@ it("lets an unfinished trace grow and end before one's eyes", async () => {
 it.each([
   ["status:error", "orders::sum"],
   ["service:math-worker name:orders::sum", "orders::sum"],
-])("takes the filter %s from the address, and says when nothing matches", async (q, found) => {
+])("applies the filter %s from the address, and shows when nothing matches", async (q, found) => {
   const { page } = await openPage(`${system.console.url}/traces?q=${encodeURIComponent(q)}`);
   await row(page, found).first().waitFor();
   await page.getByRole("searchbox").fill(`${q} name:nothing-is-called-that`);
@@ -102,7 +102,7 @@ it.each([
   expect(new URL(page.url()).searchParams.get("q")).toBeNull();
 });
 
-it("goes from view to view, each of them in the address", async () => {
+it("switches between views, each with its own address", async () => {
   const { page } = await openPage(`${system.console.url}/traces`);
   const traceId = await traceIdOf(page, "orders::sum");
   await visit(page, `/traces/${traceId}?view=services`);
@@ -120,7 +120,7 @@ it("goes from view to view, each of them in the address", async () => {
   await page.getByRole("grid", { name: "Differences" }).getByText("same").first().waitFor();
 });
 
-it("finds spans by what their attributes hold, and copies the trace with all of them", async () => {
+it("finds spans by their attributes, and copies the trace with all of them", async () => {
   const { page } = await openPage(`${system.console.url}/traces`);
   const traceId = await traceIdOf(page, "orders::sum");
   await visit(page, `/traces/${traceId}?span=${encodeURIComponent("svc.function_id=math::add")}`);
@@ -136,8 +136,8 @@ it("finds spans by what their attributes hold, and copies the trace with all of 
   expect(await readFile(await file.path(), "utf8")).toContain('"key":"svc.function_id","value":{"stringValue":"math::add"}');
 });
 
-it("opens a trace of 10,000 spans at the span that the address names", async () => {
-  // The engine keeps 10,000 spans at first: in a system of its own this takes none away from the other tests.
+it("opens a trace of 10,000 spans at the span in the address", async () => {
+  // The engine stores 10,000 spans by default. A separate system does not evict the spans of the other tests.
   const large = await startSystem({ config: "workers:\n  - name: svc-observability\n    config: {exporter: memory, memory_max_spans: 50000}\n" });
   const worker = await large.worker("orders-worker");
   worker.registerFunction("orders::one", () => 1);
@@ -152,7 +152,7 @@ it("opens a trace of 10,000 spans at the span that the address names", async () 
   const tree = page.getByRole("treegrid");
   await tree.getByRole("row").filter({ hasText: "orders::one" }).first().waitFor();
   await page.locator('[role="treegrid"][aria-rowcount="10001"]').waitFor({ timeout: 60_000 });
-  // Only what is seen is drawn.
+  // Only visible rows are rendered.
   expect(await tree.getByRole("row").count()).toBeLessThan(100);
   await tree.focus();
   await page.keyboard.press("End");
@@ -167,10 +167,10 @@ it("opens a trace of 10,000 spans at the span that the address names", async () 
   await large.stop();
 });
 
-it("tells a trace that is not kept from a call that failed, which can be tried again", async () => {
+it("distinguishes a trace that is not found from a failed call, which can be retried", async () => {
   const { page } = await openPage(`${system.console.url}/traces`, { expected: [/500/] });
   await visit(page, `/traces/${"0".repeat(31)}1`);
-  await page.getByText("This trace is not kept").waitFor();
+  await page.getByText("Trace not found").waitFor();
   await visit(page, "/traces");
   await row(page, "orders::sum").first().waitFor();
   await page.route("**/api/call", (route) =>
@@ -200,7 +200,7 @@ describe("the list of traces", () => {
     await caller.call({ function_id: "orders::sum", payload: { a: -1, b: 1 } }).catch(() => undefined);
   });
 
-  it("goes back and forward over what it was filtered and grouped by", async () => {
+  it("goes back and forward through filters and groups", async () => {
     const { page } = await openLive(`${system.console.url}/traces`);
     await row(page, "orders::sum").first().waitFor();
     const has = (name: string, value: string | null) => page.waitForURL((url) => url.searchParams.get(name) === value);
@@ -220,7 +220,7 @@ describe("the list of traces", () => {
     await facet.and(page.locator("[aria-pressed=true]")).waitFor();
   });
 
-  it("stands still by p, counts what comes meanwhile, and goes on by p", async () => {
+  it("pauses by the key p, counts changes meanwhile, and resumes by p", async () => {
     const { page } = await openLive(`${system.console.url}/traces?q=math::add_later`);
     await page.getByText("Nothing matches").waitFor();
     await page.keyboard.press("p");
@@ -233,7 +233,7 @@ describe("the list of traces", () => {
     await row(page, "math::add_later").first().waitFor();
   });
 
-  it("has facets that add up to the traces that it counts", async () => {
+  it("has facets that add up to the total", async () => {
     const { page } = await openLive(`${system.console.url}/traces`);
     await row(page, "orders::sum").first().waitFor();
     const facets = page.getByRole("complementary", { name: "Facets" });

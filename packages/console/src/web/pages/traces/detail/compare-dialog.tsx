@@ -5,9 +5,9 @@ import type { TraceListAnswer } from "../../../model/trace-types.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
 import { Ago } from "../../../ui/time.tsx";
-import { shortId, Took, TraceStatusBadge } from "../list/trace-columns.tsx";
+import { shortId, TraceDuration, TraceStatusBadge } from "../list/trace-columns.tsx";
 
-/** Chooses the trace to compare with: one of the same name, or any by its id. */
+/** Selects the trace to compare with: one with the same name, or any trace by its ID. */
 export function CompareDialog({
   traceId,
   name,
@@ -27,7 +27,7 @@ export function CompareDialog({
   const others = (query.data?.spans ?? []).map(({ trace }) => trace).filter((trace) => trace.trace_id !== traceId && trace.root_name === name);
   const typed = id.trim().toLowerCase();
   return (
-    <Dialog open onClose={onClose} title="Compare with another trace" description={<>Another run of “{name}”, or any trace by its id.</>}>
+    <Dialog open onClose={onClose} title="Compare with another trace" description={<>Another run of “{name}”, or any trace by its ID.</>}>
       <form
         className="mb-3 flex gap-2"
         onSubmit={(event) => {
@@ -49,10 +49,10 @@ export function CompareDialog({
       </form>
       {query.error !== null && (
         <p role="alert" className="text-danger">
-          Other runs could not be looked up: {query.error.message}
+          Failed to find other runs: {query.error.message}
         </p>
       )}
-      {query.data !== undefined && others.length === 0 && <p className="text-ink-2">There is no other trace of this name.</p>}
+      {query.data !== undefined && others.length === 0 && <p className="text-ink-2">No other trace has this name.</p>}
       <ul className="flex flex-col">
         {others.slice(0, 20).map((trace) => (
           <li key={trace.trace_id}>
@@ -64,7 +64,7 @@ export function CompareDialog({
               <span className="font-mono text-[12px]">{shortId(trace.trace_id)}</span>
               <TraceStatusBadge status={trace.status} />
               <span className="flex-1 text-right">
-                <Took ms={trace.duration_ms} />
+                <TraceDuration ms={trace.duration_ms} />
               </span>
               <Ago ms={trace.start_time_ms} className="w-20 text-right text-ink-3" />
             </button>

@@ -5,15 +5,15 @@ import { shareOf, type ViewWindow } from "./time-window.ts";
 
 /** Height of a lane, in pixels. */
 export const LANE = 22;
-/** Narrower frames have no text. */
-const LEAST_FOR_TEXT = 36;
+/** Minimum width of a frame with text, in pixels. */
+const MIN_TEXT_WIDTH = 36;
 
 export type FlameColors = "service" | "status" | "self";
 
 export interface FlameDrawing {
   readonly width: number;
   readonly height: number;
-  /** How far it is scrolled, in pixels. */
+  /** Scroll position, in pixels. */
   readonly top: number;
   readonly frames: readonly Frame[];
   readonly view: ViewWindow;
@@ -26,7 +26,7 @@ export interface FlameDrawing {
   readonly tokens: (name: string) => string;
 }
 
-/** Draws the frames that are seen. Text stands on the surface's colour, so that it can be read in either theme. */
+/** Draws the visible frames. The colours are translucent over the surface, so that the text is readable in both themes. */
 export function drawFlame(canvas: HTMLCanvasElement, drawing: FlameDrawing): void {
   const { width, height, top, frames, tokens } = drawing;
   const context = canvas.getContext("2d");
@@ -52,7 +52,7 @@ export function drawFlame(canvas: HTMLCanvasElement, drawing: FlameDrawing): voi
     drawBox(context, box, tokens(tokenOf(frame, drawing)), isFound ? 0.12 + 0.5 * share : 0.07);
     const mark = markOf(frame, drawing);
     if (mark !== undefined) drawMark(context, box, tokens(mark));
-    if (box.length >= LEAST_FOR_TEXT) drawText(context, box, `${frame.node.status === "error" ? "⚠ " : ""}${name}`, tokens("--ink"), isFound);
+    if (box.length >= MIN_TEXT_WIDTH) drawText(context, box, `${frame.node.status === "error" ? "⚠ " : ""}${name}`, tokens("--ink"), isFound);
   }
   context.globalAlpha = 1;
 }
@@ -101,7 +101,7 @@ function tokenOf({ node }: Frame, { colors, forest }: FlameDrawing): string {
   return colorToken(forest.services, node.service);
 }
 
-/** Spreading a hundred thousand numbers into a call fails. */
+/** Limits the frames, since a call with 100,000 spread arguments overflows the stack. */
 function sampled(frames: readonly Frame[]): readonly Frame[] {
   return frames.length <= 20_000 ? frames : frames.slice(0, 20_000);
 }

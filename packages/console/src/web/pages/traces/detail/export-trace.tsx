@@ -4,9 +4,9 @@ import { Button } from "../../../ui/button.tsx";
 import { download } from "../../../ui/json-view.tsx";
 import { maskedSpan } from "../model/masked-span.ts";
 import { otlpOf } from "../model/trace-text.ts";
-import { wholeTrace } from "./read-spans.ts";
+import { fetchWholeTrace } from "./read-spans.ts";
 
-/** The whole trace as a file that any collector of OpenTelemetry takes, with secrets masked. */
+/** Exports the whole trace as an OTLP file for any OpenTelemetry collector, with secrets masked. */
 export function ExportTrace({ traceId }: { readonly traceId: string }) {
   const [isPending, setPending] = useState(false);
   const [failure, setFailure] = useState<string>();
@@ -14,7 +14,7 @@ export function ExportTrace({ traceId }: { readonly traceId: string }) {
     setPending(true);
     setFailure(undefined);
     try {
-      download(JSON.stringify(otlpOf((await wholeTrace(traceId)).map(maskedSpan))), `trace-${traceId}.otlp.json`);
+      download(JSON.stringify(otlpOf((await fetchWholeTrace(traceId)).map(maskedSpan))), `trace-${traceId}.otlp.json`);
     } catch (error) {
       setFailure(`The export failed: ${(error as Error).message}`);
     } finally {

@@ -13,7 +13,7 @@ import { useTokens } from "./use-tokens.ts";
 
 const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
 
-/** Spans stacked on their parents, as wide as they took. The arrow keys go from span to span, Enter shows one. */
+/** Stacks spans below their parents, with widths by duration. The arrow keys move between spans, Enter opens one. */
 export default function FlameGraph({
   forest,
   nowMs,
@@ -101,7 +101,7 @@ export default function FlameGraph({
     event.preventDefault();
     run();
   };
-  const told = pointed ?? active;
+  const described = pointed ?? active;
   return (
     <div className="flex min-h-0 flex-1 flex-col">
       <div role="toolbar" aria-label="Flame graph" className="flex flex-wrap items-center gap-2 border-line border-b bg-surface px-3 py-1.5">
@@ -115,19 +115,19 @@ export default function FlameGraph({
           >
             <option value="service">service</option>
             <option value="status">status</option>
-            <option value="self">time of its own</option>
+            <option value="self">self time</option>
           </select>
         </label>
         <Button
-          disabled={told === undefined}
-          onClick={() => told !== undefined && onView({ fromMs: told.startMs, toMs: Math.max(told.startMs + 0.001, endOf(told, nowMs)) })}
+          disabled={described === undefined}
+          onClick={() => described !== undefined && onView({ fromMs: described.startMs, toMs: Math.max(described.startMs + 0.001, endOf(described, nowMs)) })}
         >
-          Zoom to the span
+          Zoom to span
         </Button>
         <Button disabled={view === undefined} onClick={() => onView(undefined)}>
-          See all
+          Reset zoom
         </Button>
-        <span className="min-w-0 flex-1 truncate text-[12px] text-ink-2">{told === undefined ? "" : describe(told, nowMs)}</span>
+        <span className="min-w-0 flex-1 truncate text-[12px] text-ink-2">{described === undefined ? "" : describe(described, nowMs)}</span>
       </div>
       <div className="h-6 shrink-0 border-line border-b bg-surface">
         <TimeRuler view={seen} lengthMs={lengthMs} onView={onView} />
@@ -157,5 +157,5 @@ export default function FlameGraph({
 function describe(node: SpanNode, nowMs: number): string {
   if (node.span === undefined) return `missing parent ${node.id}`;
   const words = { ok: "OK", error: "Error", pending: "Pending" }[node.status];
-  return `${node.name}, ${node.service}, ${duration(endOf(node, nowMs) - node.startMs)}, of its own ${duration(selfTimeMs(node, nowMs))}, ${words}`;
+  return `${node.name}, ${node.service}, ${duration(endOf(node, nowMs) - node.startMs)}, self time ${duration(selfTimeMs(node, nowMs))}, ${words}`;
 }

@@ -1,10 +1,10 @@
 import { type KeyboardEvent, useId } from "react";
 import type { SpanNode, TraceForest } from "../model/span-forest.ts";
 
-/** Siblings on each side of the active span that assistive technology is told of. */
+/** Maximum number of ancestors, children, and siblings on each side of the active span, that the tree contains. */
 const AROUND = 15;
 
-/** What the canvas shows, for who cannot see it, in step with it: the active span, what it hangs below, its siblings and its children. */
+/** Accessible copy of the canvas for screen readers: the active span with its ancestors, siblings and children. */
 export function FlameTree({
   forest,
   active,
@@ -17,7 +17,7 @@ export function FlameTree({
   readonly onKeyDown: (event: KeyboardEvent) => void;
 }) {
   const prefix = useId();
-  const shown = active === undefined ? [] : around(active, forest);
+  const shown = active === undefined ? [] : neighboursOf(active, forest);
   return (
     <div
       role="tree"
@@ -47,7 +47,7 @@ export function FlameTree({
   );
 }
 
-function around(active: SpanNode, forest: TraceForest) {
+function neighboursOf(active: SpanNode, forest: TraceForest) {
   const listed: { node: SpanNode; position: number; count: number }[] = [];
   const ancestors: SpanNode[] = [];
   for (let up = active.parent; up !== undefined; up = up.parent) ancestors.unshift(up);

@@ -10,7 +10,7 @@ import { barClass } from "./span-colors.ts";
 const WIDTH = 190;
 const HEIGHT = 58;
 
-/** The buttons in the colours of the page. */
+/** Gives the buttons the page's colours. */
 const CONTROLS = {
   "--xy-controls-button-background-color": "var(--surface)",
   "--xy-controls-button-background-color-hover": "var(--hover)",
@@ -22,7 +22,7 @@ const CONTROLS = {
 type ServiceNode = Node<{ readonly service: GraphNode; readonly color: string }, "service">;
 const nodeTypes = { service: ServiceBox };
 
-/** The map drawn. Nodes can be reached by Tab, and Enter shows their spans. */
+/** The map as a graph. Tab moves between nodes, Enter shows their spans. */
 export default function MapGraph({
   graph,
   services,
@@ -32,27 +32,27 @@ export default function MapGraph({
   readonly services: readonly string[];
   readonly onOpen: (service: string) => void;
 }) {
-  const places = useLayout(graph);
+  const positions = useLayout(graph);
   const nodes = useMemo(
     () =>
       graph.nodes.map((service): ServiceNode => {
-        const place = places?.find(({ id }) => id === service.id);
+        const position = positions?.find(({ id }) => id === service.id);
         return {
           id: service.id,
           type: "service",
-          position: { x: place?.x ?? 0, y: place?.y ?? 0 },
+          position: { x: position?.x ?? 0, y: position?.y ?? 0 },
           width: WIDTH,
           height: HEIGHT,
           data: { service, color: barClass(services, service.id) },
           ariaLabel: `${service.id}: ${service.spans} spans, ${service.errors} errors`,
         };
       }),
-    [graph.nodes, places, services],
+    [graph.nodes, positions, services],
   );
   const edges = useMemo(() => graph.edges.map(drawnEdge), [graph.edges]);
-  if (places === undefined) return <p className="p-4 text-ink-3">Laying out the graph</p>;
+  if (positions === undefined) return <p className="p-4 text-ink-3">Laying out the graph</p>;
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the keys are those of the nodes within
+    // biome-ignore lint/a11y/noStaticElementInteractions: the nodes inside handle the keys
     <div
       className="min-h-0 flex-1"
       onKeyDown={(event) => {
@@ -117,22 +117,22 @@ function ServiceBox({ data: { service, color } }: NodeProps<ServiceNode>) {
   );
 }
 
-/** The layout is made beside the page, so that a large one does not stop it. */
+/** Computes the layout in a worker, so that a large graph does not block the page. */
 function useLayout(graph: { readonly nodes: readonly GraphNode[]; readonly edges: readonly GraphEdge[] }): LayoutAnswer | undefined {
-  const [places, setPlaces] = useState<LayoutAnswer>();
-  // While the trace grows its figures change all the time, and the layout only with its services.
+  const [positions, setPositions] = useState<LayoutAnswer>();
+  // A growing trace changes its counts all the time; the layout depends only on its services and edges.
   const shape = JSON.stringify([graph.nodes.map(({ id }) => id), graph.edges.map(({ from, to }) => [from, to])]);
   useEffect(() => {
-    const [ids, ways] = JSON.parse(shape) as [string[], [string, string][]];
+    const [ids, edges] = JSON.parse(shape) as [string[], [string, string][]];
     const worker = new Worker(new URL("../../../lib/graph-layout.worker.ts", import.meta.url), { type: "module" });
     const request: LayoutRequest = {
       nodes: ids.map((id) => ({ id, width: WIDTH, height: HEIGHT })),
-      edges: ways.map(([from, to]) => ({ from, to })),
+      edges: edges.map(([from, to]) => ({ from, to })),
       direction: "LR",
     };
-    worker.addEventListener("message", ({ data }: MessageEvent<LayoutAnswer>) => setPlaces(data));
+    worker.addEventListener("message", ({ data }: MessageEvent<LayoutAnswer>) => setPositions(data));
     worker.postMessage(request);
     return () => worker.terminate();
   }, [shape]);
-  return places;
+  return positions;
 }

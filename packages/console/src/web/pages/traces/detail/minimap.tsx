@@ -6,7 +6,7 @@ import { useTokens } from "./use-tokens.ts";
 
 const HEIGHT = 36;
 
-/** The whole trace, small, and which part of it is seen. Dragging chooses another part; the buttons beside it do the same by keys. */
+/** Shows the whole trace and the visible range. Dragging selects another range; the zoom buttons do the same by keyboard. */
 export function Minimap({
   forest,
   nowMs,
@@ -47,7 +47,7 @@ export function Minimap({
   return (
     <div
       role="img"
-      aria-label="The whole trace in small"
+      aria-label="Minimap of the trace"
       className="relative cursor-crosshair touch-none border-line border-b bg-surface"
       style={{ height: HEIGHT }}
       onPointerDown={(event) => {

@@ -1,12 +1,12 @@
 import { type PointerEvent, useState } from "react";
 
-const LEAST = 15;
-const MOST = 75;
+const MIN_PERCENT = 15;
+const MAX_PERCENT = 75;
 
-/** Between the names and the bars: drag it, or move it by the arrow keys. In percent of the whole. */
+/** Separator between names and bars, moved by dragging or by the arrow keys. `percent`: width of the names. */
 export function NameWidth({ percent, onChange }: { readonly percent: number; readonly onChange: (percent: number) => void }) {
   const [isDragging, setDragging] = useState(false);
-  const set = (next: number): void => onChange(Math.min(MOST, Math.max(LEAST, next)));
+  const set = (next: number): void => onChange(Math.min(MAX_PERCENT, Math.max(MIN_PERCENT, next)));
   const move = (event: PointerEvent<HTMLElement>): void => {
     const row = event.currentTarget.closest('[role="row"]')?.getBoundingClientRect();
     if (isDragging && row !== undefined) set(((event.clientX - row.left) / row.width) * 100);
@@ -18,8 +18,8 @@ export function NameWidth({ percent, onChange }: { readonly percent: number; rea
       aria-label="Width of the names"
       aria-orientation="vertical"
       aria-valuenow={Math.round(percent)}
-      aria-valuemin={LEAST}
-      aria-valuemax={MOST}
+      aria-valuemin={MIN_PERCENT}
+      aria-valuemax={MAX_PERCENT}
       tabIndex={0}
       className="absolute inset-y-0 -right-1 z-10 w-2 cursor-col-resize touch-none border-line border-r-2 hover:border-accent"
       onPointerDown={(event) => {

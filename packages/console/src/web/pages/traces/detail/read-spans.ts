@@ -1,14 +1,14 @@
 import { ApiFailure, call } from "../../../lib/api.ts";
 import type { StoredSpan } from "../../../model/trace-types.ts";
 
-/** Spans of the first answer, so that something is there soon, and of further ones. */
+/** Page sizes, in spans. The first page is small, so that the first spans appear quickly. */
 const FIRST_PAGE = 1_000;
 const PAGE = { full: 2_000, lean: 10_000, ids: 10_000 } as const;
 
-interface SpansAsked {
+interface SpansQuery {
   readonly traceId: string;
   readonly detail: keyof typeof PAGE;
-  /** Only those with every word of it, attributes too. */
+  /** Returns only the spans that contain every word, also in attributes. */
   readonly text?: string;
 }
 
@@ -18,39 +18,39 @@ interface SpansPage<Span> {
   readonly cursor: string | null;
 }
 
-/** The spans of a trace, the first page a short one. */
-export async function* pagesOf<Span>(asked: SpansAsked, signal?: AbortSignal): AsyncGenerator<SpansPage<Span>> {
+/** Yields the spans of a trace page by page. */
+export async function* spanPages<Span>(query: SpansQuery, signal?: AbortSignal): AsyncGenerator<SpansPage<Span>> {
   let cursor: string | null = null;
   let limit = FIRST_PAGE;
   do {
-    const page: SpansPage<Span> & { readonly limit: number } = await pageOf<Span>(asked, cursor, limit, signal);
+    const page: SpansPage<Span> & { readonly limit: number } = await fetchPage<Span>(query, cursor, limit, signal);
     yield page;
     cursor = page.cursor;
-    // Spans with large attributes come in smaller pages.
-    limit = page.limit < limit ? page.limit : PAGE[asked.detail];
+    // Once a page had to be smaller because of large attributes, the next ones are too.
+    limit = page.limit < limit ? page.limit : PAGE[query.detail];
   } while (cursor !== null);
 }
 
-/** A page; where its answer would be larger than the engine sends, a shorter one. */
-async function pageOf<Span>(
-  asked: SpansAsked,
+/** Fetches a page. Retries with a smaller page if the response exceeds the engine's size limit. */
+async function fetchPage<Span>(
+  query: SpansQuery,
   cursor: string | null,
   limit: number,
   signal: AbortSignal | undefined,
 ): Promise<SpansPage<Span> & { readonly limit: number }> {
-  const { traceId, detail, text } = asked;
+  const { traceId, detail, text } = query;
   try {
     const payload = { trace_id: traceId, detail, limit, ...(text === undefined ? {} : { text }), ...(cursor === null ? {} : { cursor }) };
     return { ...(await call<SpansPage<Span>>("engine::traces::spans", payload, signal === undefined ? {} : { signal })), limit };
   } catch (failure) {
     if (limit === 1 || !(failure instanceof ApiFailure) || failure.code !== "payload_too_large") throw failure;
-    return pageOf(asked, cursor, Math.ceil(limit / 8), signal);
+    return fetchPage(query, cursor, Math.ceil(limit / 8), signal);
   }
 }
 
-/** Every span with all that is known of it: much, and only for what a person takes away. */
-export async function wholeTrace(traceId: string): Promise<readonly StoredSpan[]> {
+/** Fetches all spans with all their data. Large, so only for copies and exports. */
+export async function fetchWholeTrace(traceId: string): Promise<readonly StoredSpan[]> {
   const spans: StoredSpan[] = [];
-  for await (const page of pagesOf<StoredSpan>({ traceId, detail: "full" })) spans.push(...page.spans);
+  for await (const page of spanPages<StoredSpan>({ traceId, detail: "full" })) spans.push(...page.spans);
   return spans;
 }

@@ -3,16 +3,18 @@ import { Link } from "@tanstack/react-router";
 import { Play } from "lucide-react";
 import { call } from "../../../lib/api.ts";
 import { attributeOf, type StoredSpan } from "../../../model/trace-types.ts";
-import { buttonLink } from "./button-link.ts";
 
-/** The call that began a trace is among its first spans. */
-const LOOKED_AT = 20;
+/** The first call of a trace is among its first spans. */
+const SEARCHED_SPANS = 20;
 
-/** The first call of the trace, in the form that invokes it. */
+/** Class names of a link that looks like a button. */
+export const BUTTON_LINK = "inline-flex h-7 items-center gap-1.5 whitespace-nowrap rounded-md border border-line bg-surface px-2.5 hover:bg-hover";
+
+/** Links to the invoke form with the first call of the trace filled in. */
 export function Replay({ traceId, spanCount }: { readonly traceId: string; readonly spanCount: number }) {
   const { data } = useQuery({
-    queryKey: ["trace-first-call", traceId, Math.min(spanCount, LOOKED_AT)],
-    queryFn: ({ signal }) => call<{ readonly spans: readonly StoredSpan[] }>("engine::traces::spans", { trace_id: traceId, limit: LOOKED_AT }, { signal }),
+    queryKey: ["trace-first-call", traceId, Math.min(spanCount, SEARCHED_SPANS)],
+    queryFn: ({ signal }) => call<{ readonly spans: readonly StoredSpan[] }>("engine::traces::spans", { trace_id: traceId, limit: SEARCHED_SPANS }, { signal }),
     placeholderData: (before) => before,
   });
   const first = data?.spans.find(({ attributes }) => attributeOf(attributes, "svc.invocation_id") !== undefined);
@@ -22,11 +24,11 @@ export function Replay({ traceId, spanCount }: { readonly traceId: string; reado
   if (functionId === undefined || invocationId === undefined) return null;
   return (
     <Link
-      className={buttonLink}
+      className={BUTTON_LINK}
       to="/functions/{-$functionId}"
       params={{ functionId }}
       search={{ tab: "invoke", inv: invocationId }}
-      title={`Invoke ${functionId} with what it got then`}
+      title={`Invoke ${functionId} again with the same payload`}
     >
       <Play aria-hidden className="size-3.5" />
       Edit &amp; replay

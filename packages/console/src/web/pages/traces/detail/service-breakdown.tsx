@@ -3,14 +3,14 @@ import { useMemo, useState } from "react";
 import { type Column, DataTable, type Sort } from "../../../ui/data-table.tsx";
 import { FilterTabs } from "../../../ui/filter-tabs.tsx";
 import { Duration } from "../../../ui/time.tsx";
-import { type Figures, figuresOf } from "../model/service-figures.ts";
+import { type ServiceStats, serviceStatsOf } from "../model/service-stats.ts";
 import type { TraceForest } from "../model/span-forest.ts";
 import { barClass } from "./span-colors.ts";
 
 const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
 type Numbers = "count" | "errors" | "totalMs" | "selfMs" | "avgMs" | "p50Ms" | "p95Ms" | "p99Ms";
 
-function timeColumn(key: Numbers, header: string, from?: number): Column<Figures> {
+function timeColumn(key: Numbers, header: string, from?: number): Column<ServiceStats> {
   return {
     ...{ key, header, width: "5.5rem", align: "right", sortable: true },
     ...(from === undefined ? {} : { from }),
@@ -18,7 +18,7 @@ function timeColumn(key: Numbers, header: string, from?: number): Column<Figures
   };
 }
 
-/** Per service, or per operation: spans, durations, errors. A click shows those spans in the waterfall. */
+/** Spans, durations and errors by service or by operation. A click shows the spans in the waterfall. */
 export default function ServiceBreakdown({
   forest,
   nowMs,
@@ -32,8 +32,8 @@ export default function ServiceBreakdown({
   const navigate = route.useNavigate();
   const [sort, setSort] = useState<Sort>({ key: "selfMs", dir: "desc" });
   const [activeKey, setActiveKey] = useState<string>();
-  const rows = useMemo(() => sorted(figuresOf(forest, by, nowMs), sort), [forest, by, nowMs, sort]);
-  const columns: readonly Column<Figures>[] = [
+  const rows = useMemo(() => sorted(serviceStatsOf(forest, by, nowMs), sort), [forest, by, nowMs, sort]);
+  const columns: readonly Column<ServiceStats>[] = [
     {
       key: "service",
       header: by === "service" ? "Service" : "Operation",
@@ -95,9 +95,9 @@ export default function ServiceBreakdown({
   );
 }
 
-function sorted(rows: readonly Figures[], { key, dir }: Sort): readonly Figures[] {
+function sorted(rows: readonly ServiceStats[], { key, dir }: Sort): readonly ServiceStats[] {
   const sign = dir === "asc" ? 1 : -1;
-  const textOf = (row: Figures): string => `${row.operation ?? ""}\n${row.service}`;
+  const textOf = (row: ServiceStats): string => `${row.operation ?? ""}\n${row.service}`;
   return [...rows].sort((a, b) => {
     if (key === "service") return sign * textOf(a).localeCompare(textOf(b));
     if (key === "errors") return sign * (a.errors / a.count - b.errors / b.count || a.errors - b.errors);

@@ -3,7 +3,7 @@ import { duration } from "../../../lib/time.ts";
 import { useIsNarrow } from "../../../ui/split.tsx";
 import { clamped, shareOf, ticksOf, type ViewWindow } from "./time-window.ts";
 
-/** The time axis: dragging along it looks closer at that part. */
+/** The time axis. Dragging along it zooms in. */
 export function TimeRuler({
   view,
   lengthMs,
@@ -22,10 +22,10 @@ export function TimeRuler({
   };
   const ticks = ticksOf(view, useIsNarrow(640) ? 2 : 5);
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the keys and buttons of the view do the same
+    // biome-ignore lint/a11y/noStaticElementInteractions: keys and buttons of the view do the same
     <div
       ref={box}
-      title="Drag to look closer, double-click to see all"
+      title="Drag to zoom in, double-click to reset the zoom"
       className="relative h-full cursor-crosshair touch-none overflow-hidden"
       onPointerDown={(event) => {
         event.currentTarget.setPointerCapture(event.pointerId);

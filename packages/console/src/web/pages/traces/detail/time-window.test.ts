@@ -8,7 +8,7 @@ it("zooms around the middle and never leaves the trace", () => {
   expect(clamped({ fromMs: 80, toMs: 20 }, 100)).toEqual({ fromMs: 20, toMs: 80 });
 });
 
-it("divides the axis at round moments", () => {
+it("divides the axis at round times", () => {
   expect(ticksOf({ fromMs: 0, toMs: 100 }, 5)).toEqual([0, 20, 40, 60, 80, 100]);
   expect(ticksOf({ fromMs: 0, toMs: 0 }, 5)).toEqual([0]);
 });

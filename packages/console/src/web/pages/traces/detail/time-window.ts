@@ -1,20 +1,20 @@
-/** The part of the trace that is looked at, in milliseconds of its axis. */
+/** The visible range of the trace, in milliseconds since its start. */
 export interface ViewWindow {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** Nothing shorter can be zoomed to: a microsecond. */
+/** Minimum length of the range: one microsecond. */
 const SHORTEST_MS = 0.001;
 
-/** Around the middle; a factor under 1 shows less. */
+/** Zooms around the middle. A factor below 1 zooms in. */
 export function zoomed(view: ViewWindow, factor: number, lengthMs: number): ViewWindow {
   const middle = (view.fromMs + view.toMs) / 2;
   const half = ((view.toMs - view.fromMs) * factor) / 2;
   return clamped({ fromMs: middle - half, toMs: middle + half }, lengthMs);
 }
 
-/** By a part of what is seen. */
+/** Moves the range by a share of its length. */
 export function moved(view: ViewWindow, share: number, lengthMs: number): ViewWindow {
   const size = view.toMs - view.fromMs;
   const fromMs = Math.min(Math.max(0, view.fromMs + size * share), Math.max(0, lengthMs - size));
@@ -28,12 +28,12 @@ export function clamped({ fromMs, toMs }: ViewWindow, lengthMs: number): ViewWin
   return { fromMs: Math.max(0, Math.min(from, lengthMs - SHORTEST_MS)), toMs: Math.max(from + SHORTEST_MS, SHORTEST_MS) };
 }
 
-/** Where a moment is in the window, 0 to 1; beyond for what lies outside. */
+/** Returns the position of a time in the range, 0 to 1. Times outside the range are below 0 or above 1. */
 export function shareOf(ms: number, { fromMs, toMs }: ViewWindow): number {
   return (ms - fromMs) / Math.max(SHORTEST_MS, toMs - fromMs);
 }
 
-/** The moments of a ruler: round steps, about `count` of them. */
+/** Returns about `count` round times for a ruler. */
 export function ticksOf({ fromMs, toMs }: ViewWindow, count: number): readonly number[] {
   const raw = (toMs - fromMs) / Math.max(1, count);
   if (!(raw > 0)) return [fromMs];

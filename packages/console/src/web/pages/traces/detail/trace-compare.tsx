@@ -12,17 +12,17 @@ import { FilterTabs } from "../../../ui/filter-tabs.tsx";
 import { Duration, Timestamp } from "../../../ui/time.tsx";
 import { shortId } from "../list/trace-columns.tsx";
 
-const CHANGES: Readonly<Record<ComparedRow["change"], { readonly tone: Tone; readonly icon: typeof Plus }>> = {
-  added: { tone: "info", icon: Plus },
-  removed: { tone: "violet", icon: Minus },
-  slower: { tone: "danger", icon: TrendingUp },
-  faster: { tone: "ok", icon: TrendingDown },
-  same: { tone: "neutral", icon: Equal },
+const CHANGES: Readonly<Record<ComparedRow["change"], { readonly label: string; readonly tone: Tone; readonly icon: typeof Plus }>> = {
+  added: { label: "Added", tone: "info", icon: Plus },
+  removed: { label: "Removed", tone: "violet", icon: Minus },
+  slower: { label: "Slower", tone: "danger", icon: TrendingUp },
+  faster: { label: "Faster", tone: "ok", icon: TrendingDown },
+  same: { label: "Same", tone: "neutral", icon: Equal },
 };
 const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
 const TABS = ["all", "slower", "faster", "added", "removed", "same"] as const;
 
-/** Two traces by their structure: what came, what went, what took longer. */
+/** Compares two traces by their structure: added, removed, slower and faster spans. */
 export default function TraceCompare({
   traceId,
   otherId,
@@ -54,18 +54,18 @@ export default function TraceCompare({
         </span>
       ),
     },
-    { key: "a", header: "This", width: "6rem", align: "right", cell: ({ a }) => <SideCell side={a} /> },
-    { key: "b", header: "The other", width: "6rem", align: "right", cell: ({ b }) => <SideCell side={b} /> },
+    { key: "a", header: "This trace", width: "6rem", align: "right", cell: ({ a }) => <SideCell side={a} /> },
+    { key: "b", header: "Other trace", width: "6rem", align: "right", cell: ({ b }) => <SideCell side={b} /> },
     { key: "delta", header: "Difference", width: "6rem", align: "right", from: 640, cell: ({ delta_ms }) => <Delta ms={delta_ms} /> },
     {
       key: "change",
       header: "Change",
       width: "6rem",
       cell: ({ change }) => {
-        const { tone, icon: Icon } = CHANGES[change];
+        const { label, tone, icon: Icon } = CHANGES[change];
         return (
           <Badge tone={tone} icon={<Icon aria-hidden className="size-3" />}>
-            {change}
+            {label}
           </Badge>
         );
       },
@@ -82,7 +82,7 @@ export default function TraceCompare({
       {query.data !== undefined && (
         <div className="grid gap-2 border-line border-b p-3 sm:grid-cols-2">
           <Side title="This trace" summary={query.data.a} />
-          <Side title="The other trace" summary={query.data.b} />
+          <Side title="Other trace" summary={query.data.b} />
         </div>
       )}
       <div className="border-line border-b px-3 py-1.5">
@@ -92,13 +92,13 @@ export default function TraceCompare({
           onChange={setTab}
           tabs={TABS.map((value) => ({
             value,
-            label: value === "all" ? "All" : value[0]?.toUpperCase() + value.slice(1),
+            label: value === "all" ? "All" : CHANGES[value].label,
             count: value === "all" ? all.length : all.filter(({ change }) => change === value).length,
           }))}
         />
       </div>
       {query.data?.truncated === true && (
-        <p className="bg-warn-soft px-4 py-1 text-warn">The traces are too large to compare whole: these are the first rows.</p>
+        <p className="bg-warn-soft px-4 py-1 text-warn">The traces are too large to compare in full; showing the first rows.</p>
       )}
       <DataTable
         label="Differences"

@@ -6,7 +6,7 @@ import { DataRegion, EmptyState, SkeletonRows } from "../../../ui/data-region.ts
 import { FilterTabs } from "../../../ui/filter-tabs.tsx";
 import { Page } from "../../../ui/page.tsx";
 import { ListDetail } from "../../../ui/split.tsx";
-import { isNotKept, NotKept } from "../list/not-kept.tsx";
+import { isNotStored, TracesNotStored } from "../list/traces-not-stored.tsx";
 import type { TraceSearch } from "../model/list-query.ts";
 import type { TraceForest } from "../model/span-forest.ts";
 import { isFiltering, type SpanFilter, visibleRows } from "../model/visible-rows.ts";
@@ -34,8 +34,8 @@ const VIEWS = [
 ] as const;
 const ALL_OPEN: ReadonlySet<string> = new Set();
 
-/** What belongs to one trace; the rest of the address is the list's, and stays for the way back. */
-const OWN = {
+/** Clears the parameters of one trace. The list's parameters stay in the address for the way back. */
+const NO_TRACE_PARAMS = {
   view: undefined,
   tab: undefined,
   compare: undefined,
@@ -99,7 +99,7 @@ export default function TraceDetail({ traceId, spanId }: { readonly traceId: str
         <Link
           to="/traces/{-$traceId}/{-$spanId}"
           params={{ traceId: undefined, spanId: undefined }}
-          search={{ ...search, ...OWN }}
+          search={{ ...search, ...NO_TRACE_PARAMS }}
           className="inline-flex h-7 items-center gap-1.5 rounded-md px-2 text-ink-2 hover:bg-hover hover:text-ink"
         >
           <ArrowLeft aria-hidden className="size-4" />
@@ -107,8 +107,8 @@ export default function TraceDetail({ traceId, spanId }: { readonly traceId: str
         </Link>
       }
     >
-      {isNotKept(trace.error) ? (
-        <NotKept />
+      {isNotStored(trace.error) ? (
+        <TracesNotStored />
       ) : (
         <DataRegion
           loading={forest === undefined}
@@ -116,8 +116,8 @@ export default function TraceDetail({ traceId, spanId }: { readonly traceId: str
           retry={trace.retry}
           empty={forest !== undefined && forest.spanCount === 0}
           emptyState={
-            <EmptyState title="This trace is not kept">
-              <code>{traceId}</code> never came, or it had to go for newer ones. If it began just now, it is shown here as soon as its first span comes.
+            <EmptyState title="Trace not found">
+              <code>{traceId}</code> does not exist, or it was evicted. A trace that has just started appears here when its first span arrives.
             </EmptyState>
           }
         >
@@ -127,7 +127,7 @@ export default function TraceDetail({ traceId, spanId }: { readonly traceId: str
             title={node?.name ?? spanId ?? ""}
             detail={
               spanId === undefined || forest === undefined ? undefined : node?.span === undefined ? (
-                <p className="p-4 text-ink-2">{trace.isComplete ? "This trace has no such span, or it has not come." : "The span is being loaded."}</p>
+                <p className="p-4 text-ink-2">{trace.isComplete ? "Span not found; it may not have arrived yet." : "Loading the span"}</p>
               ) : (
                 <Suspense fallback={<SkeletonRows rows={6} />}>
                   <SpanPane

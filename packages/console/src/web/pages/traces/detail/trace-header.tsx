@@ -14,12 +14,11 @@ import { TraceStatusBadge } from "../list/trace-columns.tsx";
 import { jsonOf, maskedSpan } from "../model/masked-span.ts";
 import type { TraceForest } from "../model/span-forest.ts";
 import { markdownOf } from "../model/trace-text.ts";
-import { buttonLink } from "./button-link.ts";
 import { ExportTrace } from "./export-trace.tsx";
-import { wholeTrace } from "./read-spans.ts";
-import { Replay } from "./replay.tsx";
+import { fetchWholeTrace } from "./read-spans.ts";
+import { BUTTON_LINK, Replay } from "./replay.tsx";
 
-/** What the trace is, and what can be done with it. */
+/** Summary of the trace, with its actions. */
 export function TraceHeader({
   traceId,
   forest,
@@ -45,13 +44,13 @@ export function TraceHeader({
         </h2>
         <TraceStatusBadge status={status} />
         {forest.orphanCount > 0 && (
-          <Badge tone="warn" title="Spans name a parent that has not come, or was dropped">
-            partial trace
+          <Badge tone="warn" title="Some spans reference a parent that has not arrived or was dropped">
+            Partial trace
           </Badge>
         )}
         <span className="flex min-w-0 items-center gap-1 font-mono text-[12px] text-ink-3">
           <span className="truncate">{traceId}</span>
-          <CopyButton text={traceId} label="Copy the trace id" className="size-6" />
+          <CopyButton text={traceId} label="Copy the trace ID" className="size-6" />
         </span>
       </div>
       <dl className="flex flex-wrap gap-x-5 gap-y-0.5 text-[12px]">
@@ -59,7 +58,7 @@ export function TraceHeader({
           {duration(Math.max(forest.lengthMs, forest.isPending ? nowMs : 0))}
           {forest.isPending && " so far"}
         </Fact>
-        <Fact name="Began">{root?.span !== undefined && <Timestamp ms={millisOf(root.span.start_time_unix_nano_text)} as="date" />}</Fact>
+        <Fact name="Started">{root?.span !== undefined && <Timestamp ms={millisOf(root.span.start_time_unix_nano_text)} as="date" />}</Fact>
         <Fact name="Spans">{forest.spanCount}</Fact>
         <Fact name="Services">{forest.services.length}</Fact>
         <Fact name="Errors">{forest.errorCount}</Fact>
@@ -74,10 +73,10 @@ export function TraceHeader({
         <Button onClick={copyLink} icon={<Link2 aria-hidden className="size-3.5" />}>
           Copy link
         </Button>
-        <CopyButton text={async () => jsonOf((await wholeTrace(traceId)).map(maskedSpan), 2)} label="Copy JSON" withText />
+        <CopyButton text={async () => jsonOf((await fetchWholeTrace(traceId)).map(maskedSpan), 2)} label="Copy JSON" withText />
         <CopyButton text={() => markdownOf(traceId, forest, link)} label="Copy Markdown" withText />
         <ExportTrace traceId={traceId} />
-        <Link className={buttonLink} to="/logs/{-$logId}" params={{ logId: undefined }} search={{ trace: traceId }}>
+        <Link className={BUTTON_LINK} to="/logs/{-$logId}" params={{ logId: undefined }} search={{ trace: traceId }}>
           <FileText aria-hidden className="size-3.5" />
           Logs of this trace
         </Link>

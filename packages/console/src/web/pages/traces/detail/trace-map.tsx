@@ -23,7 +23,7 @@ const columns: readonly Column<GraphEdge>[] = [
   },
 ];
 
-/** Services, and which called which: as a graph, or as a list. */
+/** Services and the calls between them, as a graph or a list. */
 export function TraceMap({ forest, nowMs, onOpen }: { readonly forest: TraceForest; readonly nowMs: number; readonly onOpen: (service: string) => void }) {
   const as = route.useSearch().list === true ? "list" : "graph";
   const navigate = route.useNavigate();
@@ -43,8 +43,8 @@ export function TraceMap({ forest, nowMs, onOpen }: { readonly forest: TraceFore
           onChange={(next) => void navigate({ search: (before) => ({ ...before, list: next === "list" || undefined }), replace: true })}
         />
         <span className="text-[12px] text-ink-3">
-          {graph.nodes.length} {graph.nodes.length === 1 ? "service" : "services"}, {graph.edges.length} {graph.edges.length === 1 ? "way" : "ways"} between
-          them
+          {graph.nodes.length} {graph.nodes.length === 1 ? "service" : "services"}, {graph.edges.length}{" "}
+          {graph.edges.length === 1 ? "connection" : "connections"} between them
         </span>
       </div>
       {as === "graph" ? (
@@ -52,7 +52,7 @@ export function TraceMap({ forest, nowMs, onOpen }: { readonly forest: TraceFore
           <MapGraph graph={graph} services={forest.services} onOpen={onOpen} />
         </Suspense>
       ) : graph.edges.length === 0 ? (
-        <p className="p-4 text-ink-2">All spans are of one service: {graph.nodes.map(({ id }) => id).join(", ")}.</p>
+        <p className="p-4 text-ink-2">All spans belong to one service: {graph.nodes.map(({ id }) => id).join(", ")}.</p>
       ) : (
         <DataTable
           label="Calls between services"

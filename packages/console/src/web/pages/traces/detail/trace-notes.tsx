@@ -1,15 +1,13 @@
 import type { TraceForest } from "../model/span-forest.ts";
 
-/** What is peculiar about the trace and would otherwise mislead. */
+/** Warnings about properties of the trace that could mislead. */
 export function TraceNotes({ forest, loaded, total }: { readonly forest: TraceForest; readonly loaded: number; readonly total: number }) {
   const notes = [
-    ...(loaded < total ? [`${loaded} of ${total} spans are here, the rest is being loaded.`] : []),
-    ...(forest.orphanCount > 0 ? [`${forest.orphanCount} spans name a parent that has not come: they stand under “missing parent”.`] : []),
-    ...(forest.hadCircle ? ["Spans name each other as parents in a circle; the circle is cut at its earliest span."] : []),
+    ...(loaded < total ? [`${loaded} of ${total} spans loaded.`] : []),
+    ...(forest.orphanCount > 0 ? [`${forest.orphanCount} spans reference a parent that has not arrived; they are shown under “missing parent”.`] : []),
+    ...(forest.hasCycle ? ["Spans reference each other as parents in a cycle; it is broken at its earliest span."] : []),
     ...(forest.skewedCount > 0
-      ? [
-          `${forest.skewedCount} spans begin before the span of another service that called them: the clocks of the services differ. Times are shown as they were sent.`,
-        ]
+      ? [`${forest.skewedCount} spans start before their parent in another service: the services' clocks differ. Times are shown as received.`]
       : []),
   ];
   if (notes.length === 0) return null;

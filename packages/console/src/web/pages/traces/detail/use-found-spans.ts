@@ -1,15 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
-import { pagesOf } from "./read-spans.ts";
+import { spanPages } from "./read-spans.ts";
 
-export interface FoundSpans {
-  /** Undefined: nothing was looked for, or it is not known yet. */
+interface FoundSpans {
+  /** Undefined if there is no search text, or while searching. */
   readonly ids: ReadonlySet<string> | undefined;
   readonly isSearching: boolean;
   readonly error: Error | null;
   readonly retry: () => void;
 }
 
-/** The spans that the engine finds by a text, in attributes too; again when the trace has grown. */
+/** Searches the spans in the engine, also in attributes. Searches again when `total` changes. */
 export function useFoundSpans(traceId: string, text: string, total: number): FoundSpans {
   const words = text.trim();
   const { data, error, isFetching, refetch } = useQuery({
@@ -17,7 +17,7 @@ export function useFoundSpans(traceId: string, text: string, total: number): Fou
     enabled: words !== "",
     queryFn: async ({ signal }) => {
       const ids = new Set<string>();
-      for await (const { spans } of pagesOf<{ readonly span_id: string }>({ traceId, detail: "ids", text: words }, signal))
+      for await (const { spans } of spanPages<{ readonly span_id: string }>({ traceId, detail: "ids", text: words }, signal))
         for (const { span_id } of spans) ids.add(span_id);
       return ids;
     },

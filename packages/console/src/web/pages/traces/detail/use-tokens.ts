@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useState } from "react";
 
-/** Reads colours for a canvas; another function after each change of the theme, so that effects draw again. */
+/** Returns a function that reads design tokens for a canvas. It changes with the theme, so that effects redraw. */
 export function useTokens(): (name: string) => string {
   const [theme, setTheme] = useState(0);
   useEffect(() => {
@@ -8,7 +8,7 @@ export function useTokens(): (name: string) => string {
     observer.observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
     return () => observer.disconnect();
   }, []);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another theme has other colours
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new theme needs a new cache
   return useCallback(cachedReader(), [theme]);
 }
 

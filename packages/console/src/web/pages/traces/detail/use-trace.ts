@@ -4,22 +4,22 @@ import { useLiveState } from "../../../lib/use-live.ts";
 import type { LeanSpan } from "../../../model/trace-types.ts";
 import { useNow } from "../../../ui/time.tsx";
 import { followChanges } from "../list/use-traces.ts";
-import { growForest, type TraceForest } from "../model/span-forest.ts";
-import { pagesOf } from "./read-spans.ts";
+import { buildForest, type TraceForest } from "../model/span-forest.ts";
+import { spanPages } from "./read-spans.ts";
 
-export interface Trace {
+interface Trace {
   readonly forest: TraceForest | undefined;
-  /** All that there are; in the forest may still be fewer. */
+  /** Number of spans in the engine. The forest may still have fewer. */
   readonly total: number;
   readonly isComplete: boolean;
   readonly error: Error | null;
   readonly retry: () => void;
-  /** For what has not ended: now, on the trace's own axis. */
+  /** The current time on the trace's axis, for spans that have not ended. */
   readonly nowMs: number;
 }
 
-/** A trace that is looked at no more stays in the cache for so long: large ones are megabytes. */
-const KEPT_MS = 30_000;
+/** How long a closed trace stays in the cache, in milliseconds. Short, since large traces take megabytes. */
+const CACHE_MS = 30_000;
 
 interface Loaded {
   readonly spans: readonly LeanSpan[];
@@ -27,24 +27,24 @@ interface Loaded {
   readonly isComplete: boolean;
 }
 
-/** All spans of a trace as far as they are drawn, page by page, and again whenever the engine says that the trace changed. */
+/** Loads the lean spans of a trace page by page, and again whenever the engine reports that the trace changed. */
 export function useTrace(traceId: string): Trace {
-  const [begun, setBegun] = useState<Loaded>();
+  const [partial, setPartial] = useState<Loaded>();
   const query = useQuery({
     queryKey: ["trace", traceId],
     queryFn: async ({ signal }) => {
       let soFar: Loaded = { spans: [], total: 0, isComplete: true };
-      for await (const page of pagesOf<LeanSpan>({ traceId, detail: "lean" }, signal)) {
+      for await (const page of spanPages<LeanSpan>({ traceId, detail: "lean" }, signal)) {
         soFar = { spans: [...soFar.spans, ...page.spans], total: page.total, isComplete: page.cursor === null };
-        if (!soFar.isComplete) setBegun(soFar);
+        if (!soFar.isComplete) setPartial(soFar);
       }
       return soFar;
     },
-    gcTime: KEPT_MS,
+    gcTime: CACHE_MS,
   });
   const { refetch } = query;
-  // A trace that is there already is replaced when it is whole, so that nothing goes away meanwhile; who comes back soon has it from the cache.
-  const loaded = query.data ?? begun;
+  // A reload replaces the spans only once it is complete, so that no span disappears in between.
+  const loaded = query.data ?? partial;
   useEffect(
     () =>
       followChanges(async (ids) => {
@@ -52,7 +52,7 @@ export function useTrace(traceId: string): Trace {
       }),
     [traceId, refetch],
   );
-  const forest = useMemo(() => (loaded === undefined ? undefined : growForest(loaded.spans)), [loaded]);
+  const forest = useMemo(() => (loaded === undefined ? undefined : buildForest(loaded.spans)), [loaded]);
   const nowMs = useTraceNow(forest);
   return {
     forest,
@@ -64,16 +64,16 @@ export function useTrace(traceId: string): Trace {
   };
 }
 
-/** The engine's clock on the axis of the trace; stands still where nothing is running, and while the engine cannot be heard. */
+/** Returns the engine's time on the trace's axis. It stops once the trace has ended, and while the engine is unreachable. */
 function useTraceNow(forest: TraceForest | undefined): number {
   const { skewMs, phase } = useLiveState();
   const tick = useNow();
-  const [heardMs, setHeardMs] = useState(() => Date.now());
+  const [liveMs, setLiveMs] = useState(() => Date.now());
   const isRunning = forest?.isPending === true;
   useEffect(() => {
-    if (isRunning && phase === "live") setHeardMs(Math.max(tick, Date.now()));
+    if (isRunning && phase === "live") setLiveMs(Math.max(tick, Date.now()));
   }, [tick, isRunning, phase]);
   if (forest === undefined) return 0;
   const startMs = Number(forest.startUnixNano / 1_000n) / 1_000;
-  return isRunning ? Math.max(forest.lengthMs, heardMs + skewMs - startMs) : forest.lengthMs;
+  return isRunning ? Math.max(forest.lengthMs, liveMs + skewMs - startMs) : forest.lengthMs;
 }

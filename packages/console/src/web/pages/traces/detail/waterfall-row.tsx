@@ -1,7 +1,7 @@
 import { ChevronDown, ChevronRight, CircleAlert, LoaderCircle, Unplug } from "lucide-react";
 import { duration } from "../../../lib/time.ts";
 import { cn } from "../../../ui/cn.ts";
-import type { Piece } from "../model/critical-path.ts";
+import type { Segment } from "../model/critical-path.ts";
 import { endOf, type TraceForest } from "../model/span-forest.ts";
 import type { Row } from "../model/visible-rows.ts";
 import { barClass } from "./span-colors.ts";
@@ -9,29 +9,29 @@ import { shareOf, type ViewWindow } from "./time-window.ts";
 
 const MAX_MARKS = 40;
 const INDENT = 14;
-/** Levels that are indented; deeper ones stand below each other. */
+/** Maximum depth that is indented. */
 const MAX_INDENTED = 24;
 
-export interface WaterfallRowProps {
+interface WaterfallRowProps {
   readonly row: Row;
   readonly forest: TraceForest;
   readonly view: ViewWindow;
   readonly nowMs: number;
   readonly isClosed: boolean;
-  readonly critical: readonly Piece[] | undefined;
+  readonly critical: readonly Segment[] | undefined;
   readonly onToggle: () => void;
 }
 
-/** The name of a span, indented by its depth, with what opens and closes it. */
+/** The name of a span, indented by its depth, with a button that expands or collapses it. */
 export function SpanName({ row: { node, isContext }, isClosed, onToggle }: WaterfallRowProps) {
   return (
     <span className={cn("flex min-w-0 items-center gap-1", isContext && "opacity-60")} style={{ paddingLeft: Math.min(node.depth, MAX_INDENTED) * INDENT }}>
       {node.children.length > 0 ? (
-        // The row itself is opened and closed by the arrow keys.
+        // Not in the tab order: the arrow keys expand and collapse the row.
         <button
           type="button"
           tabIndex={-1}
-          aria-label={`${isClosed ? "Open" : "Close"} ${node.name}`}
+          aria-label={`${isClosed ? "Expand" : "Collapse"} ${node.name}`}
           onClick={(event) => {
             event.stopPropagation();
             onToggle();
@@ -53,7 +53,7 @@ export function SpanName({ row: { node, isContext }, isClosed, onToggle }: Water
   );
 }
 
-/** When it was, as a bar; errors are red, moments in it are marked, the critical path is a dark line. */
+/** The bar of a span. Errors are red, events are marked, the critical path is a dark line. */
 export function SpanBar({ row: { node, isContext }, forest, view, nowMs, critical }: WaterfallRowProps) {
   if (node.span === undefined) return null;
   const end = endOf(node, nowMs);
@@ -91,7 +91,7 @@ export function SpanBar({ row: { node, isContext }, forest, view, nowMs, critica
         const share = shareOf(Number(BigInt(event.timestamp_unix_nano_text) - forest.startUnixNano) / 1e6, view);
         if (share < 0 || share > 1) return null;
         return (
-          // biome-ignore lint/suspicious/noArrayIndexKey: events have no ids, and never change places
+          // biome-ignore lint/suspicious/noArrayIndexKey: events have no ids, and their order is fixed
           <span key={at} title={event.name} className="absolute top-1/2 h-4 w-px -translate-y-1/2 bg-ink-2" style={{ left: `${share * 100}%` }} />
         );
       })}
@@ -100,7 +100,7 @@ export function SpanBar({ row: { node, isContext }, forest, view, nowMs, critica
   );
 }
 
-/** Behind the bar: the axis leaves room for it at its end. */
+/** The duration after the bar. The axis leaves room for it at its end. */
 function BarLabel({ right, children }: { readonly right: number; readonly children: string }) {
   return (
     <span

@@ -7,10 +7,10 @@ import type { TraceForest } from "../model/span-forest.ts";
 import { closedBelow } from "../model/visible-rows.ts";
 import { type ViewWindow, zoomed } from "./time-window.ts";
 
-const NOTHING: ReadonlySet<string> = new Set();
-const LEASTS = ["1ms", "10ms", "100ms", "1s", "10s"] as const;
+const NONE_CLOSED: ReadonlySet<string> = new Set();
+const MIN_DURATIONS = ["1ms", "10ms", "100ms", "1s", "10s"] as const;
 
-/** Which spans of the trace are seen, how far they are opened, and how close. */
+/** Filters, expansion and zoom of the waterfall. */
 export function WaterfallToolbar({
   forest,
   search,
@@ -37,18 +37,20 @@ export function WaterfallToolbar({
       <SearchBox label="Filter spans" value={search.span ?? ""} onChange={(span) => onSearch({ span: span || undefined })} className="w-44" />
       <Check label="Errors only" isOn={search.errors === true} onChange={(errors) => onSearch({ errors: errors || undefined })} />
       <select
-        aria-label="Shortest span"
+        aria-label="Minimum duration"
         value={search.least === undefined ? "" : String(search.least)}
         onChange={(event) => onSearch({ least: event.target.value === "" ? undefined : Number(event.target.value) })}
         className="h-7 rounded-md border border-line bg-surface px-1.5"
       >
         <option value="">Any duration</option>
-        {LEASTS.map((least) => (
+        {MIN_DURATIONS.map((least) => (
           <option key={least} value={durationMs(least)}>
             ≥ {least}
           </option>
         ))}
-        {search.least !== undefined && !LEASTS.some((least) => durationMs(least) === search.least) && <option value={search.least}>≥ {search.least} ms</option>}
+        {search.least !== undefined && !MIN_DURATIONS.some((least) => durationMs(least) === search.least) && (
+          <option value={search.least}>≥ {search.least} ms</option>
+        )}
       </select>
       <select
         aria-label="Service"
@@ -70,21 +72,21 @@ export function WaterfallToolbar({
       <span className="ml-auto flex items-center gap-1">
         <Button
           look="ghost"
-          aria-label="Open all"
-          title="Open all"
-          onClick={() => onClosed(NOTHING)}
+          aria-label="Expand all"
+          title="Expand all"
+          onClick={() => onClosed(NONE_CLOSED)}
           icon={<ChevronsUpDown aria-hidden className="size-4" />}
         />
         <Button
           look="ghost"
-          aria-label="Close all"
-          title="Close all"
+          aria-label="Collapse all"
+          title="Collapse all"
           onClick={() => onClosed(closedBelow(forest, 0))}
           icon={<ChevronsDownUp aria-hidden className="size-4" />}
         />
         {levels > 1 && (
           <select
-            aria-label="Open to the level"
+            aria-label="Expand to level"
             value=""
             onChange={(event) => event.target.value !== "" && onClosed(closedBelow(forest, Number(event.target.value)))}
             className="h-7 rounded-md border border-line bg-surface px-1.5"
@@ -99,23 +101,23 @@ export function WaterfallToolbar({
         )}
         <Button
           look="ghost"
-          aria-label="Look closer"
-          title="Look closer (+)"
+          aria-label="Zoom in"
+          title="Zoom in (+)"
           onClick={() => onView(zoomed(seen, 0.5, lengthMs))}
           icon={<ZoomIn aria-hidden className="size-4" />}
         />
         <Button
           look="ghost"
-          aria-label="See more"
-          title="See more (-)"
+          aria-label="Zoom out"
+          title="Zoom out (-)"
           disabled={view === undefined}
           onClick={() => onView(zoomed(seen, 2, lengthMs))}
           icon={<ZoomOut aria-hidden className="size-4" />}
         />
         <Button
           look="ghost"
-          aria-label="See all"
-          title="See all (0)"
+          aria-label="Reset zoom"
+          title="Reset zoom (0)"
           disabled={view === undefined}
           onClick={() => onView(undefined)}
           icon={<Maximize aria-hidden className="size-4" />}

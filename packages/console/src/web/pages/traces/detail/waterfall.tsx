@@ -15,7 +15,7 @@ const ROW = 28;
 const OVERSCAN = 10;
 const HEADER = 24;
 
-export interface WaterfallProps {
+interface WaterfallProps {
   readonly forest: TraceForest;
   readonly nowMs: number;
   readonly filter: SpanFilter;
@@ -28,7 +28,7 @@ export interface WaterfallProps {
   readonly onSelect: (spanId: string) => void;
 }
 
-/** Spans by their beginning and their duration, as a tree. Arrows move, open and close; Enter shows the span; e goes to the next error; + - 0 zoom. */
+/** Tree of spans by start and duration. Arrow keys move, expand and collapse; Enter opens a span; e moves to the next error; + - 0 zoom. */
 export function Waterfall({ forest, nowMs, filter, isCritical, closed, onClosed, view, onView, selectedId, onSelect }: WaterfallProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const isNarrow = useIsNarrow(640);
@@ -125,7 +125,7 @@ export function Waterfall({ forest, nowMs, filter, isCritical, closed, onClosed,
         onFocus={() => activeId === undefined && setActiveId(rows[0]?.node.id)}
         className="group relative min-h-0 flex-1 overflow-auto outline-offset-[-2px]"
       >
-        {/* biome-ignore lint/a11y/useSemanticElements: a table cannot be drawn in part; the roles say what it would */}
+        {/* biome-ignore lint/a11y/useSemanticElements: a table cannot be virtualized; the roles replace it */}
         {/* biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus */}
         <div
           role="row"
@@ -134,13 +134,13 @@ export function Waterfall({ forest, nowMs, filter, isCritical, closed, onClosed,
           style={{ ...template, height: HEADER }}
         >
           {/* biome-ignore lint/a11y/useSemanticElements: see above */}
-          {/* biome-ignore lint/a11y/useFocusableInteractive: it does nothing */}
+          {/* biome-ignore lint/a11y/useFocusableInteractive: it has no action */}
           <div role="columnheader" className="relative flex items-center px-3 font-medium">
             Span
             {!isNarrow && <NameWidth percent={nameWidth} onChange={setNameWidth} />}
           </div>
           {/* biome-ignore lint/a11y/useSemanticElements: see above */}
-          {/* biome-ignore lint/a11y/useFocusableInteractive: it does nothing */}
+          {/* biome-ignore lint/a11y/useFocusableInteractive: it has no action */}
           <div role="columnheader" aria-label="Time" className="mr-17">
             <TimeRuler view={seen} lengthMs={lengthMs} onView={onView} />
           </div>
@@ -156,7 +156,7 @@ export function Waterfall({ forest, nowMs, filter, isCritical, closed, onClosed,
             return (
               // biome-ignore lint/a11y/useSemanticElements: see above
               // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus
-              // biome-ignore lint/a11y/useKeyWithClickEvents: the grid takes the keys
+              // biome-ignore lint/a11y/useKeyWithClickEvents: the grid handles the keys
               <div
                 key={item.key}
                 id={`span-${node.id}`}
@@ -202,7 +202,7 @@ function nextError(nodes: readonly SpanNode[], at: number): SpanNode | undefined
   return nodes.slice(at + 1).find(({ status }) => status === "error") ?? nodes.find(({ status }) => status === "error");
 }
 
-/** Opens what hides the selected span and scrolls to it, once for each selection. */
+/** Expands the ancestors of the selected span and scrolls to it, once per selection. */
 function useReveal(parts: {
   readonly forest: TraceForest;
   readonly closed: ReadonlySet<string>;

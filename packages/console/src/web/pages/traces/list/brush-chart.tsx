@@ -10,17 +10,17 @@ export interface Bar {
 
 export const CHART_HEIGHT = 48;
 
-/** Bars; dragging over them chooses from the first one touched to the last. The same can be typed beside it, so it takes no keys. */
+/** Bar chart. Dragging selects a range of bars. It needs no keyboard support, since fields beside it set the same range. */
 export function BrushChart({
   title,
   bars,
   ends,
-  onChoose,
+  onSelect,
 }: {
   readonly title: string;
   readonly bars: readonly Bar[];
   readonly ends: readonly [string, string];
-  readonly onChoose: (from: number, to: number) => void;
+  readonly onSelect: (from: number, to: number) => void;
 }) {
   const [drag, setDrag] = useState<readonly [number, number]>();
   const box = useRef<HTMLDivElement>(null);
@@ -34,7 +34,7 @@ export function BrushChart({
     if (drag === undefined) return;
     const [first, last] = [bars[Math.min(...drag)], bars[Math.max(...drag)]];
     setDrag(undefined);
-    if (first !== undefined && last !== undefined) onChoose(first.from, last.to);
+    if (first !== undefined && last !== undefined) onSelect(first.from, last.to);
   };
   const total = bars.reduce((sum, { count }) => sum + count, 0);
   return (
@@ -42,13 +42,13 @@ export function BrushChart({
       <figcaption className="flex items-baseline gap-2 text-[11px] text-ink-3">
         <span className="font-medium text-ink-2">{title}</span>
         <span className="flex-1" />
-        {most === 1 ? "at most 1 a bar" : `at most ${most} a bar`}
+        {most === 1 ? "at most 1 per bar" : `at most ${most} per bar`}
       </figcaption>
       <div
         ref={box}
         role="img"
         aria-label={`${title}: ${total} traces from ${ends[0]} to ${ends[1]}, at most ${most} in one bar`}
-        title="Drag to choose a part"
+        title="Drag to select a range"
         className="relative flex cursor-crosshair touch-none items-end gap-px border-line border-b"
         style={{ height: CHART_HEIGHT }}
         onPointerDown={(event) => {

@@ -2,18 +2,18 @@ import { useEffect, useState } from "react";
 import { durationMs } from "../../../lib/filter-grammar.ts";
 import type { TraceSearch } from "../model/list-query.ts";
 
-/** The shortest and the longest duration, as one types them: `200ms`, `1.5s`. */
+/** Inputs for the minimum and maximum duration, e.g. `200ms` or `1.5s`. */
 export function DurationFields({ search, onChange }: { readonly search: TraceSearch; readonly onChange: (change: Partial<TraceSearch>) => void }) {
   return (
     <span className="hidden items-center gap-1 xl:flex">
       <span aria-hidden className="text-ink-2">
         Duration
       </span>
-      <Field label="Shortest duration" hint="min" ms={search.min} onChange={(min) => onChange({ min })} />
+      <Field label="Minimum duration" hint="min" ms={search.min} onChange={(min) => onChange({ min })} />
       <span aria-hidden className="text-ink-3">
         to
       </span>
-      <Field label="Longest duration" hint="max" ms={search.max} onChange={(max) => onChange({ max })} />
+      <Field label="Maximum duration" hint="max" ms={search.max} onChange={(max) => onChange({ max })} />
     </span>
   );
 }
@@ -33,21 +33,21 @@ function Field({
   const [text, setText] = useState(written);
   useEffect(() => setText(written), [written]);
   const read = durationMs(text);
-  const isWrong = text !== "" && read === undefined;
+  const isInvalid = text !== "" && read === undefined;
   const apply = (): void => {
-    if (!isWrong && text !== written) onChange(read);
+    if (!isInvalid && text !== written) onChange(read);
   };
   return (
     <input
       aria-label={label}
-      aria-invalid={isWrong}
+      aria-invalid={isInvalid}
       title={`${label}, e.g. 200ms or 1.5s`}
       placeholder={hint}
       value={text}
       onChange={(event) => setText(event.target.value)}
       onBlur={apply}
       onKeyDown={(event) => event.key === "Enter" && apply()}
-      className={`h-7 w-18 rounded-md border bg-surface px-2 font-mono text-[12px] placeholder:text-ink-3 ${isWrong ? "border-danger" : "border-line-strong/60"}`}
+      className={`h-7 w-18 rounded-md border bg-surface px-2 font-mono text-[12px] placeholder:text-ink-3 ${isInvalid ? "border-danger" : "border-line-strong/60"}`}
     />
   );
 }

@@ -14,11 +14,11 @@ const WORDS: Readonly<Record<string, string>> = { ok: "OK", error: "Error", pend
 const RAIL = "hidden w-56 shrink-0 overflow-y-auto border-line border-r bg-surface p-3 xl:block";
 
 /** Empty space of the rail's width, shown until the facets are loaded, so that the list does not move under the pointer. */
-export function FacetsPlace() {
+export function FacetsPlaceholder() {
   return <div aria-hidden className={RAIL} />;
 }
 
-/** How many of the traces that match have which value; a click filters by it, another one takes that back. */
+/** Counts of the matching traces by value. A click filters by the value, another click removes the filter. */
 export function FacetsRail({
   facets,
   search,
@@ -34,7 +34,7 @@ export function FacetsRail({
         const chosen = search[key];
         const values = facets[facet] ?? [];
         const shown = values.slice(0, MAX_SHOWN);
-        // What was chosen stays to be taken back, though nothing has it.
+        // The selected value stays visible even if no trace has it, so that the filter can be removed.
         const all = chosen === undefined || shown.some(({ value }) => value === chosen) ? shown : [{ value: chosen, count: 0 }, ...shown];
         if (all.length === 0) return null;
         return (

@@ -4,7 +4,7 @@ import { duration } from "../../../lib/time.ts";
 import { cn } from "../../../ui/cn.ts";
 import type { TraceSearch } from "../model/list-query.ts";
 
-const OWN = [
+const PARAMS = [
   { key: "status", word: "status" },
   { key: "service", word: "service" },
   { key: "fn", word: "function" },
@@ -12,22 +12,22 @@ const OWN = [
   { key: "trigger", word: "trigger" },
 ] as const;
 
-/** Each filter that is on, to be taken off; the terms that were typed can be switched off and stay. */
+/** The active filters with buttons to remove them. Typed terms can also be disabled without removing them. */
 export function FilterChips({ search, onChange }: { readonly search: TraceSearch; readonly onChange: (change: Partial<TraceSearch>) => void }) {
   const { terms } = parseFilter(search.q ?? "");
   const setTerms = (next: readonly FilterTerm[]): void => onChange({ q: formatFilter(next) || undefined });
   const attrs = search.attr ?? [];
-  const own = OWN.flatMap(({ key, word }) => (search[key] === undefined ? [] : [{ key, text: `${word}:${search[key]}` }]));
+  const params = PARAMS.flatMap(({ key, word }) => (search[key] === undefined ? [] : [{ key, text: `${word}:${search[key]}` }]));
   const bounds = [
     ...(search.min === undefined ? [] : [{ key: "min" as const, text: `dur≥${duration(search.min)}` }]),
     ...(search.max === undefined ? [] : [{ key: "max" as const, text: `dur≤${duration(search.max)}` }]),
   ];
-  // Of a plain search the box itself is enough to see.
+  // Plain words need no chips: the search box shows them.
   const typed = terms.some(({ kind, off }) => kind !== "text" || off) ? terms : [];
-  if (own.length + bounds.length + attrs.length + typed.length === 0) return null;
+  if (params.length + bounds.length + attrs.length + typed.length === 0) return null;
   return (
     <ul aria-label="Filters" className="flex flex-wrap gap-1.5 border-line border-b bg-surface px-4 py-1.5">
-      {[...own, ...bounds].map(({ key, text }) => (
+      {[...params, ...bounds].map(({ key, text }) => (
         <Chip key={key} text={text} onRemove={() => onChange({ [key]: undefined })} />
       ))}
       {attrs.map((param) => {
@@ -35,7 +35,7 @@ export function FilterChips({ search, onChange }: { readonly search: TraceSearch
         return (
           <Chip
             key={param}
-            text={term === undefined ? `${param} (not understood)` : formatTerm(term)}
+            text={term === undefined ? `${param} (invalid)` : formatTerm(term)}
             onRemove={() => onChange({ attr: attrs.length === 1 ? undefined : attrs.filter((each) => each !== param) })}
           />
         );
@@ -76,7 +76,7 @@ function Chip({
         <button
           type="button"
           aria-pressed={!isOff}
-          aria-label={`${isOff ? "Use" : "Leave out"} ${text}`}
+          aria-label={`${isOff ? "Enable" : "Disable"} ${text}`}
           className="flex size-6 items-center justify-center hover:bg-hover"
           onClick={onSwitch}
         >

@@ -5,8 +5,8 @@ import { type Bar, BrushChart, CHART_HEIGHT } from "./brush-chart.tsx";
 const DAY_MS = 86_400_000;
 const FRAME = "flex gap-6 border-line border-b px-4 py-2 max-sm:hidden";
 
-/** Empty space of the charts' height, shown until the counts are loaded. Without it the list would move down under the pointer, and a click would miss. */
-export function ChartsPlace() {
+/** Empty space of the charts' height, shown until the counts are loaded, so that the list does not move under the pointer. */
+export function ChartsPlaceholder() {
   return (
     <div aria-hidden className={FRAME}>
       <div className="text-[11px]">
@@ -18,7 +18,7 @@ export function ChartsPlace() {
   );
 }
 
-/** All traces that match: when they began, and how long they took. */
+/** Histograms of the matching traces by start time and by duration. */
 export function TraceCharts({
   histogram,
   onTime,
@@ -46,13 +46,13 @@ export function TraceCharts({
   return (
     <div className={FRAME}>
       <BrushChart
-        title="When"
+        title="Start time"
         bars={times}
         ends={[moment(first.start_ms), moment(last.end_ms)]}
-        onChoose={(from, to) => onTime(Math.floor(from), Math.ceil(to))}
+        onSelect={(from, to) => onTime(Math.floor(from), Math.ceil(to))}
       />
       {shortest !== undefined && longest !== undefined && (
-        <BrushChart title="Duration" bars={durations} ends={[duration(shortest.min_ms), duration(longest.max_ms)]} onChoose={onDuration} />
+        <BrushChart title="Duration" bars={durations} ends={[duration(shortest.min_ms), duration(longest.max_ms)]} onSelect={onDuration} />
       )}
     </div>
   );

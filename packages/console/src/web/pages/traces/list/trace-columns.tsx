@@ -7,7 +7,7 @@ import { CopyButton } from "../../../ui/copy-button.tsx";
 import type { Column } from "../../../ui/data-table.tsx";
 import { Duration, Timestamp } from "../../../ui/time.tsx";
 
-/** Says it in a word, with a mark and a colour. */
+/** Shows the status as an icon and a word. `isShort` hides the word visually. */
 export function TraceStatusBadge({ status, isShort = false }: { readonly status: TraceStatus; readonly isShort?: boolean }) {
   const word = isShort ? "sr-only" : undefined;
   if (status === "error")
@@ -33,29 +33,29 @@ export function shortId(id: string): string {
   return id.length > 12 ? `${id.slice(0, 8)}…${id.slice(-3)}` : id;
 }
 
-export interface ColumnParts {
+interface ColumnOptions {
   readonly longestMs: number;
-  /** There is no room for the word of a status, nor for milliseconds of a clock. */
+  /** Leaves out the words of the status and the milliseconds of times. */
   readonly isNarrow: boolean;
-  readonly chosen: readonly string[];
-  readonly onChoose: (traceId: string) => void;
+  readonly selected: readonly string[];
+  readonly onToggle: (traceId: string) => void;
 }
 
-/** The columns of the specification in its order, then errors and a bar of the duration. */
-export function traceColumns({ longestMs, isNarrow, chosen, onChoose }: ColumnParts): readonly Column<TraceSummary>[] {
+/** The columns in the order of the specification, then errors and a bar with the relative duration. */
+export function traceColumns({ longestMs, isNarrow, selected, onToggle }: ColumnOptions): readonly Column<TraceSummary>[] {
   return [
     {
       key: "choose",
-      header: "Pick",
+      header: "Select",
       width: "2.5rem",
       from: 1400,
       cell: ({ trace_id, root_name }) => (
         <input
           type="checkbox"
           aria-label={`Compare ${root_name} ${shortId(trace_id)}`}
-          checked={chosen.includes(trace_id)}
+          checked={selected.includes(trace_id)}
           onClick={(event) => event.stopPropagation()}
-          onChange={() => onChoose(trace_id)}
+          onChange={() => onToggle(trace_id)}
           className="size-4 align-middle accent-accent"
         />
       ),
@@ -72,7 +72,7 @@ export function traceColumns({ longestMs, isNarrow, chosen, onChoose }: ColumnPa
           </TraceLink>
           <CopyButton
             text={trace_id}
-            label={`Copy the id ${shortId(trace_id)}`}
+            label={`Copy the ID ${shortId(trace_id)}`}
             className="size-6 opacity-0 focus-visible:opacity-100 group-hover:opacity-100"
           />
         </span>
@@ -104,14 +104,14 @@ export function traceColumns({ longestMs, isNarrow, chosen, onChoose }: ColumnPa
             {row.root_name}
           </TraceLink>
           {row.partial && (
-            <Badge tone="warn" icon={<Unplug aria-hidden className="size-3" />} title="The root span of this trace has not come, or was dropped">
-              partial
+            <Badge tone="warn" icon={<Unplug aria-hidden className="size-3" />} title="The root span of this trace has not arrived or was dropped">
+              Partial
             </Badge>
           )}
         </span>
       ),
     },
-    { key: "duration", header: "Duration", width: "5.25rem", align: "right", sortable: true, cell: ({ duration_ms }) => <Took ms={duration_ms} /> },
+    { key: "duration", header: "Duration", width: "5.25rem", align: "right", sortable: true, cell: ({ duration_ms }) => <TraceDuration ms={duration_ms} /> },
     { key: "status", header: "Status", width: isNarrow ? "3rem" : "5.5rem", cell: ({ status }) => <TraceStatusBadge status={status} isShort={isNarrow} /> },
     { key: "spans", header: "Spans", width: "3.75rem", align: "right", sortable: true, from: 640, cell: ({ span_count }) => span_count },
     {
@@ -146,18 +146,18 @@ export function traceColumns({ longestMs, isNarrow, chosen, onChoose }: ColumnPa
   ];
 }
 
-export function Took({ ms }: { readonly ms: number | null }) {
+export function TraceDuration({ ms }: { readonly ms: number | null }) {
   return ms === null ? <span className="text-info">running</span> : <Duration ms={ms} className="font-mono text-[12px]" />;
 }
 
-export function TraceLink({ traceId, className, title, children }: { traceId: string; className?: string; title?: string; children: React.ReactNode }) {
+function TraceLink({ traceId, className, title, children }: { traceId: string; className?: string; title?: string; children: React.ReactNode }) {
   return (
     <Link
       to="/traces/{-$traceId}/{-$spanId}"
       params={{ traceId, spanId: undefined }}
       search
       title={title}
-      // The grid has the focus, and Enter opens the row.
+      // Not in the tab order: the grid has the focus, and Enter opens the row.
       tabIndex={-1}
       onClick={(event) => event.stopPropagation()}
       className={cn("hover:underline", className)}

@@ -18,7 +18,7 @@ interface TraceGroup {
   readonly error_count: number;
 }
 
-/** What traces can be grouped by, and the attribute behind it. */
+/** Attributes to group traces by. */
 export const GROUPS = [
   { attribute: "svc.function_id", label: "Function" },
   { attribute: "session.id", label: "Session" },
@@ -38,10 +38,10 @@ const columns: readonly Column<TraceGroup>[] = [
   },
   { key: "first", header: "First", width: "7rem", from: 900, cell: ({ first_seen_ms }) => <Ago ms={first_seen_ms} /> },
   { key: "last", header: "Last", width: "7rem", from: 640, cell: ({ last_seen_ms }) => <Ago ms={last_seen_ms} /> },
-  { key: "over", header: "Over", width: "6rem", align: "right", from: 900, cell: ({ duration_ms }) => <Duration ms={duration_ms} /> },
+  { key: "over", header: "Period", width: "6rem", align: "right", from: 900, cell: ({ duration_ms }) => <Duration ms={duration_ms} /> },
 ];
 
-/** Traces that share the value of an attribute, a row each; a click lists them. */
+/** Groups of traces with the same value of an attribute. A click lists the group's traces. */
 export function TraceGroups({
   attribute,
   search,
@@ -57,8 +57,8 @@ export function TraceGroups({
     queryKey: ["trace-groups", attribute, search.range, search.from, search.system],
     queryFn: ({ signal }) => {
       const { startMs } = windowOf(search, FALLBACK_RANGE, Date.now());
-      const asked = { attribute, limit: 1_000, include_internal: search.system === true, ...(startMs === undefined ? {} : { since_ms: startMs }) };
-      return call<{ readonly groups: readonly TraceGroup[] }>("engine::traces::group_by", asked, { signal });
+      const payload = { attribute, limit: 1_000, include_internal: search.system === true, ...(startMs === undefined ? {} : { since_ms: startMs }) };
+      return call<{ readonly groups: readonly TraceGroup[] }>("engine::traces::group_by", payload, { signal });
     },
     refetchInterval: 5_000,
   });
@@ -70,11 +70,11 @@ export function TraceGroups({
       error={query.error}
       retry={() => void query.refetch()}
       empty={groups.length === 0}
-      filtered={{ what: `No trace in this time has the attribute ${attribute}.`, clear: onClear }}
+      filtered={{ what: `No trace in this time range has the attribute ${attribute}.`, clear: onClear }}
       emptyState={<EmptyState title="No groups" />}
     >
       <p className="border-line border-b px-4 py-1.5 text-ink-2">
-        All traces in this time with the attribute <code>{attribute}</code>; filters other than its beginning do not apply to groups.
+        All traces in this time range with the attribute <code>{attribute}</code>. Groups ignore the other filters and the end of the range.
       </p>
       <DataTable
         label="Groups of traces"

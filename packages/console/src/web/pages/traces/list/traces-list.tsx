@@ -13,30 +13,30 @@ import { SearchBox } from "../../../ui/search-box.tsx";
 import { useIsNarrow } from "../../../ui/split.tsx";
 import { TimeRange } from "../../../ui/time-range.tsx";
 import { FALLBACK_RANGE, filterText, NO_FILTERS, readFilters, type TraceSearch } from "../model/list-query.ts";
+import { statusText } from "../model/live-rows.ts";
 import { DurationFields } from "./duration-fields.tsx";
-import { FacetsPlace, FacetsRail } from "./facets-rail.tsx";
+import { FacetsPlaceholder, FacetsRail } from "./facets-rail.tsx";
 import { FilterChips } from "./filter-chips.tsx";
-import { ListStatus } from "./list-status.tsx";
-import { isNotKept, NotKept } from "./not-kept.tsx";
-import { ChartsPlace, TraceCharts } from "./trace-charts.tsx";
+import { ChartsPlaceholder, TraceCharts } from "./trace-charts.tsx";
 import { traceColumns } from "./trace-columns.tsx";
 import { GROUPS, TraceGroups } from "./trace-groups.tsx";
-import { useTraceFigures, useTraces } from "./use-traces.ts";
+import { isNotStored, TracesNotStored } from "./traces-not-stored.tsx";
+import { type Traces, useTraceStats, useTraces } from "./use-traces.ts";
 
 const route = getRouteApi("/traces/{-$traceId}/{-$spanId}");
-/** As far from the newest edge as counts as being there, in pixels. */
-const EDGE = 8;
+/** Maximum scroll position that still counts as the top of the list, in pixels. */
+const TOP = 8;
 
-/** Every trace that is kept: filters, facets, figures, and the rows, live. */
+/** The list of traces with filters, facets and histograms, updated live. */
 export default function TracesList() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const [isPaused, setPaused] = useState(false);
-  const [isAtEdge, setAtEdge] = useState(true);
-  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const [isAtTop, setAtTop] = useState(true);
+  const [selected, setSelected] = useState<readonly string[]>([]);
   const [activeId, setActiveId] = useState<string>();
-  const traces = useTraces(search, isPaused || !isAtEdge);
-  const { facets, histogram } = useTraceFigures(search, isPaused, traces.total);
+  const traces = useTraces(search, isPaused || !isAtTop);
+  const { facets, histogram } = useTraceStats(search, isPaused, traces.total);
   const change = (next: Partial<TraceSearch>, replace = false): void => void navigate({ search: (before) => ({ ...before, ...next }), replace });
   const open = (traceId: string, compare?: string): void =>
     void navigate({ to: "/traces/{-$traceId}/{-$spanId}", params: { traceId, spanId: undefined }, search: (before) => ({ ...before, compare }) });
@@ -46,11 +46,11 @@ export default function TracesList() {
     () =>
       traceColumns({
         longestMs,
-        chosen,
+        selected,
         isNarrow,
-        onChoose: (id) => setChosen((before) => (before.includes(id) ? before.filter((each) => each !== id) : [...before.slice(-1), id])),
+        onToggle: (id) => setSelected((before) => (before.includes(id) ? before.filter((each) => each !== id) : [...before.slice(-1), id])),
       }),
-    [longestMs, chosen, isNarrow],
+    [longestMs, selected, isNarrow],
   );
   const problems = useMemo(() => readFilters(search, 0).problems, [search]);
   const filtered = filterText(search);
@@ -72,7 +72,7 @@ export default function TracesList() {
           <MoreTools>
             <GroupBy value={search.group} onChange={(group) => change({ group })} />
             <SavedViews page="traces" />
-            <label className="flex items-center gap-1.5 text-ink-2" title="Traces of the engine's own working too">
+            <label className="flex items-center gap-1.5 text-ink-2" title="Show the engine's own traces">
               <input
                 type="checkbox"
                 checked={search.system === true}
@@ -91,8 +91,8 @@ export default function TracesList() {
         </p>
       )}
       <FilterChips search={search} onChange={change} />
-      {isNotKept(traces.error) ? (
-        <NotKept />
+      {isNotStored(traces.error) ? (
+        <TracesNotStored />
       ) : search.group !== undefined ? (
         <TraceGroups
           attribute={search.group}
@@ -108,16 +108,20 @@ export default function TracesList() {
           loading={!traces.loaded}
           error={traces.error}
           retry={traces.retry}
-          // Where the search was cut short it is not known that there is none.
+          // A search that was cut short may have missed traces, so the list does not claim to be empty.
           empty={traces.rows.length === 0 && !traces.isCutShort}
           filtered={filtered === undefined ? undefined : { what: `No trace matches ${filtered}.`, clear: () => change(NO_FILTERS) }}
           emptyState={<NoTraces />}
         >
           <div className="flex min-h-0 flex-1">
-            {facets.isPending ? <FacetsPlace /> : facets.data !== undefined && <FacetsRail facets={facets.data.facets} search={search} onChange={change} />}
+            {facets.isPending ? (
+              <FacetsPlaceholder />
+            ) : (
+              facets.data !== undefined && <FacetsRail facets={facets.data.facets} search={search} onChange={change} />
+            )}
             <div className="relative flex min-h-0 min-w-0 flex-1 flex-col">
               {histogram.isPending ? (
-                <ChartsPlace />
+                <ChartsPlaceholder />
               ) : (
                 histogram.data !== undefined && (
                   <TraceCharts
@@ -127,13 +131,13 @@ export default function TracesList() {
                   />
                 )
               )}
-              <CompareBar chosen={chosen} onCompare={open} onCancel={() => setChosen([])} />
+              <CompareBar selected={selected} onCompare={open} onCancel={() => setSelected([])} />
               {traces.waiting > 0 && (
-                <Button look="primary" className="-translate-x-1/2 absolute bottom-4 left-1/2 z-20 rounded-full shadow-pop" onClick={traces.takeIn}>
-                  {traces.waiting} new or changed: show
+                <Button look="primary" className="-translate-x-1/2 absolute bottom-4 left-1/2 z-20 rounded-full shadow-pop" onClick={traces.showWaiting}>
+                  Show {traces.waiting} new or changed
                 </Button>
               )}
-              <div className="flex min-h-0 flex-1 flex-col" onScrollCapture={(event) => setAtEdge((event.target as HTMLElement).scrollTop < EDGE)}>
+              <div className="flex min-h-0 flex-1 flex-col" onScrollCapture={(event) => setAtTop((event.target as HTMLElement).scrollTop < TOP)}>
                 <DataTable
                   label="Traces"
                   columns={columns}
@@ -145,7 +149,7 @@ export default function TracesList() {
                   sort={{ key: search.sort ?? "timestamp", dir: search.dir ?? "desc" }}
                   onSort={({ key, dir }) => change({ sort: key === "timestamp" ? undefined : key, dir: dir === "desc" ? undefined : dir })}
                   total={traces.total}
-                  // What took too long goes on only when somebody wants it to.
+                  // A search that was cut short continues only on request.
                   onEnd={traces.isCutShort ? undefined : traces.loadMore}
                 />
                 <ListStatus traces={traces} />
@@ -158,19 +162,33 @@ export default function TracesList() {
   );
 }
 
+/** Shows how many rows are loaded, with a button that continues a search that the engine cut short. */
+function ListStatus({ traces }: { readonly traces: Traces }) {
+  return (
+    <div className="flex flex-wrap items-center gap-2 border-line border-t px-4 py-1 text-[12px] text-ink-3">
+      <p role="status">{statusText({ ...traces, shown: traces.rows.length })}</p>
+      {traces.isCutShort && traces.loadMore !== undefined && (
+        <Button onClick={traces.loadMore} title="Continue where the search stopped">
+          Continue search
+        </Button>
+      )}
+    </div>
+  );
+}
+
 function CompareBar({
-  chosen: [first, second],
+  selected: [first, second],
   onCompare,
   onCancel,
 }: {
-  readonly chosen: readonly string[];
+  readonly selected: readonly string[];
   readonly onCompare: (first: string, second: string) => void;
   readonly onCancel: () => void;
 }) {
   if (first === undefined) return null;
   return (
     <div className="flex items-center gap-2 border-line border-b bg-accent-soft px-4 py-1">
-      <span className="flex-1">{second === undefined ? "Choose a second trace to compare with" : "Two traces are chosen"}</span>
+      <span className="flex-1">{second === undefined ? "Select a second trace to compare" : "Two traces selected"}</span>
       {second !== undefined && (
         <Button look="primary" icon={<GitCompare aria-hidden className="size-3.5" />} onClick={() => onCompare(first, second)}>
           Compare
@@ -206,8 +224,8 @@ function GroupBy({ value, onChange }: { readonly value: string | undefined; read
 
 function NoTraces() {
   return (
-    <EmptyState title="No trace yet" snippet={'curl -X POST http://localhost:3111/your/path\nsvc call math::add \'{"a": 1, "b": 2}\''}>
-      A trace is one request with all the calls that it led to. Call a function or send a request, and it is here within a second.
+    <EmptyState title="No traces yet" snippet={'curl -X POST http://localhost:3111/your/path\nsvc call math::add \'{"a": 1, "b": 2}\''}>
+      A trace is one request with all the calls that it caused. Call a function or send a request, and its trace appears here within a second.
     </EmptyState>
   );
 }

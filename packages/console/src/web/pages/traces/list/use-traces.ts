@@ -8,38 +8,39 @@ import { FALLBACK_RANGE, filtersOf, sortOf, type TraceSearch } from "../model/li
 import { mergeRows, orderOf } from "../model/live-rows.ts";
 
 const PAGE = 100;
-/** Changes are looked up together, this long after the first, in milliseconds. */
-const LOOK_UP_AFTER_MS = 400;
-/** Changed traces that wait to be looked up, at most. */
+/** Changed traces are fetched in batches, this long after the first change, in milliseconds. */
+const FETCH_DELAY_MS = 400;
+/** Maximum number of changed traces in a batch. */
 const MAX_WAITING = 1_000;
-const FIGURES_EVERY_MS = 5_000;
-const BEHIND_MS = 1_000;
+const STATS_EVERY_MS = 5_000;
+/** Polling interval of facets that do not match the list's total yet, in milliseconds. */
+const STALE_STATS_EVERY_MS = 1_000;
 
 export interface Traces {
   readonly rows: readonly TraceSummary[];
   readonly total: number;
   readonly totalIsLowerBound: boolean;
-  /** The engine stopped its search before the page was full: there may be more that match, though few or none are here. */
+  /** The engine stopped its search before the page was full. More traces may match, even if `rows` is empty. */
   readonly isCutShort: boolean;
   readonly loaded: boolean;
   readonly error: Error | null;
   readonly retry: () => void;
   readonly loadMore: (() => void) | undefined;
   readonly isLoadingMore: boolean;
-  /** Traces that began or changed and are not in `rows` yet. */
+  /** Number of new or changed traces that are not in `rows` yet. */
   readonly waiting: number;
-  /** Brings them in. */
-  readonly takeIn: () => void;
+  /** Adds the waiting traces to `rows`. */
+  readonly showWaiting: () => void;
 }
 
-/** What the address asks for, as a key: another one is another list. */
+/** Returns the filters, range and order of the address as a query key. */
 function keyOf(search: TraceSearch): readonly unknown[] {
   return [filtersOf(search, 0), search.range ?? FALLBACK_RANGE, sortOf(search)];
 }
 
 /**
- * The list, kept up to date: the engine tells which traces changed, and is asked which of them match. `isHeld`: what is new waits until it is asked for
- * (paused, or scrolled away from the newest).
+ * Loads the list and keeps it up to date: the engine reports changed traces, and the page fetches those that match.
+ * While `isHeld` (paused, or scrolled away from the newest), changes wait until `showWaiting` is called.
  */
 export function useTraces(search: TraceSearch, isHeld: boolean): Traces {
   const client = useQueryClient();
@@ -75,17 +76,19 @@ export function useTraces(search: TraceSearch, isHeld: boolean): Traces {
     loadMore: query.hasNextPage && !query.isFetching ? () => void query.fetchNextPage() : undefined,
     isLoadingMore: query.isFetchingNextPage,
     waiting: overlay.waiting,
-    takeIn: overlay.takeIn,
+    showWaiting: overlay.showWaiting,
   };
 }
 
 interface Overlay {
-  readonly asked: ReadonlySet<string>;
+  /** Ids of the traces that changed. */
+  readonly changed: ReadonlySet<string>;
+  /** The changed traces that match the filters. */
   readonly found: ReadonlyMap<string, TraceSummary>;
 }
-const NOTHING: Overlay = { asked: new Set(), found: new Map() };
+const NOTHING: Overlay = { changed: new Set(), found: new Map() };
 
-/** What changed since the pages were fetched, laid over them. */
+/** Applies the changes since the pages were fetched to their rows. */
 function useOverlay(search: TraceSearch, fetched: readonly TraceSummary[], isReady: boolean, isHeld: boolean) {
   const [overlay, setOverlay] = useState<Overlay>(NOTHING);
   const [shown, setShown] = useState<Overlay>(NOTHING);
@@ -93,7 +96,7 @@ function useOverlay(search: TraceSearch, fetched: readonly TraceSummary[], isRea
   const latest = useRef(search);
   latest.current = search;
   const identity = JSON.stringify(keyOf(search));
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another list begins without changes
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new list starts without changes
   useEffect(() => {
     setOverlay(NOTHING);
     setShown(NOTHING);
@@ -111,7 +114,7 @@ function useOverlay(search: TraceSearch, fetched: readonly TraceSummary[], isRea
           const found = new Map(before.found);
           for (const id of ids) found.delete(id);
           for (const { trace } of answer.spans) found.set(trace.trace_id, trace);
-          return { asked: new Set([...before.asked, ...ids]), found };
+          return { changed: new Set([...before.changed, ...ids]), found };
         });
       } catch (failure) {
         if (!signal.aborted) setError(failure as Error);
@@ -123,30 +126,30 @@ function useOverlay(search: TraceSearch, fetched: readonly TraceSummary[], isRea
   }, [isHeld, overlay]);
   const merged = useMemo(() => {
     const { sort_by, sort_order } = sortOf(latest.current);
-    return mergeRows(fetched, shown.asked, [...shown.found.values()], orderOf(sort_by, sort_order));
+    return mergeRows(fetched, shown.changed, [...shown.found.values()], orderOf(sort_by, sort_order));
   }, [fetched, shown]);
   const waiting = overlay === shown ? 0 : [...overlay.found].filter(([id, row]) => shown.found.get(id) !== row).length;
-  return { rows: merged.rows, added: merged.added, waiting, error, takeIn: () => setShown(overlay) };
+  return { rows: merged.rows, added: merged.added, waiting, error, showWaiting: () => setShown(overlay) };
 }
 
-/** Calls `lookUp` with the ids of traces that changed, never twice at a time. Returns how to stop. */
-export function followChanges(lookUp: (ids: readonly string[], signal: AbortSignal) => Promise<void>): () => void {
+/** Calls `fetchChanged` with the ids of changed traces, one call at a time. Returns a function that stops it. */
+export function followChanges(fetchChanged: (ids: readonly string[], signal: AbortSignal) => Promise<void>): () => void {
   const abort = new AbortController();
   let changed = new Set<string>();
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let isAsking = false;
+  let isFetching = false;
   const schedule = (): void => {
-    if (timer !== undefined || isAsking || changed.size === 0 || abort.signal.aborted) return;
+    if (timer !== undefined || isFetching || changed.size === 0 || abort.signal.aborted) return;
     timer = setTimeout(() => {
       timer = undefined;
-      isAsking = true;
+      isFetching = true;
       const ids = [...changed];
       changed = new Set();
-      void lookUp(ids, abort.signal).finally(() => {
-        isAsking = false;
+      void fetchChanged(ids, abort.signal).finally(() => {
+        isFetching = false;
         schedule();
       });
-    }, LOOK_UP_AFTER_MS);
+    }, FETCH_DELAY_MS);
   };
   const leave = live.subscribe("svc.traces", "all", {
     onEvent(event) {
@@ -161,36 +164,39 @@ export function followChanges(lookUp: (ids: readonly string[], signal: AbortSign
   };
 }
 
-/** `{traces: [summary, …]}`, with or without its envelope. */
+/** Returns the ids in an event of the form `{traces: [summary, …]}`, with or without its envelope. */
 function changedIn(data: unknown): readonly string[] {
   const body = data as { readonly traces?: readonly TraceSummary[]; readonly data?: { readonly traces?: readonly TraceSummary[] } } | null;
   return (body?.traces ?? body?.data?.traces ?? []).map(({ trace_id }) => trace_id);
 }
 
-/** Counts over every trace that matches, again each few seconds while the range rolls, and sooner while they are not those of the list's `total`. */
-export function useTraceFigures(search: TraceSearch, isPaused: boolean, total: number) {
-  const filters = keyOf(search)[0];
+/**
+ * Loads counts over all matching traces. Polls them while the range ends now, and faster while they differ from the
+ * list's `total`.
+ */
+export function useTraceStats(search: TraceSearch, isPaused: boolean, total: number) {
+  const filtersKey = keyOf(search)[0];
   const isRolling = search.to === undefined && !isPaused;
   const options = {
-    staleTime: FIGURES_EVERY_MS,
-    refetchInterval: isRolling ? FIGURES_EVERY_MS : (false as const),
+    staleTime: STATS_EVERY_MS,
+    refetchInterval: isRolling ? STATS_EVERY_MS : (false as const),
     placeholderData: keepPreviousData,
   };
   const facets = useQuery({
-    queryKey: ["trace-facets", filters, search.range],
+    queryKey: ["trace-facets", filtersKey, search.range],
     queryFn: ({ signal }) => call<FacetsAnswer>("engine::traces::facets", filtersOf(search, Date.now()), { signal }),
     ...options,
-    refetchInterval: ({ state }) => isRolling && (state.data?.total === total ? FIGURES_EVERY_MS : BEHIND_MS),
+    refetchInterval: ({ state }) => isRolling && (state.data?.total === total ? STATS_EVERY_MS : STALE_STATS_EVERY_MS),
   });
   const histogram = useQuery({
-    queryKey: ["trace-histogram", filters, search.range],
+    queryKey: ["trace-histogram", filtersKey, search.range],
     queryFn: ({ signal }) => {
       const now = Date.now();
-      const asked = filtersOf(search, now);
-      // A rolling range is drawn whole, to its present end.
+      const filters = filtersOf(search, now);
+      // A rolling range is drawn up to the current time, also if the last traces are older.
       return call<HistogramAnswer>(
         "engine::traces::histogram",
-        { ...asked, buckets: 60, ...(rangeMs(search.range ?? FALLBACK_RANGE) === undefined || asked.end_time !== undefined ? {} : { end_time: now }) },
+        { ...filters, buckets: 60, ...(rangeMs(search.range ?? FALLBACK_RANGE) === undefined || filters.end_time !== undefined ? {} : { end_time: now }) },
         { signal },
       );
     },

@@ -6,7 +6,7 @@ export interface Frame {
   readonly endMs: number;
 }
 
-/** Stacks spans on their parents; who runs beside a sibling goes a lane further down, so that none covers another. */
+/** Puts spans in lanes below their parents. A span that overlaps a sibling moves to a lower lane. */
 export function layOutFlame(forest: TraceForest, nowMs: number): { readonly frames: readonly Frame[]; readonly laneCount: number } {
   const laneOf = new Map<SpanNode, number>();
   const reach: number[] = [];

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { filtersOf, filterText, readFilters } from "./list-query.ts";
 
-it("asks the engine for what the address says", () => {
+it("builds the payload from the address", () => {
   const search = {
     q: 'status:error dur>200ms -service:cron attr.http.route~orders "card declined"',
     fn: "math::add",
@@ -22,17 +22,17 @@ it("asks the engine for what the address says", () => {
   });
 });
 
-it("asks for everything where the address names nothing", () => {
+it("has no filters if the address has none", () => {
   expect(filtersOf({}, 5)).toEqual({});
   expect(filterText({ range: "all" })).toBeUndefined();
 });
 
-it("leaves out terms that are switched off, and says what it cannot ask for", () => {
+it("skips disabled terms, and reports unsupported ones", () => {
   const { filters, problems } = readFilters({ q: "#status:error -status:ok /a+/ dur:fast" }, 0);
   expect(filters).toEqual({});
   expect(problems).toHaveLength(3);
 });
 
-it("pins both ends where the address does", () => {
+it("uses both ends of the range in the address", () => {
   expect(filtersOf({ from: 10, to: 20, range: "1h" }, 99)).toEqual({ start_time: 10, end_time: 20 });
 });

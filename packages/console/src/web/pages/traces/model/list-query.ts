@@ -13,22 +13,22 @@ import { windowOf } from "../../../lib/time-range.ts";
 
 export type TraceSearch = SearchOf<"traces">;
 
-/** Of the list where the address names no range. */
+/** Time range of the list if the address names none. */
 export const FALLBACK_RANGE = "all";
 
-/** What engine::traces::list and its kin are asked with. */
-export interface TraceFilters {
+/** Payload of engine::traces::list and related functions. */
+interface TraceFilters {
   readonly [name: string]: unknown;
   readonly filters?: readonly EngineFilter[];
 }
 
-export interface ReadFilters {
+interface ReadFilters {
   readonly filters: TraceFilters;
-  /** What of the filter cannot be asked for, for people. */
+  /** Messages about the parts of the filter that the engine does not support. */
   readonly problems: readonly string[];
 }
 
-/** Fields of the filter's language that the engine has a member for. */
+/** Filter fields with a payload member of their own. */
 const MEMBERS: Readonly<Record<string, string>> = {
   status: "status",
   fn: "function_id",
@@ -43,10 +43,10 @@ const BOUNDS: Readonly<Partial<Record<FieldTerm["op"], "min_duration_ms" | "max_
   lt: "max_duration_ms",
   lte: "max_duration_ms",
 };
-/** Fields that the engine compares by themselves. */
+/** Filter fields that are not attributes, with their key in the engine's `filters`. */
 const COMPARED: Readonly<Record<string, string>> = { service: "service", source: "service", op: "name", name: "name" };
 
-/** What the address asks for; a rolling range ends now. */
+/** Returns the payload for the address. A rolling range ends at `nowMs`. */
 export function filtersOf(search: TraceSearch, nowMs: number): TraceFilters {
   return readFilters(search, nowMs).filters;
 }
@@ -59,7 +59,7 @@ export function readFilters(search: TraceSearch, nowMs: number): ReadFilters {
   const filters: EngineFilter[] = [];
   const words: string[] = [];
   for (const term of activeTerms([...parsed.terms, ...attrs])) {
-    const problem = takeTerm(term, members, filters, words);
+    const problem = addTerm(term, members, filters, words);
     if (problem !== undefined) problems.push(problem);
   }
   if (search.service !== undefined) filters.push({ key: "service", op: "equals", value: search.service });
@@ -81,15 +81,15 @@ export function readFilters(search: TraceSearch, nowMs: number): ReadFilters {
   return { filters: Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined)), problems };
 }
 
-/** Adds what the term asks for; answers why it cannot. */
-function takeTerm(term: FilterTerm, members: Record<string, unknown>, filters: EngineFilter[], words: string[]): string | undefined {
-  if (term.kind === "regex") return "traces are not searched by regular expressions";
+/** Adds the term to the payload, or returns why the engine does not support it. */
+function addTerm(term: FilterTerm, members: Record<string, unknown>, filters: EngineFilter[], words: string[]): string | undefined {
+  if (term.kind === "regex") return "regular expressions are not supported for traces";
   if (term.kind !== "field") {
-    if (term.negated) return `-${term.text}: traces without a word cannot be asked for; name an attribute, e.g. -attr.http.route~${term.text}`;
+    if (term.negated) return `-${term.text}: excluding a word is not supported; exclude by attribute, e.g. -attr.http.route~${term.text}`;
     words.push(term.text);
     return undefined;
   }
-  if (term.field === "dur" || term.field === "duration") return takeDuration(term, members);
+  if (term.field === "dur" || term.field === "duration") return addDuration(term, members);
   const member = Object.hasOwn(MEMBERS, term.field) ? MEMBERS[term.field] : undefined;
   if (member !== undefined) {
     if (term.op !== "equals" || term.negated) return `${term.field} can only be compared with \`:\``;
@@ -98,26 +98,26 @@ function takeTerm(term: FilterTerm, members: Record<string, unknown>, filters: E
   }
   const compared = Object.hasOwn(COMPARED, term.field) ? COMPARED[term.field] : undefined;
   const filter = engineFilterOf(term, compared);
-  if (filter === undefined) return `${term.field}: the opposite of this comparison cannot be asked for`;
+  if (filter === undefined) return `${term.field}: this comparison cannot be negated`;
   filters.push(filter);
   return undefined;
 }
 
-function takeDuration(term: FieldTerm, members: Record<string, unknown>): string | undefined {
+function addDuration(term: FieldTerm, members: Record<string, unknown>): string | undefined {
   const bound = BOUNDS[term.op];
   const ms = durationMs(term.value);
-  if (bound === undefined || term.negated || ms === undefined) return "a duration is compared with >, >=, < or <=, e.g. dur>200ms";
+  if (bound === undefined || term.negated || ms === undefined) return "a duration needs >, >=, < or <=, e.g. dur>200ms";
   members[bound] = ms;
   return undefined;
 }
 
-/** What filters the list, apart from the order and the looks of it. */
+/** Clears all filters of the list, but not its order. */
 export const NO_FILTERS = {
   ...{ q: undefined, status: undefined, service: undefined, fn: undefined, op: undefined, trigger: undefined },
   ...{ min: undefined, max: undefined, from: undefined, to: undefined, range: undefined, attr: undefined },
 } as const satisfies Partial<Record<keyof TraceSearch, undefined>>;
 
-/** What of the address hides traces, for people; undefined when nothing does. */
+/** Describes the active filters, or returns undefined if there are none. */
 export function filterText(search: TraceSearch): string | undefined {
   const parts = (Object.keys(NO_FILTERS) as (keyof typeof NO_FILTERS)[]).flatMap((key) => {
     const value = search[key];
@@ -127,7 +127,7 @@ export function filterText(search: TraceSearch): string | undefined {
   return parts.length === 0 ? undefined : parts.join(" · ");
 }
 
-/** Columns of the list that the engine sorts by. */
+/** Sortable columns, with the engine's name. */
 const SORTS: Readonly<Record<string, string>> = { timestamp: "start_time", duration: "duration", name: "name", spans: "spans" };
 
 export function sortOf(search: TraceSearch): { readonly sort_by: string; readonly sort_order: "asc" | "desc" } {

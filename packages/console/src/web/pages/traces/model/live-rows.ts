@@ -1,33 +1,33 @@
 import type { TraceSummary } from "../../../model/trace-types.ts";
 
-/** Rows that the list keeps, at most. */
-export const MAX_ROWS = 5_000;
+/** Maximum number of rows in the list. */
+const MAX_ROWS = 5_000;
 
-export interface Merged {
+interface Merged {
   readonly rows: readonly TraceSummary[];
-  /** Of these ids the list had no row. */
+  /** Number of rows that were not in the list before. */
   readonly added: number;
 }
 
 /**
- * Takes what the engine said now about traces that changed: `asked` were looked up, `found` are those that match. Who does not match any more goes; who is
- * new stands where the order puts it.
+ * Merges changed traces into the rows. `changed`: ids of the changed traces; `found`: those of them that match the
+ * filters. Removes rows that no longer match and inserts new ones by the order.
  */
 export function mergeRows(
   rows: readonly TraceSummary[],
-  asked: ReadonlySet<string>,
+  changed: ReadonlySet<string>,
   found: readonly TraceSummary[],
   compare: (a: TraceSummary, b: TraceSummary) => number,
 ): Merged {
   const known = new Set(rows.map(({ trace_id }) => trace_id));
-  const news = new Map(found.map((row) => [row.trace_id, row]));
-  const kept = rows.filter(({ trace_id }) => !asked.has(trace_id) || news.has(trace_id)).map((row) => news.get(row.trace_id) ?? row);
+  const updates = new Map(found.map((row) => [row.trace_id, row]));
+  const kept = rows.filter(({ trace_id }) => !changed.has(trace_id) || updates.has(trace_id)).map((row) => updates.get(row.trace_id) ?? row);
   const added = found.filter(({ trace_id }) => !known.has(trace_id));
   if (added.length === 0) return { rows: kept, added: 0 };
   return { rows: [...added, ...kept].sort(compare).slice(0, MAX_ROWS), added: added.length };
 }
 
-/** The order of the list, as the engine sorts. What has not ended counts as the longest. */
+/** Returns the engine's sort order. Traces that have not ended count as the longest. */
 export function orderOf(sortBy: string, order: "asc" | "desc"): (a: TraceSummary, b: TraceSummary) => number {
   const sign = order === "asc" ? 1 : -1;
   return (a, b) => sign * (difference(a, b, sortBy) || (a.trace_id < b.trace_id ? -1 : a.trace_id > b.trace_id ? 1 : 0));
@@ -39,4 +39,18 @@ function difference(a: TraceSummary, b: TraceSummary, sortBy: string): number {
   if (sortBy !== "duration") return a.start_time_ms - b.start_time_ms;
   const [left, right] = [a.duration_ms ?? Number.MAX_VALUE, b.duration_ms ?? Number.MAX_VALUE];
   return left - right;
+}
+
+/** Describes how many rows are shown. Never claims that there are none if the search was cut short. */
+export function statusText(list: {
+  readonly shown: number;
+  readonly total: number;
+  readonly totalIsLowerBound: boolean;
+  readonly isCutShort: boolean;
+  readonly isLoadingMore: boolean;
+}): string {
+  if (list.isLoadingMore) return list.isCutShort ? "Searching" : "Loading more";
+  if (!list.isCutShort) return `${list.shown} of ${list.total}${list.totalIsLowerBound ? " or more" : ""} traces`;
+  const found = list.shown === 0 ? "No trace matches so far" : `${list.shown} ${list.shown === 1 ? "trace" : "traces"} so far`;
+  return `${found}: the search was stopped because it took too long`;
 }

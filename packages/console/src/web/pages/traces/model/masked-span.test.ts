@@ -2,7 +2,7 @@ import { expect, it, vi } from "vitest";
 import { span as spanWith } from "../testing/spans.ts";
 import { holdsSecrets, jsonOf, maskedSpan } from "./masked-span.ts";
 
-// lib/time.ts reads the zone that the browser keeps.
+// lib/time.ts reads the time zone from localStorage.
 vi.stubGlobal("localStorage", { getItem: () => null, setItem: () => undefined });
 const { otlpOf } = await import("./trace-text.ts");
 
@@ -19,7 +19,7 @@ const span = spanWith("a", null, 0, 1, {
   resource: { "db.password": "r1", host: "h" },
 });
 
-it("masks the secrets of every part of a span, in whatever is made of it", () => {
+it("masks the secrets in every part of a span, in JSON and in OTLP", () => {
   for (const text of [jsonOf(maskedSpan(span)), JSON.stringify(otlpOf([maskedSpan(span)]))]) {
     for (const secret of ["12345", "p1", "c1", "s1", "b1", "r1", "NaN", "null}"]) expect(text).not.toContain(secret);
     expect(text).toContain("/a");
@@ -28,7 +28,7 @@ it("masks the secrets of every part of a span, in whatever is made of it", () =>
   expect(maskedSpan(span)).toMatchObject({ baggage: { tenant: "t" }, resource: { host: "h" } });
 });
 
-it("says whether there is anything to mask, and writes attributes once", () => {
+it("reports whether there are secrets, and writes attributes once", () => {
   expect(holdsSecrets(span)).toBe(true);
   const plain = { ...span, attributes: [], attributes_map: {}, events: [], links: [], baggage: {}, resource: {} };
   expect(holdsSecrets(plain)).toBe(false);

@@ -2,7 +2,7 @@ import { isSecretName, MASK } from "@svc/protocol/secrets";
 import { maskedNamed } from "../../../lib/secrets.ts";
 import type { Attribute, StoredSpan } from "../../../model/trace-types.ts";
 
-/** A span as it may be shown and copied while its secrets are not revealed. */
+/** Returns the span with its secrets masked. */
 export function maskedSpan(span: StoredSpan): StoredSpan {
   return {
     ...span,
@@ -29,7 +29,7 @@ export function holdsSecrets(span: StoredSpan): boolean {
   return jsonOf(maskedSpan(span)) !== jsonOf(span);
 }
 
-/** Spans as JSON. Their attributes are texts, to the digit; the same with types would have lost digits and is left out. */
+/** Formats spans as JSON without `attributes_map`, whose numbers may have lost digits; `attributes` contains them as text. */
 export function jsonOf(spans: StoredSpan | readonly StoredSpan[], indent?: number): string {
   return JSON.stringify(spans, (name, value: unknown) => (name === "attributes_map" ? undefined : value), indent);
 }

@@ -1,59 +1,59 @@
 import { type LeanSpan, statusOfSpan, type TraceStatus } from "../../../model/trace-types.ts";
 
-/** A span in its trace. Times are milliseconds since the trace began, with fractions. */
+/** A span in its trace. Times are fractional milliseconds since the start of the trace. */
 export interface SpanNode {
   readonly id: string;
-  /** Undefined: a parent that never came; those that name it hang below this. */
+  /** Undefined for the placeholder of a parent that has not arrived. */
   readonly span: LeanSpan | undefined;
   readonly name: string;
   readonly service: string;
   readonly status: TraceStatus;
   readonly startMs: number;
-  /** Undefined while it has not ended. */
+  /** Undefined until the span ends. */
   readonly endMs: number | undefined;
   parent: SpanNode | undefined;
   readonly children: SpanNode[];
   depth: number;
-  /** Its place when all are open. */
+  /** Index in `TraceForest.nodes`. */
   at: number;
 }
 
 export interface TraceForest {
-  /** Parents before their children, siblings by their beginning. */
+  /** All nodes in depth-first order, siblings by start. */
   readonly nodes: readonly SpanNode[];
   readonly byId: ReadonlyMap<string, SpanNode>;
   readonly roots: readonly SpanNode[];
   readonly startUnixNano: bigint;
-  /** From the first beginning to the last end (or beginning) that is known. */
+  /** From the first start to the last known start or end. */
   readonly lengthMs: number;
   readonly isPending: boolean;
   readonly spanCount: number;
   readonly errorCount: number;
-  /** Levels below the root, counted from one. */
+  /** Number of levels. */
   readonly depth: number;
   readonly services: readonly string[];
-  /** Spans whose parent never came. */
+  /** Number of spans whose parent has not arrived. */
   readonly orphanCount: number;
   /** A span was its own ancestor. */
-  readonly hadCircle: boolean;
-  /** Spans that begin before their parents or end after them, by more than a millisecond, in another service: the clocks differ, or the work went on. */
+  readonly hasCycle: boolean;
+  /** Number of spans that start more than 1 ms before their parent in another service, because the clocks differ. */
   readonly skewedCount: number;
-  /** The earliest span without a parent, else the earliest. */
+  /** The earliest span without a parent, or the earliest span if all have one. */
   readonly root: SpanNode | undefined;
 }
 
 const SKEW_MS = 1;
 const ZERO_IDS = /^0*$/;
 
-/** Joins the spans of a trace to trees. Each is in it once, whatever parents they name. */
-export function growForest(spans: readonly LeanSpan[]): TraceForest {
+/** Builds the trees of a trace. Contains each span once, also if parents are missing or form a cycle. */
+export function buildForest(spans: readonly LeanSpan[]): TraceForest {
   const starts = spans.map((span) => BigInt(span.start_time_unix_nano_text));
   const startUnixNano = starts.reduce(earlier, starts[0] ?? 0n);
   const byId = new Map<string, SpanNode>();
   for (const [at, span] of spans.entries()) byId.set(span.span_id, nodeOf(span, starts[at] ?? startUnixNano, startUnixNano));
   const ordered = [...byId.values()].sort((a, b) => a.startMs - b.startMs || (a.id < b.id ? -1 : 1));
-  const { roots, orphanCount } = join(ordered, byId);
-  const hadCircle = breakCircles(ordered, roots);
+  const { roots, orphanCount } = linkParents(ordered, byId);
+  const hasCycle = breakCycles(ordered, roots);
   roots.sort((a, b) => a.startMs - b.startMs);
   const nodes = preorder(roots);
   const ends = ordered.map(({ startMs, endMs }) => Math.max(startMs, endMs ?? startMs));
@@ -69,7 +69,7 @@ export function growForest(spans: readonly LeanSpan[]): TraceForest {
     depth: nodes.reduce((most, { depth }) => Math.max(most, depth + 1), 0),
     services: [...new Set(ordered.map(({ service }) => service))],
     orphanCount,
-    hadCircle,
+    hasCycle,
     skewedCount: ordered.filter(isSkewed).length,
     root: roots.find(({ span }) => span !== undefined && isTop(span)) ?? ordered[0],
   };
@@ -91,7 +91,7 @@ function isTop(span: LeanSpan): boolean {
   return span.parent_span_id === null || ZERO_IDS.test(span.parent_span_id);
 }
 
-function join(ordered: readonly SpanNode[], byId: Map<string, SpanNode>) {
+function linkParents(ordered: readonly SpanNode[], byId: Map<string, SpanNode>) {
   const roots: SpanNode[] = [];
   const missing = new Map<string, SpanNode>();
   let orphanCount = 0;
@@ -120,22 +120,22 @@ function placeholder(id: string, first: SpanNode): SpanNode {
   return { ...facts, parent: undefined, children: [], depth: 0, at: 0 };
 }
 
-function breakCircles(ordered: readonly SpanNode[], roots: SpanNode[]): boolean {
+function breakCycles(ordered: readonly SpanNode[], roots: SpanNode[]): boolean {
   const reached = new Set(preorder(roots));
-  let had = false;
+  let hasCycle = false;
   for (const node of ordered) {
     if (reached.has(node)) continue;
-    had = true;
+    hasCycle = true;
     const { parent } = node;
     parent?.children.splice(parent.children.indexOf(node), 1);
     node.parent = undefined;
     roots.push(node);
     for (const below of preorder([node])) reached.add(below);
   }
-  return had;
+  return hasCycle;
 }
 
-/** Needs no stack of calls, however deep it goes. */
+/** Lists the nodes in depth-first order and sets their depth and index. Iterative, since a trace may be very deep. */
 function preorder(roots: readonly SpanNode[]): SpanNode[] {
   const found: SpanNode[] = [];
   const waiting = [...roots].reverse();
@@ -154,17 +154,17 @@ function isSkewed(node: SpanNode): boolean {
   return node.startMs < parent.startMs - SKEW_MS;
 }
 
-/** When it ends, for drawing: what has not ended reaches to now. */
+/** Returns the end of a span, or the current time if it has not ended. */
 export function endOf(node: SpanNode, nowMs: number): number {
   return node.endMs ?? Math.max(node.startMs, nowMs);
 }
 
-/** Its duration minus what its children cover of it. */
+/** Returns the part of the span's duration that no child covers. */
 export function selfTimeMs(node: SpanNode, nowMs: number): number {
   const end = endOf(node, nowMs);
   let covered = 0;
   let reach = node.startMs;
-  // Siblings are in the order of their beginning.
+  // Siblings are sorted by start.
   for (const child of node.children) {
     const from = Math.max(child.startMs, reach);
     const to = Math.min(endOf(child, nowMs), end);

@@ -1,13 +1,13 @@
 import { expect, it, vi } from "vitest";
 import { span } from "../testing/spans.ts";
 
-// lib/time.ts reads the zone that the browser keeps.
+// lib/time.ts reads the time zone from localStorage.
 vi.stubGlobal("localStorage", { getItem: () => null, setItem: () => undefined });
-const { growForest } = await import("./span-forest.ts");
+const { buildForest } = await import("./span-forest.ts");
 const { markdownOf, otlpOf } = await import("./trace-text.ts");
 
-it("writes a trace as Markdown in which nothing of the data is markup", () => {
-  const forest = growForest([
+it("formats a trace as Markdown and escapes markup in its data", () => {
+  const forest = buildForest([
     span("a", null, 0, 0.455, { name: "GET /*x*\n# no" }),
     span("b", "a", 0.1, 0.2, { status: "error", status_description: "bad `tick`" }),
   ]);
@@ -17,7 +17,7 @@ it("writes a trace as Markdown in which nothing of the data is markup", () => {
   expect(text).toContain("  - b (svc) – 100 µs – **error**: bad \\`tick\\`");
 });
 
-it("exports OpenTelemetry's JSON with types, and integers to the digit", () => {
+it("exports OTLP JSON with types, and all digits of integers", () => {
   const one = span("a", null, 0, 1, {
     attributes: [
       ["big", "9007199254740993"],

@@ -4,7 +4,7 @@ import type { TraceForest } from "./span-forest.ts";
 
 const MAX_MARKDOWN_SPANS = 500;
 
-/** A trace as a Markdown list, for issues and chats. */
+/** Formats a trace as a Markdown list, for issues and chats. */
 export function markdownOf(traceId: string, forest: TraceForest, link: string): string {
   const { root } = forest;
   const lines = [
@@ -22,12 +22,12 @@ export function markdownOf(traceId: string, forest: TraceForest, link: string): 
   return `${lines.join("\n")}\n`;
 }
 
-/** One line, with nothing in it that Markdown reads. */
+/** Returns the text as one line with Markdown escaped. */
 function inline(text: string): string {
   return text.replace(/\s+/g, " ").replace(/[\\`*_[\]<>|]/g, "\\$&");
 }
 
-/** One span as Markdown. */
+/** Formats one span as Markdown. */
 export function spanMarkdown(span: StoredSpan): string {
   const rows = span.attributes.map(([key, text]) => `| ${inline(key)} | ${inline(text)} |`);
   const took = span.duration_ms === null ? "running" : duration(span.duration_ms);
@@ -37,7 +37,7 @@ export function spanMarkdown(span: StoredSpan): string {
 const KINDS: Readonly<Record<string, number>> = { internal: 1, server: 2, client: 3, producer: 4, consumer: 5 };
 const CODES: Readonly<Record<string, number>> = { unset: 0, ok: 1, error: 2 };
 
-/** OpenTelemetry's JSON encoding of a trace (`ExportTraceServiceRequest`), as any collector takes it at `/v1/traces`. */
+/** Returns a trace as OTLP JSON (`ExportTraceServiceRequest`), which any collector accepts at `/v1/traces`. */
 export function otlpOf(spans: readonly StoredSpan[]): unknown {
   const byResource = new Map<string, StoredSpan[]>();
   for (const span of spans) {
@@ -74,7 +74,7 @@ function otlpAttribute([key, text]: Attribute) {
   return { key, value: { stringValue: text } };
 }
 
-/** The type of the value, the digits of the text. */
+/** Takes the type from the value and the digits from the text, since the value may have lost digits. */
 function typed(text: string, value: unknown): unknown {
   if (typeof value === "boolean") return { boolValue: value };
   if (typeof value === "number") return /^-?\d+$/.test(text) ? { intValue: text } : { doubleValue: Number(text) };

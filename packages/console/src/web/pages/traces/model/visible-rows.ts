@@ -5,13 +5,13 @@ export interface SpanFilter {
   readonly errorsOnly: boolean;
   readonly minMs: number | undefined;
   readonly service: string | undefined;
-  /** Ids of spans that the engine found by the text, which looks into attributes too. */
+  /** Ids of the spans that the engine found by `text`, also in attributes. */
   readonly found?: ReadonlySet<string> | undefined;
 }
 
 export interface Row {
   readonly node: SpanNode;
-  /** It stands here for what is below it, and does not match itself. */
+  /** The span does not match; a descendant does. */
   readonly isContext: boolean;
 }
 
@@ -19,8 +19,8 @@ export function isFiltering(filter: SpanFilter): boolean {
   return filter.text !== "" || filter.errorsOnly || filter.minMs !== undefined || filter.service !== undefined;
 }
 
-/** Every word of the text has to be in the name, the service, the id or the description; in attributes the engine looks. */
-export function matches(node: SpanNode, filter: SpanFilter, nowMs: number): boolean {
+/** Each word of the text must occur in the name, service, id or status description. The engine searches attributes. */
+function matches(node: SpanNode, filter: SpanFilter, nowMs: number): boolean {
   if (node.span === undefined) return false;
   if (filter.errorsOnly && node.status !== "error") return false;
   if (filter.service !== undefined && node.service !== filter.service) return false;
@@ -28,14 +28,14 @@ export function matches(node: SpanNode, filter: SpanFilter, nowMs: number): bool
   if (filter.text === "") return true;
   if (filter.found?.has(node.id) === true) return true;
   const { status_description = "" } = node.span;
-  const hay = `${node.name}\n${node.service}\n${node.id}\n${status_description}`.toLowerCase();
+  const haystack = `${node.name}\n${node.service}\n${node.id}\n${status_description}`.toLowerCase();
   return filter.text
     .toLowerCase()
     .split(/\s+/)
-    .every((word) => hay.includes(word));
+    .every((word) => haystack.includes(word));
 }
 
-/** The rows of the waterfall: without what is below closed spans; a filter keeps the ancestors of what matches, and opens them. */
+/** Returns the rows of the waterfall without the descendants of closed spans. A filter keeps ancestors of matches and ignores `closed`. */
 export function visibleRows(forest: TraceForest, closed: ReadonlySet<string>, filter: SpanFilter, nowMs: number): readonly Row[] {
   if (!isFiltering(filter)) return unfiltered(forest, closed);
   const wanted = new Set<SpanNode>();
@@ -59,7 +59,7 @@ function unfiltered(forest: TraceForest, closed: ReadonlySet<string>): readonly 
   return rows;
 }
 
-/** The ids of those with children at this depth and deeper: closed, they leave the levels above. */
+/** Returns the ids of spans with children at this depth or deeper. Closing them leaves only the levels above. */
 export function closedBelow(forest: TraceForest, depth: number): ReadonlySet<string> {
   return new Set(forest.nodes.filter((node) => node.children.length > 0 && node.depth >= depth).map(({ id }) => id));
 }

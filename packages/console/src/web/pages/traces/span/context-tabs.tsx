@@ -4,10 +4,10 @@ import { useShown } from "../../../ui/reveal.tsx";
 import { Field, Fields, linkClass } from "./fields.tsx";
 import { AttributeValue } from "./tags-tab.tsx";
 
-/** What travelled with the trace. */
+/** The baggage that was propagated with the trace context. */
 export function BaggageTab({ baggage }: { readonly baggage: Readonly<Record<string, string>> }) {
   const entries = Object.entries(baggage);
-  if (entries.length === 0) return <p className="p-3 text-ink-2">No baggage came with this span.</p>;
+  if (entries.length === 0) return <p className="p-3 text-ink-2">This span has no baggage.</p>;
   return (
     <Fields>
       {entries.map(([key, value]) => (
@@ -26,7 +26,7 @@ function BaggageField({ name, value }: { readonly name: string; readonly value: 
   );
 }
 
-/** Spans of other traces that this one has to do with. */
+/** Links to spans of other traces. */
 export function LinksTab({ links }: { readonly links: readonly SpanLink[] }) {
   return (
     <ul className="flex flex-col gap-2 p-3">

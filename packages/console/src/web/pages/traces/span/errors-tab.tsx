@@ -3,14 +3,14 @@ import { CopyButton } from "../../../ui/copy-button.tsx";
 import { ScrollArea } from "../../../ui/scroll-area.tsx";
 import { Timestamp } from "../../../ui/time.tsx";
 
-export interface SpanError {
+interface SpanError {
   readonly type: string;
   readonly message: string;
   readonly stack: string | undefined;
   readonly atMs: number | undefined;
 }
 
-/** Exceptions of the span; without one, the message of its status. */
+/** Returns the exceptions of the span, or its status message if it has none. */
 export function errorsOf(span: StoredSpan): readonly SpanError[] {
   const exceptions = span.events
     .filter(({ name }) => name === "exception")
@@ -22,7 +22,7 @@ export function errorsOf(span: StoredSpan): readonly SpanError[] {
     }));
   if (exceptions.length > 0 || span.status !== "error") return exceptions;
   const type = attributeOf(span.attributes, "svc.error.code", "error.type") ?? "error";
-  return [{ type, message: span.status_description ?? "The span failed and says no more.", stack: undefined, atMs: undefined }];
+  return [{ type, message: span.status_description ?? "The span failed without a message.", stack: undefined, atMs: undefined }];
 }
 
 export function ErrorsTab({ errors }: { readonly errors: readonly SpanError[] }) {
@@ -30,7 +30,7 @@ export function ErrorsTab({ errors }: { readonly errors: readonly SpanError[] })
   return (
     <ol className="flex flex-col gap-3 p-3">
       {errors.map(({ type, message, stack, atMs }, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: errors have no ids, and never change places
+        // biome-ignore lint/suspicious/noArrayIndexKey: errors have no ids, and their order is fixed
         <li key={at} className="rounded-md border border-danger/40 p-2">
           <p className="flex items-center gap-2">
             <code className="rounded bg-danger-soft px-1.5 py-0.5 text-danger">{type}</code>

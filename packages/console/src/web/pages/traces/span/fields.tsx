@@ -1,12 +1,12 @@
 import type { ReactNode } from "react";
 import { CopyButton } from "../../../ui/copy-button.tsx";
 
-/** Names and values, one below the other. */
+/** List of names and values. */
 export function Fields({ children }: { readonly children: ReactNode }) {
   return <dl className="grid grid-cols-[8rem_minmax(0,1fr)] gap-x-3 gap-y-1 p-3 text-[13px]">{children}</dl>;
 }
 
-/** `copy`: what is put on the clipboard. */
+/** `copy`: text for the clipboard; without it there is no copy button. */
 export function Field({ name, copy, children }: { readonly name: string; readonly copy?: string | undefined; readonly children: ReactNode }) {
   return (
     <>

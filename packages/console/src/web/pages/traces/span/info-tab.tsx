@@ -5,7 +5,7 @@ import { TraceStatusBadge } from "../list/trace-columns.tsx";
 import { endOf, type SpanNode, selfTimeMs, type TraceForest } from "../model/span-forest.ts";
 import { Field, Fields, linkClass } from "./fields.tsx";
 
-/** What the span is: name, service, duration, status, ids, where it stands. */
+/** Name, service, duration, status, ids and position of the span. */
 export function InfoTab({
   node,
   span,
@@ -53,10 +53,10 @@ export function InfoTab({
       </Field>
       <Field name="Parent">
         {span.parent_span_id === null ? (
-          "none: it began the trace"
+          "none: this is a root span"
         ) : parent?.span === undefined ? (
           <>
-            <code>{span.parent_span_id}</code> <span className="text-warn">has not come</span>
+            <code>{span.parent_span_id}</code> <span className="text-warn">not received</span>
           </>
         ) : (
           <Link to="/traces/{-$traceId}/{-$spanId}" params={{ traceId: span.trace_id, spanId: parent.id }} search className={linkClass}>
@@ -66,19 +66,19 @@ export function InfoTab({
       </Field>
       <Field name="Kind">
         {span.kind}
-        {span.internal && <span className="text-ink-3">, of the engine's own working</span>}
+        {span.internal && <span className="text-ink-3">, internal to the engine</span>}
       </Field>
-      <Field name="Began">
+      <Field name="Started">
         <Timestamp ms={span.start_time_ms} as="date" />{" "}
         <span className="text-ink-3">
           (<Duration ms={node.startMs} /> into the trace)
         </span>
       </Field>
-      <Field name="Of its own">
+      <Field name="Self time">
         <Duration ms={selfTimeMs(node, nowMs)} className="font-mono" /> <span className="text-ink-3">without its children</span>
       </Field>
       <Field name="Position">
-        level {node.depth + 1} of {forest.depth}, {siblings.indexOf(node) + 1} of {siblings.length} beside each other, {node.children.length} children
+        level {node.depth + 1} of {forest.depth}, {siblings.indexOf(node) + 1} of {siblings.length} siblings, {node.children.length} children
       </Field>
       {functionId !== undefined && (
         <Field name="Function">

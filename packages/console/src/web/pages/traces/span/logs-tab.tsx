@@ -19,7 +19,7 @@ interface LogEntry {
 const MAX_LOGS = 500;
 const TONES: Readonly<Record<string, Tone>> = { ERROR: "danger", WARN: "warn", INFO: "info", DEBUG: "neutral", TRACE: "neutral" };
 
-/** Events of the span, and the log entries that were written in it. */
+/** Events and log entries of the span. */
 export function LogsTab({ span, forest }: { readonly span: StoredSpan; readonly forest: TraceForest }) {
   return (
     <div className="flex flex-col gap-4 p-3">
@@ -28,7 +28,7 @@ export function LogsTab({ span, forest }: { readonly span: StoredSpan; readonly 
         {span.events.length === 0 && <p className="text-ink-2">This span has no events.</p>}
         <ol className="flex flex-col gap-2">
           {span.events.map((event, at) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: events have no ids, and never change places
+            // biome-ignore lint/suspicious/noArrayIndexKey: events have no ids, and their order is fixed
             <EventItem key={at} event={event} offset={Number(BigInt(event.timestamp_unix_nano_text) - forest.startUnixNano) / 1e6} />
           ))}
         </ol>

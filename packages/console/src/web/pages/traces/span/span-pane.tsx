@@ -1,4 +1,6 @@
+import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
+import { call } from "../../../lib/api.ts";
 import type { LeanSpan, StoredSpan } from "../../../model/trace-types.ts";
 import { CopyButton } from "../../../ui/copy-button.tsx";
 import { DataRegion, EmptyState } from "../../../ui/data-region.tsx";
@@ -12,7 +14,6 @@ import { ErrorsTab, errorsOf } from "./errors-tab.tsx";
 import { InfoTab } from "./info-tab.tsx";
 import { LogsTab } from "./logs-tab.tsx";
 import { TagsTab } from "./tags-tab.tsx";
-import { useSpan } from "./use-span.ts";
 
 interface SpanPaneProps {
   readonly node: SpanNode;
@@ -22,7 +23,7 @@ interface SpanPaneProps {
   readonly onTab: (tab: string) => void;
 }
 
-/** All that is known of one span, which is more than the trace is drawn by. */
+/** All data of one span. The trace itself loads only lean spans. */
 export default function SpanPane({ traceId, lean, ...rest }: SpanPaneProps & { readonly traceId: string; readonly lean: LeanSpan }) {
   const { span, error, retry } = useSpan(traceId, lean);
   return (
@@ -31,18 +32,29 @@ export default function SpanPane({ traceId, lean, ...rest }: SpanPaneProps & { r
       error={error}
       retry={retry}
       empty={span === null}
-      emptyState={<EmptyState title="This span is kept no longer">It had to go for newer ones.</EmptyState>}
+      emptyState={<EmptyState title="Span not found">It was evicted for newer spans.</EmptyState>}
     >
       {span !== undefined && span !== null && <WholeSpan {...rest} span={span} />}
     </DataRegion>
   );
 }
 
+/** Fetches a span with all its data. The result is null if it was evicted. Fetches again when the lean span changes. */
+function useSpan(traceId: string, { span_id, end_time_unix_nano_text, status, events }: LeanSpan) {
+  const { data, error, refetch } = useQuery({
+    queryKey: ["span", traceId, span_id, end_time_unix_nano_text, status, events.length],
+    queryFn: ({ signal }) => call<StoredSpan | null>("engine::traces::get_span", { trace_id: traceId, span_id }, { signal }),
+    // Shows the previous data of the same span while it reloads.
+    placeholderData: (before) => (before?.span_id === span_id ? before : undefined),
+  });
+  return { span: data, error, retry: () => void refetch() };
+}
+
 function WholeSpan({ node, span, forest, nowMs, tab, onTab }: SpanPaneProps & { readonly span: StoredSpan }) {
   const errors = errorsOf(span);
   const hasSecrets = useMemo(() => holdsSecrets(span), [span]);
   const { isRevealed, button } = useReveal(hasSecrets);
-  const given = (): StoredSpan => (isRevealed ? span : maskedSpan(span));
+  const copied = (): StoredSpan => (isRevealed ? span : maskedSpan(span));
   const tabs = [
     { value: "info", label: "Info", content: <InfoTab node={node} span={span} forest={forest} nowMs={nowMs} /> },
     { value: "tags", label: "Tags", count: span.attributes.length, content: <TagsTab key={span.span_id} span={span} /> },
@@ -54,8 +66,8 @@ function WholeSpan({ node, span, forest, nowMs, tab, onTab }: SpanPaneProps & { 
   return (
     <div className="flex h-full min-h-0 flex-col">
       <div className="flex flex-wrap gap-1.5 px-3 py-2">
-        <CopyButton text={() => jsonOf(given(), 2)} label="Copy JSON" withText />
-        <CopyButton text={() => spanMarkdown(given())} label="Copy Markdown" withText />
+        <CopyButton text={() => jsonOf(copied(), 2)} label="Copy JSON" withText />
+        <CopyButton text={() => spanMarkdown(copied())} label="Copy Markdown" withText />
         {button}
       </div>
       <RevealArea isRevealed={isRevealed}>

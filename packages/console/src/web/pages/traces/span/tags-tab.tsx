@@ -10,12 +10,12 @@ import { JsonView } from "../../../ui/json-view.tsx";
 import { useShown } from "../../../ui/reveal.tsx";
 import { SearchBox } from "../../../ui/search-box.tsx";
 
-/** Longer texts that are JSON are shown as a tree. */
-const INLINE = 120;
-/** Of a text, in characters. */
+/** Maximum length of JSON that is shown as text, in characters. Longer JSON is shown as a tree. */
+const MAX_INLINE = 120;
+/** Maximum length of a text that is shown, in characters. */
 const MAX_SHOWN = 16_384;
 
-/** Every attribute of the span, and of what it ran in. */
+/** The attributes of the span and of its resource. */
 export function TagsTab({ span }: { readonly span: StoredSpan }) {
   const [q, setQ] = useState("");
   const words = q.toLowerCase();
@@ -32,7 +32,7 @@ export function TagsTab({ span }: { readonly span: StoredSpan }) {
         title="Resource"
         attributes={resource}
         prefix="resource."
-        nothing={q === "" ? "Nothing is known of what it ran in." : "Nothing of the resource matches."}
+        nothing={q === "" ? "This span has no resource attributes." : "No resource attribute matches."}
       />
     </div>
   );
@@ -62,7 +62,7 @@ function AttributeList({
   );
 }
 
-/** A secret is not filtered by before it is revealed: its value would stand in the address. */
+/** A masked secret has no filter links, since they would put its value into the address. */
 function AttributeItem({ name, text, field }: { readonly name: string; readonly text: string; readonly field: string }) {
   const { shown, isMasked } = useShown(name, text);
   return (
@@ -111,17 +111,17 @@ function FilterLink({ label, param, icon }: { readonly label: string; readonly p
   );
 }
 
-/** As text, or as a tree where it is JSON that is long; secrets masked until they are revealed. */
+/** Shows the value as text, or as a tree if it is long JSON. Secrets are masked until they are revealed. */
 export function AttributeValue({ name, text }: { readonly name: string; readonly text: string }) {
   const { shown, isRevealed } = useShown(name, text);
-  const isMaskedWhole = !isRevealed && isSecretName(name);
-  if (!isMaskedWhole && text.length > INLINE && /^\s*[[{]/.test(text)) return <JsonView text={text} name={name} openTo={1} isPlain={isRevealed} />;
+  const isFullyMasked = !isRevealed && isSecretName(name);
+  if (!isFullyMasked && text.length > MAX_INLINE && /^\s*[[{]/.test(text)) return <JsonView text={text} name={name} openTo={1} isPlain={isRevealed} />;
   return (
     <span className="whitespace-pre-wrap break-words pt-0.5 font-mono text-[12px]">
       {text === "" ? (
         <span className="text-ink-3">(empty)</span>
       ) : shown.length > MAX_SHOWN ? (
-        `${shown.slice(0, MAX_SHOWN)}… (${bytes(shown.length)}; copy it to have all)`
+        `${shown.slice(0, MAX_SHOWN)}… (${bytes(shown.length)}; copy it to get the full value)`
       ) : (
         shown
       )}

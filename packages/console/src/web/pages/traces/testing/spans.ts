@@ -2,7 +2,7 @@ import type { StoredSpan } from "../../../model/trace-types.ts";
 
 const BASE_NANO = 1_790_000_000_000_000_000n;
 
-/** A span of tests: times are milliseconds since the trace began; `end` null: it has not ended. */
+/** Creates a span for tests. Times are milliseconds since the start of the trace; `end` is null for a pending span. */
 export function span(id: string, parent: string | null, start: number, end: number | null, more: Partial<StoredSpan> = {}): StoredSpan {
   const nano = (ms: number): string => (BASE_NANO + BigInt(Math.round(ms * 1e6))).toString();
   return {

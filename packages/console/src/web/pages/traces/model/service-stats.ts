@@ -1,9 +1,9 @@
 import { endOf, selfTimeMs, type TraceForest } from "./span-forest.ts";
 
-export interface Figures {
+export interface ServiceStats {
   readonly key: string;
   readonly service: string;
-  /** Undefined where the row is of a whole service. */
+  /** Undefined if the row is about a whole service. */
   readonly operation: string | undefined;
   readonly count: number;
   readonly errors: number;
@@ -15,8 +15,8 @@ export interface Figures {
   readonly p99Ms: number;
 }
 
-/** Per service, or per service and operation: how many spans, how long, how many failed. */
-export function figuresOf(forest: TraceForest, by: "service" | "operation", nowMs: number): readonly Figures[] {
+/** Computes span counts, durations and errors by service, or by service and operation. */
+export function serviceStatsOf(forest: TraceForest, by: "service" | "operation", nowMs: number): readonly ServiceStats[] {
   const groups = new Map<string, { service: string; operation: string | undefined; durations: number[]; selfMs: number; errors: number }>();
   for (const node of forest.nodes) {
     if (node.span === undefined) continue;
