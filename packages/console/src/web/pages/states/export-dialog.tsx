@@ -1,7 +1,10 @@
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 
-/** Asks whether the export includes secrets. A masked file can be shared; only a file with secrets can be imported again. */
+/**
+ * Asks whether the export includes secrets. A masked file can be shared; only a file with secrets can be imported
+ * again.
+ */
 export function ExportDialog({
   lines,
   masked,

@@ -14,7 +14,9 @@ import { changeItem, createItem } from "./state-api.ts";
 import { TriggerNote } from "./trigger-note.tsx";
 import type { Binding } from "./triggers.ts";
 
-/** Maximum length of a value for the JSON editor, in characters. Longer values use a plain text field, which stays fast. */
+/**
+ * Maximum length of a value for the JSON editor, in characters. Longer values use a plain text field, which stays fast.
+ */
 const LARGE = 512 * 1024;
 
 /** Edits a value. Saving shows the diff first and overwrites only the version that the edit started from. */

@@ -6,7 +6,9 @@ import { type ItemPage, PAGE_SIZES } from "./model.ts";
 
 const route = getRouteApi("/states/{-$group}/{-$key}");
 
-/** Pages through the items. The server's cursor only moves forward: the browser's Back button or `First page` goes back. */
+/**
+ * Pages through the items. The server's cursor only moves forward: the browser's Back button or `First page` goes back.
+ */
 export function ItemsPager({ page, pending, asOf }: { readonly page: ItemPage | undefined; readonly pending: boolean; readonly asOf: ReactNode }) {
   const { cursor, size = 100 } = route.useSearch();
   const navigate = route.useNavigate();

@@ -68,7 +68,8 @@ export function ItemsPanel({
           total={items.data?.total ?? 0}
           ticked={rows.filter(({ key }) => keys.has(key))}
           onDeleted={() => {
-            // After an undo, the restored items must not be selected again: Delete would then apply to them instead of the group.
+            // After an undo, the restored items must not be selected again: Delete would then apply to them instead of
+            // the group.
             setTicked({ query, keys: new Set() });
             onOpen(undefined);
           }}

@@ -91,7 +91,10 @@ export function planLine(line: Line, stored: Entry | null, nowMs: number): Plann
   return { line, effect: isSame ? "same" : "changed", version: stored.version };
 }
 
-/** Splits a list into batches of at most `maxItems` items and `maxSize` characters. A larger item gets a batch of its own. */
+/**
+ * Splits a list into batches of at most `maxItems` items and `maxSize` characters. A larger item gets a batch of its
+ * own.
+ */
 export function batches<Item>(items: readonly Item[], maxItems: number, maxSize: number, sizeOf: (item: Item) => number): readonly (readonly Item[])[] {
   const all: Item[][] = [];
   let size = 0;

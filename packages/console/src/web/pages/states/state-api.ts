@@ -31,7 +31,10 @@ export async function createItem(scope: string, key: string, json: string): Prom
   await callText("state::set", setPayload({ scope, key, json, ifVersion: 0, expiresInMs: undefined }));
 }
 
-/** Changes the value of an item and keeps its expiry. Rejects with `state_conflict` if it has another version or was deleted. */
+/**
+ * Changes the value of an item and keeps its expiry. Rejects with `state_conflict` if it has another version or was
+ * deleted.
+ */
 export async function changeItem(scope: string, key: string, json: string, ifVersion: number): Promise<void> {
   const name = JSON.stringify({ scope, key, if_version: ifVersion }).slice(1, -1);
   await callText("state::update", `{${name},"ops":[{"type":"set","path":"","value":${json}}]}`);

@@ -8,7 +8,9 @@ export interface Binding {
   readonly internal: boolean;
 }
 
-/** Returns the user's triggers that fire when the item changes, or without `key`, when any item of the group changes. */
+/**
+ * Returns the user's triggers that fire when the item changes, or without `key`, when any item of the group changes.
+ */
 export function triggersOf(bindings: readonly Binding[], scope: string, key?: string): readonly Binding[] {
   return bindings.filter(({ trigger_type: type, config, internal }) => {
     if (internal || !(type === "state" || type.startsWith("state:"))) return false;

@@ -4,13 +4,16 @@ import { useLiveState } from "../../lib/use-live.ts";
 import type { ItemPage } from "./model.ts";
 import { fetchEntry, fetchGroups, fetchItems } from "./state-api.ts";
 
-/** The engine has no live stream of state, so the visible page polls. In milliseconds. */
+/** Polling intervals, in milliseconds. The page polls, since the engine has no live stream of state. */
 const POLL_MS = 2_000;
 const POLL_LARGE_MS = 15_000;
 /** Responses longer than this are polled less often, in characters. */
 const LARGE = 512 * 1024;
 
-/** Returns a function from the response's size to the polling interval. There is no polling while the engine is unreachable. */
+/**
+ * Returns a function from the response's size to the polling interval. There is no polling while the engine is
+ * unreachable.
+ */
 function usePollInterval(): (size: number) => number | false {
   const isLive = useLiveState().phase === "live";
   return (size) => isLive && (size > LARGE ? POLL_LARGE_MS : POLL_MS);
@@ -59,7 +62,9 @@ export function useEntry(scope: string, key: string) {
   });
 }
 
-/** Refetches everything that the page shows. Resolves when it is loaded, so that an action ends with its result visible. */
+/**
+ * Refetches everything that the page shows. Resolves when it is loaded, so that an action ends with its result visible.
+ */
 export function useRefresh(): () => Promise<void> {
   const client = useQueryClient();
   return async () => {

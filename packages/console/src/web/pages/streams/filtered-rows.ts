@@ -11,7 +11,9 @@ export interface ShownRows {
   readonly hidden: number;
 }
 
-/** The rows of a log that match a filter. Each read tests only new rows, so that its cost does not grow with the log. */
+/**
+ * The rows of a log that match a filter. Each read tests only new rows, so that its cost does not grow with the log.
+ */
 export class FilteredRows {
   readonly #log: Pick<MessageLog, "since" | "firstSeq" | "lastSeq">;
   readonly #test: MessageTest;

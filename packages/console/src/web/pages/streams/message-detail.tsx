@@ -20,7 +20,9 @@ import { toast } from "../../ui/toasts.tsx";
 import { itemOf, type MonitorMessage, type MonitorRow, previewOf, previousOf, resendOf } from "./message.ts";
 import { Direction, MarkerText } from "./message-table.tsx";
 
-/** One message: its metadata, its payload, and the diff with the previous message. `rows`: the whole log, oldest first. */
+/**
+ * One message: its metadata, its payload, and the diff with the previous message. `rows`: the whole log, oldest first.
+ */
 export function MessageDetail({ row, rows }: { readonly row: MonitorRow | undefined; readonly rows: readonly MonitorRow[] }) {
   if (row === undefined) {
     return <p className="p-4 text-ink-2">This message is no longer available. The page stores the latest 20,000 messages that it received.</p>;

@@ -34,7 +34,10 @@ export function exportText(rows: readonly MonitorRow[], format: "ndjson" | "json
   return format === "json" ? JSON.stringify(messages, undefined, 2) : messages.map((message) => `${JSON.stringify(message)}\n`).join("");
 }
 
-/** Parses the output of `exportText` in either format. Counts invalid messages in `refused`. Throws Error if none is valid. */
+/**
+ * Parses the output of `exportText` in either format. Counts invalid messages in `refused`. Throws Error if none is
+ * valid.
+ */
 export function importText(text: string): { readonly messages: readonly TappedMessage[]; readonly refused: number } {
   if (text.length > MAX_FILE) throw new Error(`the file is larger than ${MAX_FILE / 1024 / 1024} MiB`);
   const values: unknown[] = text.trimStart().startsWith("[")

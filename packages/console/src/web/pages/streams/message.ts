@@ -98,7 +98,9 @@ export function previousOf(rows: readonly MonitorRow[], message: MonitorMessage)
   return undefined;
 }
 
-/** Returns the `stream::send` payload that repeats an event. Undefined unless it is a complete event of a user's stream. */
+/**
+ * Returns the `stream::send` payload that repeats an event. Undefined unless it is a complete event of a user's stream.
+ */
 export function resendOf(message: TappedMessage): { readonly type: string; readonly payloadJson: string } | undefined {
   const { stream, group, truncated, direction, type } = message;
   if (direction !== "outbound" || type !== "event" || truncated || stream === null || group === null || isSystemStream(stream)) return undefined;

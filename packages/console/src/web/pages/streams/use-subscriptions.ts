@@ -7,7 +7,10 @@ export interface SubscriptionState {
   readonly reason: string | null;
 }
 
-/** Joins the named groups and leaves the others. Waits until the monitor watches, so that it sees the messages of the first join. */
+/**
+ * Joins the named groups and leaves the others. Waits until the monitor watches, so that it sees the messages of the
+ * first join.
+ */
 export function useSubscriptions(names: readonly string[], isWatching: boolean): ReadonlyMap<string, SubscriptionState> {
   const [hasWatched, setHasWatched] = useState(false);
   if (isWatching && !hasWatched) setHasWatched(true);

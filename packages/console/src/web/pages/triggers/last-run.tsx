@@ -10,7 +10,9 @@ import type { CronTrigger, LastRuns } from "./use-triggers.ts";
 
 const ICONS: Readonly<Record<string, typeof CircleCheck>> = { error: CircleAlert, skipped: CircleSlash, running: LoaderCircle, pending: LoaderCircle };
 
-/** The last run of a trigger and its outcome, from the history of a cron trigger or from the traces of the last hour. */
+/**
+ * The last run of a trigger and its outcome, from the history of a cron trigger or from the traces of the last hour.
+ */
 export function LastRun({
   trigger,
   cron,

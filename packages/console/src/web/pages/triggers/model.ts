@@ -78,7 +78,10 @@ export interface TriggerFilter {
   readonly system: boolean;
 }
 
-/** Returns the triggers that match every word of the search in type, function, config, worker, status or id, sorted by summary. */
+/**
+ * Returns the triggers that match every word of the search in type, function, config, worker, status or id, sorted by
+ * summary.
+ */
 export function filterTriggers(items: readonly TriggerItem[], { q, system }: TriggerFilter): readonly TriggerItem[] {
   const words = q.toLowerCase().split(/\s+/).filter(Boolean);
   return items

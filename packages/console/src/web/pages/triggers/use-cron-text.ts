@@ -1,6 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 
-/** Describes a cron expression, e.g. `At 09:00, only on Monday`. Returns undefined if it is invalid. Loads the library on first use. */
+/**
+ * Describes a cron expression, e.g. `At 09:00, only on Monday`. Returns undefined if it is invalid. Loads the library
+ * on first use.
+ */
 export async function cronText(expression: string): Promise<string | undefined> {
   const { default: cronstrue } = await import("cronstrue");
   try {

@@ -78,7 +78,10 @@ const RAN_WITHIN_MS = 3_600_000;
 const LAST_RUNS_EVERY_MS = 10_000;
 const MAX_TRIGGERS = 1_000;
 
-/** Returns the last run of each trigger from the traces of the last hour. Queue triggers are missing: jobs do not record their trigger. */
+/**
+ * Returns the last run of each trigger from the traces of the last hour. Queue triggers are missing: jobs do not record
+ * their trigger.
+ */
 export function useLastRuns(): LastRuns {
   const { data, error } = usePolledCall<{ readonly groups: readonly { readonly value: string; readonly last_span: TriggerRun }[] }>(
     "engine::traces::group_by",

@@ -136,7 +136,10 @@ function Actions({ configured, callsInFlight }: { readonly configured: Configure
   );
 }
 
-/** A worker is started once it is ready with a new connection. A command never connects; it is started once it is ready again. */
+/**
+ * A worker is started once it is ready with a new connection. A command never connects; it is started once it is ready
+ * again.
+ */
 function isActionDone(
   { action, idsBefore, readyAtBefore }: PendingAction,
   { name, kind, state, ready_at }: ConfiguredWorker,

@@ -50,7 +50,10 @@ function Metric({ text, values, label }: { readonly text: React.ReactNode; reado
   );
 }
 
-/** Returns the columns of the list. `isBeside`: a detail is open beside the list, which then shows only its main columns. */
+/**
+ * Returns the columns of the list. `isBeside`: a detail is open beside the list, which then shows only its main
+ * columns.
+ */
 export function workerColumns(lines: ReadonlyMap<string, WorkerLines>, isBeside: boolean): readonly Column<WorkerRow>[] {
   const all: readonly (Column<WorkerRow> & { readonly isMain?: true })[] = [
     { key: "status", header: "Status", width: "7.5rem", isMain: true, cell: (row) => <StatusBadge row={row} /> },

@@ -133,7 +133,10 @@ export function rowsOf({ workers, gone, configured, metrics, nowMs }: RowSources
   ];
 }
 
-/** Returns a key that identifies the worker's process, or undefined if it is unknown. Modules run in the engine's process. */
+/**
+ * Returns a key that identifies the worker's process, or undefined if it is unknown. Modules run in the engine's
+ * process.
+ */
 function processOf({ kind, pid, ip_address, os }: Worker): string | undefined {
   return pid === null || kind === "module" ? undefined : `${pid} ${ip_address} ${os}`;
 }

@@ -26,7 +26,9 @@ export interface FlameDrawing {
   readonly tokens: (name: string) => string;
 }
 
-/** Draws the visible frames. The colours are translucent over the surface, so that the text is readable in both themes. */
+/**
+ * Draws the visible frames. The colours are translucent over the surface, so that the text is readable in both themes.
+ */
 export function drawFlame(canvas: HTMLCanvasElement, drawing: FlameDrawing): void {
   const { width, height, top, frames, tokens } = drawing;
   const context = canvas.getContext("2d");

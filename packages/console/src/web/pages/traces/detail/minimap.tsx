@@ -6,7 +6,10 @@ import { useTokens } from "./use-tokens.ts";
 
 const HEIGHT = 36;
 
-/** Shows the whole trace and the visible range. Dragging selects another range; the zoom buttons do the same by keyboard. */
+/**
+ * Shows the whole trace and the visible range. Dragging selects another range; the zoom buttons do the same by
+ * keyboard.
+ */
 export function Minimap({
   forest,
   nowMs,

@@ -64,7 +64,10 @@ export function useTrace(traceId: string): Trace {
   };
 }
 
-/** Returns the engine's time on the trace's axis. It stops once the trace has ended, and while the engine is unreachable. */
+/**
+ * Returns the engine's time on the trace's axis. It stops once the trace has ended, and while the engine is
+ * unreachable.
+ */
 function useTraceNow(forest: TraceForest | undefined): number {
   const { skewMs, phase } = useLiveState();
   const tick = useNow();

@@ -28,7 +28,10 @@ interface WaterfallProps {
   readonly onSelect: (spanId: string) => void;
 }
 
-/** Tree of spans by start and duration. Arrow keys move, expand and collapse; Enter opens a span; e moves to the next error; + - 0 zoom. */
+/**
+ * Tree of spans by start and duration. Arrow keys move, expand and collapse; Enter opens a span; e moves to the next
+ * error; + - 0 zoom.
+ */
 export function Waterfall({ forest, nowMs, filter, isCritical, closed, onClosed, view, onView, selectedId, onSelect }: WaterfallProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const isNarrow = useIsNarrow(640);

@@ -10,7 +10,9 @@ export interface Bar {
 
 export const CHART_HEIGHT = 48;
 
-/** Bar chart. Dragging selects a range of bars. It needs no keyboard support, since fields beside it set the same range. */
+/**
+ * Bar chart. Dragging selects a range of bars. It needs no keyboard support, since fields beside it set the same range.
+ */
 export function BrushChart({
   title,
   bars,

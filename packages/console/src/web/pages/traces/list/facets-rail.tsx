@@ -13,7 +13,9 @@ const WORDS: Readonly<Record<string, string>> = { ok: "OK", error: "Error", pend
 
 const RAIL = "hidden w-56 shrink-0 overflow-y-auto border-line border-r bg-surface p-3 xl:block";
 
-/** Empty space of the rail's width, shown until the facets are loaded, so that the list does not move under the pointer. */
+/**
+ * Empty space of the rail's width, shown until the facets are loaded, so that the list does not move under the pointer.
+ */
 export function FacetsPlaceholder() {
   return <div aria-hidden className={RAIL} />;
 }

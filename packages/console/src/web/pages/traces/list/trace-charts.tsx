@@ -5,7 +5,10 @@ import { type Bar, BrushChart, CHART_HEIGHT } from "./brush-chart.tsx";
 const DAY_MS = 86_400_000;
 const FRAME = "flex gap-6 border-line border-b px-4 py-2 max-sm:hidden";
 
-/** Empty space of the charts' height, shown until the counts are loaded, so that the list does not move under the pointer. */
+/**
+ * Empty space of the charts' height, shown until the counts are loaded, so that the list does not move under the
+ * pointer.
+ */
 export function ChartsPlaceholder() {
   return (
     <div aria-hidden className={FRAME}>

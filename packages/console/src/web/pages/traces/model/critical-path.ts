@@ -6,8 +6,8 @@ export interface Segment {
 }
 
 /**
- * Computes the critical path: from the end of the root backwards, each time the child that finished last, or the span
- * itself if no child was running. The map contains only spans on the path.
+ * Returns the segments of the critical path by span. The path goes backwards from the end of the root: it follows the
+ * child that finished last, and the span itself while no child was running.
  */
 export function criticalPath(root: SpanNode, nowMs: number): ReadonlyMap<SpanNode, readonly Segment[]> {
   const segments = new Map<SpanNode, Segment[]>();

@@ -27,7 +27,7 @@ export function mergeRows(
   return { rows: [...added, ...kept].sort(compare).slice(0, MAX_ROWS), added: added.length };
 }
 
-/** Returns the engine's sort order. Traces that have not ended count as the longest. */
+/** Returns a comparator with the engine's sort order. Traces that have not ended count as the longest. */
 export function orderOf(sortBy: string, order: "asc" | "desc"): (a: TraceSummary, b: TraceSummary) => number {
   const sign = order === "asc" ? 1 : -1;
   return (a, b) => sign * (difference(a, b, sortBy) || (a.trace_id < b.trace_id ? -1 : a.trace_id > b.trace_id ? 1 : 0));

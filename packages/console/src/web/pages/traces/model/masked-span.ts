@@ -29,7 +29,10 @@ export function holdsSecrets(span: StoredSpan): boolean {
   return jsonOf(maskedSpan(span)) !== jsonOf(span);
 }
 
-/** Formats spans as JSON without `attributes_map`, whose numbers may have lost digits; `attributes` contains them as text. */
+/**
+ * Formats spans as JSON without `attributes_map`, whose numbers may have lost digits; `attributes` contains them as
+ * text.
+ */
 export function jsonOf(spans: StoredSpan | readonly StoredSpan[], indent?: number): string {
   return JSON.stringify(spans, (name, value: unknown) => (name === "attributes_map" ? undefined : value), indent);
 }

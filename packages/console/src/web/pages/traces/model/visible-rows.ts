@@ -35,7 +35,10 @@ function matches(node: SpanNode, filter: SpanFilter, nowMs: number): boolean {
     .every((word) => haystack.includes(word));
 }
 
-/** Returns the rows of the waterfall without the descendants of closed spans. A filter keeps ancestors of matches and ignores `closed`. */
+/**
+ * Returns the rows of the waterfall without the descendants of closed spans. A filter keeps ancestors of matches and
+ * ignores `closed`.
+ */
 export function visibleRows(forest: TraceForest, closed: ReadonlySet<string>, filter: SpanFilter, nowMs: number): readonly Row[] {
   if (!isFiltering(filter)) return unfiltered(forest, closed);
   const wanted = new Set<SpanNode>();

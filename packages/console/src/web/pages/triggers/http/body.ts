@@ -6,7 +6,9 @@ export type ShownBody =
   | { readonly kind: "image"; readonly url: string; readonly base64: string }
   | { readonly kind: "binary"; readonly base64: string };
 
-/** Chooses how to show a response's body, by its bytes and its content type. HTML is shown as text and never rendered. */
+/**
+ * Chooses how to show a response's body, by its bytes and its content type. HTML is shown as text and never rendered.
+ */
 export function bodyOf({ body, headers }: Pick<HttpTestResult, "body" | "headers">): ShownBody {
   const type = (headers.find(([name]) => name.toLowerCase() === "content-type")?.[1] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
   if ("base64" in body) {
