@@ -42,7 +42,7 @@ export default function ItemDetail({ group, itemKey }: { readonly group: string;
   const edited = draft?.base ?? entry ?? undefined;
   const hasSecrets = useMemo(() => edited !== undefined && maskedJson(itemKey, edited.json) !== edited.json, [itemKey, edited]);
   const isDirty = draft !== undefined && !isSameJson(draft.text, textOf(draft.base));
-  const seen = isDirty ? (draft.base ?? undefined) : known;
+  const baseline = isDirty ? (draft.base ?? undefined) : known;
 
   const settle = async (): Promise<void> => {
     setDraft(undefined);
@@ -106,9 +106,9 @@ export default function ItemDetail({ group, itemKey }: { readonly group: string;
         ) : (
           <>
             {entry && <ItemHead group={group} entry={entry} triggers={triggers} onDeleted={() => setDraft(undefined)} />}
-            {seen !== undefined && entry !== undefined && entry?.version !== seen.version && (
+            {baseline !== undefined && entry !== undefined && entry?.version !== baseline.version && (
               <ChangedBar
-                before={seen}
+                before={baseline}
                 now={entry}
                 isDirty={isDirty}
                 isRevealed={isRevealed}

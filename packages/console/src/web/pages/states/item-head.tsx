@@ -37,7 +37,7 @@ export function ItemHead({
   const refusal = useWriteRefusal(phase);
   const navigate = route.useNavigate();
   const refresh = useRefresh();
-  const [asked, setAsked] = useState<Entry | undefined>();
+  const [deleting, setDeleting] = useState<Entry | undefined>();
   const [isPending, setPending] = useState(false);
   const [problem, setProblem] = useState<string | undefined>();
 
@@ -86,31 +86,31 @@ export function ItemHead({
             disabledReason={refusal}
             title="Delete the item"
             icon={<Trash2 aria-hidden className="size-4" />}
-            onClick={() => setAsked(entry)}
+            onClick={() => setDeleting(entry)}
           />
         </span>
       </div>
       <TriggerNote triggers={triggers} />
-      {asked !== undefined && (
+      {deleting !== undefined && (
         <ConfirmDialog
           open
           onClose={() => {
-            setAsked(undefined);
+            setDeleting(undefined);
             setProblem(undefined);
           }}
           title="Delete this item?"
           description={
             <>
-              <code className="break-all text-ink">{asked.key}</code> of the group <code className="break-all text-ink">{group}</code>
+              <code className="break-all text-ink">{deleting.key}</code> of the group <code className="break-all text-ink">{group}</code>
             </>
           }
           action="Delete"
           isPending={isPending}
           refusal={refusal}
-          onConfirm={() => void remove(asked)}
+          onConfirm={() => void remove(deleting)}
         >
           <ScrollArea label="Value" className="mb-2 max-h-40 rounded-md bg-raised p-2">
-            <pre className="whitespace-pre-wrap break-words">{previewOf(asked)}</pre>
+            <pre className="whitespace-pre-wrap break-words">{previewOf(deleting)}</pre>
           </ScrollArea>
           <TriggerNote triggers={triggers} />
           {problem !== undefined && (

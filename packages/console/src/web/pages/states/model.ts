@@ -66,7 +66,7 @@ export interface Draft {
   readonly text: string;
 }
 
-export type ValueType = "object" | "array" | "string" | "number" | "boolean" | "null";
+type ValueType = "object" | "array" | "string" | "number" | "boolean" | "null";
 
 export function typeOfJson(json: string): ValueType {
   const first = json.trimStart()[0];

@@ -14,7 +14,7 @@ export interface Line {
   readonly expiresAtMs: number | undefined;
 }
 
-export interface BadLine {
+interface BadLine {
   readonly number: number;
   readonly problem: string;
 }

@@ -1,7 +1,7 @@
 import { isConnectionEvent, isSystemStream, type MonitorMessage } from "./message.ts";
 
 /** The page's filter, without the direction: the tabs count both directions. */
-export interface MessageFilter {
+interface MessageFilter {
   /** A text, or a regular expression between slashes. Case-insensitive. */
   readonly q?: string | undefined;
   readonly stream?: string | undefined;

@@ -108,7 +108,7 @@ export default function StreamsPage() {
         id="streams"
         list={list}
         title={selected?.kind === "message" ? `${selected.type} · ${selected.stream ?? "connection"}` : (messageId ?? "")}
-        detail={messageId === undefined ? undefined : <MessageDetail row={selected} rows={view.rows()} />}
+        detail={messageId === undefined ? undefined : <MessageDetail row={selected} rows={view.log.rows()} />}
         onClose={() => select(undefined)}
       />
     </Page>

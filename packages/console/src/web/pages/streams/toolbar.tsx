@@ -176,8 +176,8 @@ export function Actions({
         accept=".json,.ndjson,.jsonl"
         className="hidden"
         onChange={(event) => {
-          const chosen = event.target.files?.[0];
-          if (chosen !== undefined) onImport(chosen);
+          const selected = event.target.files?.[0];
+          if (selected !== undefined) onImport(selected);
           event.target.value = "";
         }}
       />

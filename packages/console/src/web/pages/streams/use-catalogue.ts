@@ -2,7 +2,7 @@ import { type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { call } from "../../lib/api.ts";
 import { useLiveCollection, useLiveState } from "../../lib/use-live.ts";
 
-export interface StreamGroup {
+interface StreamGroup {
   readonly group_id: string;
   readonly items: number | null;
   readonly subscribers: number;

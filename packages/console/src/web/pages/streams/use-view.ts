@@ -1,4 +1,4 @@
-import { useCallback, useMemo, useRef, useState } from "react";
+import { useCallback, useRef, useState } from "react";
 import { toast } from "../../ui/toasts.tsx";
 import type { Marker } from "./message.ts";
 import { importText, totalsOf } from "./message-file.ts";
@@ -68,6 +68,5 @@ export function useView() {
     },
     setAtTop,
     isHeld: offline === undefined && (paused || !isAtTop),
-    rows: useMemo(() => () => log.rows(), [log]),
   };
 }

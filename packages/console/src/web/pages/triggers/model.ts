@@ -73,7 +73,7 @@ function stateSummary(trigger: TriggerItem): string {
   return [scope === undefined ? "any scope" : `scope ${scope}`, place, changes].filter((part) => part !== undefined).join(" · ");
 }
 
-export interface TriggerFilter {
+interface TriggerFilter {
   readonly q: string;
   readonly system: boolean;
 }

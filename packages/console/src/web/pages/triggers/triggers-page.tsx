@@ -40,7 +40,7 @@ export default function TriggersPage() {
   const counts = useMemo(() => countKinds(matching), [matching]);
   const selected = triggers.items.find(({ id }) => id === triggerId);
   const change = (next: Partial<SearchOf<"triggers">>): void => void navigate({ search: (before) => ({ ...before, ...next }), replace: true });
-  const choose = (id: string | undefined): void => void navigate({ to: "/triggers/{-$triggerId}", params: { triggerId: id }, search: true });
+  const select = (id: string | undefined): void => void navigate({ to: "/triggers/{-$triggerId}", params: { triggerId: id }, search: true });
   const label = KINDS.find(({ value }) => value === type)?.label;
   const filters = [q === "" ? undefined : `“${q}”`, label === undefined ? undefined : `the kind ${label}`].filter((part) => part !== undefined);
   const list = (
@@ -57,7 +57,7 @@ export default function TriggersPage() {
         </EmptyState>
       }
     >
-      <TriggersList items={visible} runs={shown.runs} selectedId={triggerId} isSearching={q !== ""} onSelect={choose} />
+      <TriggersList items={visible} runs={shown.runs} selectedId={triggerId} isSearching={q !== ""} onSelect={select} />
     </DataRegion>
   );
   return (
@@ -109,7 +109,7 @@ export default function TriggersPage() {
             />
           )
         }
-        onClose={() => choose(undefined)}
+        onClose={() => select(undefined)}
       />
     </Page>
   );

@@ -37,7 +37,7 @@ export interface CronTrigger {
 
 const CRON_EVERY_MS = 5_000;
 
-export interface CronTriggers {
+interface CronTriggers {
   /** Undefined until loaded. */
   readonly byId: ReadonlyMap<string, CronTrigger> | undefined;
   readonly error: Error | null;

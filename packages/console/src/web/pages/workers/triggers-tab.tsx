@@ -1,8 +1,9 @@
 import { Link } from "@tanstack/react-router";
 import { useLiveCollection } from "../../lib/use-live.ts";
 import type { Worker } from "../../lib/worker-history.ts";
-import { Badge, type Tone } from "../../ui/badge.tsx";
+import { Badge } from "../../ui/badge.tsx";
 import { DataRegion, EmptyState } from "../../ui/data-region.tsx";
+import { stateText } from "./worker-rows.ts";
 
 interface Trigger {
   readonly id: string;
@@ -12,12 +13,6 @@ interface Trigger {
   readonly status: string;
   readonly reason: string | null;
 }
-
-const STATUS: Readonly<Record<string, { readonly label: string; readonly tone: Tone }>> = {
-  active: { label: "Active", tone: "ok" },
-  inactive: { label: "Inactive", tone: "warn" },
-  error: { label: "Error", tone: "danger" },
-};
 
 /** The triggers that call this worker's functions. */
 export function TriggersTab({ worker }: { readonly worker: Worker }) {
@@ -43,8 +38,8 @@ export function TriggersTab({ worker }: { readonly worker: Worker }) {
               {function_id}
             </Link>
             <span className="flex-1" />
-            <Badge tone={STATUS[status]?.tone ?? "warn"} {...(reason === null ? {} : { title: reason })}>
-              {STATUS[status]?.label ?? status}
+            <Badge tone={status === "active" ? "ok" : status === "error" ? "danger" : "warn"} {...(reason === null ? {} : { title: reason })}>
+              {stateText(status)}
             </Badge>
           </li>
         ))}

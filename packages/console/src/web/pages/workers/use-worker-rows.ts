@@ -8,7 +8,7 @@ import { type ConfiguredWorker, type LocalWorkerState, rowsOf, type WorkerMetric
 /** Resolution of the clock that removes disconnected workers from the list, in milliseconds. */
 const CLOCK_STEP_MS = 10_000;
 
-export interface WorkerRows {
+interface WorkerRows {
   readonly loaded: boolean;
   /** The workers of the config file are loaded too. */
   readonly areAllLoaded: boolean;

@@ -40,7 +40,7 @@ export function withLiveStates(polled: readonly ConfiguredWorker[], states: read
   return [...states.map((state) => ({ pids: [], log_file: null, tail: [], ...details.get(state.name), ...state })), ...modules];
 }
 
-/** Returns the label of a state, e.g. `Crash looping` for `crash_looping`. */
+/** Returns the label of a state or status, e.g. `Crash looping` for `crash_looping`. */
 export function stateText(state: string): string {
   return state.charAt(0).toUpperCase() + state.slice(1).replaceAll("_", " ");
 }
@@ -89,7 +89,7 @@ export interface WorkerRow {
 /** Disconnected workers stay in the list for this long. */
 const GONE_SHOWN_MS = 600_000;
 
-export interface RowSources {
+interface RowSources {
   readonly workers: readonly Worker[];
   readonly gone: readonly GoneWorker[];
   readonly configured: readonly ConfiguredWorker[];
@@ -141,7 +141,7 @@ function processOf({ kind, pid, ip_address, os }: Worker): string | undefined {
   return pid === null || kind === "module" ? undefined : `${pid} ${ip_address} ${os}`;
 }
 
-export interface RowFilter {
+interface RowFilter {
   readonly q: string;
   readonly runtime: string | undefined;
   readonly status: string | undefined;

@@ -10,7 +10,7 @@ const MIN_TEXT_WIDTH = 36;
 
 export type FlameColors = "service" | "status" | "self";
 
-export interface FlameDrawing {
+interface FlameDrawing {
   readonly width: number;
   readonly height: number;
   /** Scroll position, in pixels. */

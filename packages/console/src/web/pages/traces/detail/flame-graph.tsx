@@ -42,7 +42,7 @@ export default function FlameGraph({
   const [size, setSize] = useState({ width: 0, height: 0 });
   const tokens = useTokens();
   const lengthMs = Math.max(0.001, forest.lengthMs, forest.isPending ? nowMs : 0);
-  const seen = view ?? { fromMs: 0, toMs: lengthMs };
+  const range = view ?? { fromMs: 0, toMs: lengthMs };
   const { frames, laneCount } = useMemo(() => layOutFlame(forest, nowMs), [forest, nowMs]);
   const active = forest.byId.get(activeId ?? "") ?? forest.roots[0];
 
@@ -55,7 +55,7 @@ export default function FlameGraph({
   }, []);
   useEffect(() => {
     if (canvas.current !== null)
-      drawFlame(canvas.current, { ...size, top, frames, view: seen, forest, nowMs, colors, text, selectedId, activeId: active?.id, tokens });
+      drawFlame(canvas.current, { ...size, top, frames, view: range, forest, nowMs, colors, text, selectedId, activeId: active?.id, tokens });
   });
   useEffect(() => {
     const frame = frames[active?.at ?? -1];
@@ -70,8 +70,8 @@ export default function FlameGraph({
     const rect = canvas.current?.getBoundingClientRect();
     if (rect === undefined) return undefined;
     const lane = Math.floor((event.clientY - rect.top + top) / LANE);
-    const ms = seen.fromMs + ((event.clientX - rect.left) / rect.width) * (seen.toMs - seen.fromMs);
-    const slack = ((seen.toMs - seen.fromMs) / rect.width) * 2;
+    const ms = range.fromMs + ((event.clientX - rect.left) / rect.width) * (range.toMs - range.fromMs);
+    const slack = ((range.toMs - range.fromMs) / rect.width) * 2;
     return frames.find((frame) => frame.lane === lane && frame.node.startMs - slack <= ms && frame.endMs + slack >= ms);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -89,12 +89,12 @@ export default function FlameGraph({
       ["Home", () => go(forest.nodes[0])],
       ["End", () => go(forest.nodes.at(-1))],
       ["Enter", () => active.span !== undefined && onSelect(active.id)],
-      ["+", () => onView(zoomed(seen, 0.5, lengthMs))],
-      ["=", () => onView(zoomed(seen, 0.5, lengthMs))],
-      ["-", () => onView(zoomed(seen, 2, lengthMs))],
+      ["+", () => onView(zoomed(range, 0.5, lengthMs))],
+      ["=", () => onView(zoomed(range, 0.5, lengthMs))],
+      ["-", () => onView(zoomed(range, 2, lengthMs))],
       ["0", () => onView(undefined)],
-      ["<", () => onView(moved(seen, -0.25, lengthMs))],
-      [">", () => onView(moved(seen, 0.25, lengthMs))],
+      ["<", () => onView(moved(range, -0.25, lengthMs))],
+      [">", () => onView(moved(range, 0.25, lengthMs))],
     ]);
     const run = keys.get(event.key);
     if (run === undefined) return;
@@ -130,7 +130,7 @@ export default function FlameGraph({
         <span className="min-w-0 flex-1 truncate text-[12px] text-ink-2">{described === undefined ? "" : describe(described, nowMs)}</span>
       </div>
       <div className="h-6 shrink-0 border-line border-b bg-surface">
-        <TimeRuler view={seen} lengthMs={lengthMs} onView={onView} />
+        <TimeRuler view={range} lengthMs={lengthMs} onView={onView} />
       </div>
       <div ref={scroller} className="relative min-h-0 flex-1 overflow-y-auto" onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
         <div style={{ height: Math.max(laneCount * LANE, size.height) }}>

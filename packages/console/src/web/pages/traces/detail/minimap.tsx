@@ -45,8 +45,8 @@ export function Minimap({
     const rect = event.currentTarget.getBoundingClientRect();
     return Math.min(1, Math.max(0, (event.clientX - rect.left) / rect.width)) * lengthMs;
   };
-  const seen = drag ?? view;
-  const [left, right] = [(Math.min(seen.fromMs, seen.toMs) / lengthMs) * 100, (Math.max(seen.fromMs, seen.toMs) / lengthMs) * 100];
+  const range = drag ?? view;
+  const [left, right] = [(Math.min(range.fromMs, range.toMs) / lengthMs) * 100, (Math.max(range.fromMs, range.toMs) / lengthMs) * 100];
   return (
     <div
       role="img"

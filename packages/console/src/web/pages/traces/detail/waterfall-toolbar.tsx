@@ -30,7 +30,7 @@ export function WaterfallToolbar({
   readonly onView: (next: ViewWindow | undefined) => void;
   readonly shownText: string;
 }) {
-  const seen = view ?? { fromMs: 0, toMs: lengthMs };
+  const range = view ?? { fromMs: 0, toMs: lengthMs };
   const levels = Math.min(8, forest.depth - 1);
   return (
     <div role="toolbar" aria-label="Waterfall" className="flex flex-wrap items-center gap-x-2 gap-y-1.5 border-line border-b bg-surface px-3 py-1.5">
@@ -103,7 +103,7 @@ export function WaterfallToolbar({
           look="ghost"
           aria-label="Zoom in"
           title="Zoom in (+)"
-          onClick={() => onView(zoomed(seen, 0.5, lengthMs))}
+          onClick={() => onView(zoomed(range, 0.5, lengthMs))}
           icon={<ZoomIn aria-hidden className="size-4" />}
         />
         <Button
@@ -111,7 +111,7 @@ export function WaterfallToolbar({
           aria-label="Zoom out"
           title="Zoom out (-)"
           disabled={view === undefined}
-          onClick={() => onView(zoomed(seen, 2, lengthMs))}
+          onClick={() => onView(zoomed(range, 2, lengthMs))}
           icon={<ZoomOut aria-hidden className="size-4" />}
         />
         <Button

@@ -38,7 +38,7 @@ export function Waterfall({ forest, nowMs, filter, isCritical, closed, onClosed,
   const [nameWidth, setNameWidth] = useState(38);
   const [activeId, setActiveId] = useState(selectedId);
   const lengthMs = Math.max(0.001, forest.lengthMs, forest.isPending ? nowMs : 0);
-  const seen = view ?? { fromMs: 0, toMs: lengthMs };
+  const range = view ?? { fromMs: 0, toMs: lengthMs };
   const rows = useMemo(() => visibleRows(forest, closed, filter, nowMs), [forest, closed, filter, nowMs]);
   const critical = useMemo(() => (isCritical && forest.root !== undefined ? criticalPath(forest.root, nowMs) : undefined), [isCritical, forest, nowMs]);
   const placeOf = useMemo(() => new Map(rows.map(({ node }, at) => [node.id, at])), [rows]);
@@ -100,12 +100,12 @@ export function Waterfall({ forest, nowMs, filter, isCritical, closed, onClosed,
             ),
           ),
       ],
-      ["+", () => onView(zoomed(seen, 0.5, lengthMs))],
-      ["=", () => onView(zoomed(seen, 0.5, lengthMs))],
-      ["-", () => onView(zoomed(seen, 2, lengthMs))],
+      ["+", () => onView(zoomed(range, 0.5, lengthMs))],
+      ["=", () => onView(zoomed(range, 0.5, lengthMs))],
+      ["-", () => onView(zoomed(range, 2, lengthMs))],
       ["0", () => onView(undefined)],
-      ["<", () => onView(moved(seen, -0.25, lengthMs))],
-      [">", () => onView(moved(seen, 0.25, lengthMs))],
+      ["<", () => onView(moved(range, -0.25, lengthMs))],
+      [">", () => onView(moved(range, 0.25, lengthMs))],
     ]);
     const run = keys.get(event.key);
     if (run === undefined) return;
@@ -116,7 +116,7 @@ export function Waterfall({ forest, nowMs, filter, isCritical, closed, onClosed,
   const template = { gridTemplateColumns: isNarrow ? "55% 45%" : `${nameWidth}% minmax(0,1fr)` };
   return (
     <div className="flex min-h-0 min-w-0 flex-1 flex-col">
-      <Minimap forest={forest} nowMs={nowMs} lengthMs={lengthMs} view={seen} onView={onView} />
+      <Minimap forest={forest} nowMs={nowMs} lengthMs={lengthMs} view={range} onView={onView} />
       <div
         role="treegrid"
         aria-label="Spans"
@@ -145,7 +145,7 @@ export function Waterfall({ forest, nowMs, filter, isCritical, closed, onClosed,
           {/* biome-ignore lint/a11y/useSemanticElements: see above */}
           {/* biome-ignore lint/a11y/useFocusableInteractive: it has no action */}
           <div role="columnheader" aria-label="Time" className="mr-17">
-            <TimeRuler view={seen} lengthMs={lengthMs} onView={onView} />
+            <TimeRuler view={range} lengthMs={lengthMs} onView={onView} />
           </div>
         </div>
         {/* biome-ignore lint/a11y/useSemanticElements: see above */}
@@ -155,7 +155,7 @@ export function Waterfall({ forest, nowMs, filter, isCritical, closed, onClosed,
             if (row === undefined) return null;
             const { node } = row;
             const isClosed = closed.has(node.id) && !isFiltering(filter);
-            const parts = { row, forest, view: seen, nowMs, isClosed, critical: critical?.get(node), onToggle: () => toggle(node.id, !isClosed) };
+            const parts = { row, forest, view: range, nowMs, isClosed, critical: critical?.get(node), onToggle: () => toggle(node.id, !isClosed) };
             return (
               // biome-ignore lint/a11y/useSemanticElements: see above
               // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus

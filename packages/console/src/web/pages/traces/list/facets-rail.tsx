@@ -33,11 +33,11 @@ export function FacetsRail({
   return (
     <aside aria-label="Facets" className={RAIL}>
       {FACETS.map(({ facet, key, title }) => {
-        const chosen = search[key];
+        const selected = search[key];
         const values = facets[facet] ?? [];
         const shown = values.slice(0, MAX_SHOWN);
         // The selected value stays visible even if no trace has it, so that the filter can be removed.
-        const all = chosen === undefined || shown.some(({ value }) => value === chosen) ? shown : [{ value: chosen, count: 0 }, ...shown];
+        const all = selected === undefined || shown.some(({ value }) => value === selected) ? shown : [{ value: selected, count: 0 }, ...shown];
         if (all.length === 0) return null;
         return (
           <section key={key} className="mb-4">
@@ -47,11 +47,11 @@ export function FacetsRail({
                 <li key={value}>
                   <button
                     type="button"
-                    aria-pressed={chosen === value}
-                    onClick={() => onChange({ [key]: chosen === value ? undefined : value })}
+                    aria-pressed={selected === value}
+                    onClick={() => onChange({ [key]: selected === value ? undefined : value })}
                     className={cn(
                       "flex min-h-6 w-full items-center gap-2 rounded px-1.5 text-left hover:bg-hover",
-                      chosen === value && "bg-accent-soft font-medium text-accent hover:bg-accent-soft",
+                      selected === value && "bg-accent-soft font-medium text-accent hover:bg-accent-soft",
                     )}
                   >
                     <span className="min-w-0 flex-1 truncate" title={value}>

@@ -45,7 +45,7 @@ interface ColumnOptions {
 export function traceColumns({ longestMs, isNarrow, selected, onToggle }: ColumnOptions): readonly Column<TraceSummary>[] {
   return [
     {
-      key: "choose",
+      key: "select",
       header: "Select",
       width: "2.5rem",
       from: 1400,

@@ -1,6 +1,6 @@
 import type { HttpTestResult } from "../../../../contract/api.ts";
 
-export type ShownBody =
+type ShownBody =
   | { readonly kind: "empty" }
   | { readonly kind: "json" | "text" | "html"; readonly text: string }
   | { readonly kind: "image"; readonly url: string; readonly base64: string }

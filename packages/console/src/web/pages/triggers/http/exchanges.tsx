@@ -12,10 +12,10 @@ import type { Exchange } from "./http-store.ts";
 
 /** The latest response and the earlier ones. */
 export function Exchanges({ exchanges, onEdit }: { readonly exchanges: readonly Exchange[]; readonly onEdit: (exchange: Exchange) => void }) {
-  const [chosen, setChosen] = useState<number>();
+  const [selectedId, setSelectedId] = useState<number>();
   const latest = exchanges[0];
   if (latest === undefined) return null;
-  const shown = exchanges.find(({ id }) => id === chosen) ?? latest;
+  const shown = exchanges.find(({ id }) => id === selectedId) ?? latest;
   return (
     <section aria-label="Response" className="flex flex-col gap-2 border-line border-t pt-3">
       <Response key={shown.id} exchange={shown} />
@@ -28,7 +28,7 @@ export function Exchanges({ exchanges, onEdit }: { readonly exchanges: readonly 
                 <button
                   type="button"
                   aria-current={exchange.id === shown.id}
-                  onClick={() => setChosen(exchange.id)}
+                  onClick={() => setSelectedId(exchange.id)}
                   className="flex min-w-0 flex-1 items-center gap-2 rounded text-left hover:bg-hover"
                 >
                   <StatusBadge exchange={exchange} />
