@@ -51,7 +51,7 @@ const LISTS: readonly List[] = [
     path: "/streams",
     source: { call: "engine::streams::list", nothing: { streams: [] } },
     shows: "chapters",
-    emptyTitle: "No stream holds an item",
+    emptyTitle: "No stream has items",
     fitsNothing: "q=zzz",
   },
   {

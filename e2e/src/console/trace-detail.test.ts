@@ -138,7 +138,7 @@ it("does not find a trace that the engine rejected because of an attribute of 5 
 
 it("warns about unusual traces, and shows each of their spans once", async () => {
   const { page } = await openPage(pathOf("odd"));
-  await page.getByText("partial trace").waitFor();
+  await page.getByText("Partial trace").waitFor();
   await page.getByText("1 spans reference a parent that has not arrived").waitFor();
   await page.getByText("in a cycle").waitFor();
   for (const name of ["second top", "missing parent", "orphan", "egg", "hen"]) expect(await treeRow(page, name).count(), name).toBe(1);

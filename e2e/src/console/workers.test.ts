@@ -41,7 +41,7 @@ it("shows promptly, without a reload, that a worker connects and that it is kill
   expect(goneMs).toBeLessThan(5_000);
   await row.click();
   await page.getByRole("tab", { name: "Events" }).click();
-  await page.getByText("Disconnected").waitFor();
+  await page.getByRole("tabpanel").getByText("Disconnected").waitFor();
 });
 
 it("distinguishes two workers with the same name, and shows what each provides", async () => {
@@ -52,7 +52,7 @@ it("distinguishes two workers with the same name, and shows what each provides",
   const rows = page.getByRole("row").filter({ hasText: "twins" });
   await rows.filter({ hasText: "×2" }).nth(1).waitFor();
   // Both run in this test's process and share its CPU and memory.
-  await rows.filter({ hasText: "shared process" }).nth(1).waitFor();
+  await rows.filter({ hasText: "Shared process" }).nth(1).waitFor();
   await rows.first().click();
   await page.getByRole("tab", { name: /Functions/ }).click();
   await page.getByRole("link", { name: /^twins::(?:first|second)$/ }).waitFor();
