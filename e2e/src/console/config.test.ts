@@ -19,14 +19,14 @@ const open = (query: string): Promise<WatchedPage> => openPage(`${console.url}/c
 
 it("shows what is reached, the ports in effect with their source, telemetry and versions, and the browser asks nobody but the console", async () => {
   const { page } = await openLive(`${system.console.url}/config`);
-  await page.locator('[data-probe="engine_http"]').getByText("Reached", { exact: true }).waitFor();
+  await page.locator('[data-probe="engine_http"]').getByText("Reachable", { exact: true }).waitFor();
   const bridge = page.getByRole("row").filter({ hasText: "Engine SDK bridge" });
   await bridge
     .filter({ hasText: String(system.ports.bridge) })
     .filter({ hasText: "49134" })
     .filter({ hasText: "flag" })
     .waitFor();
-  await page.getByText("kept in the engine for this console").waitFor();
+  await page.getByText("stored in the engine for this console").waitFor();
   await page.getByText("sent to the engine as service svc-console").waitFor();
   await page.getByRole("heading", { name: "Versions" }).waitFor();
   await page.getByRole("button", { name: "Test now" }).click();
@@ -34,17 +34,17 @@ it("shows what is reached, the ports in effect with their source, telemetry and 
 
 it("makes an alert, silences it and deletes it", async () => {
   const { page } = await openLive(`${system.console.url}/config?section=alerts`);
-  await page.getByText("There is no alert").waitFor();
+  await page.getByText("No alerts").waitFor();
   await page.getByRole("button", { name: "New alert" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByRole("button", { name: "Create" }).click();
-  await dialog.getByText("It needs a name").waitFor();
+  await dialog.getByText("Name is required").waitFor();
   await dialog.getByLabel("Name", { exact: true }).fill("busy");
   await dialog.getByLabel("Metric").fill("svc.engine.uptime_seconds");
   await dialog.getByLabel("Threshold").fill("1000000");
   await dialog.getByRole("button", { name: "Create" }).click();
   const row = page.getByRole("row").filter({ hasText: "busy" });
-  await row.filter({ hasText: "Quiet" }).waitFor();
+  await row.filter({ hasText: "Normal" }).waitFor();
   const release = await holdCalls(page, "engine::alerts::silence");
   await row.getByLabel("Silence busy").selectOption("900");
   await row.getByRole("button", { name: "Delete" }).click();
@@ -54,7 +54,7 @@ it("makes an alert, silences it and deletes it", async () => {
   await page.getByText("Silenced until").waitFor();
   // A dialog that is opened while another change still runs stays open when it ends.
   await remove.click();
-  await page.getByText("There is no alert").waitFor();
+  await page.getByText("No alerts").waitFor();
 });
 
 it.each(["traces", "log entries"])("deletes all %s only when that was typed", async (what) => {
@@ -87,7 +87,7 @@ it("goes through its sections by keyboard, and says which filter hides every set
   await page.getByRole("button", { name: "Clear the filters" }).click();
   await page.getByRole("row").filter({ hasText: "default_timeout_ms" }).first().waitFor();
   await visit(page, "/config?section=nowhere");
-  await page.getByText("There is no such section").waitFor();
+  await page.getByText("Section not found").waitFor();
 });
 
 it.each([
@@ -102,7 +102,7 @@ it.each([
   await card.getByText("nothing listens there").waitFor();
   await card.getByText(flag).waitFor();
   for (const other of ["engine_http", "engine_realtime", "engine_bridge", "console"].filter((each) => each !== probe)) {
-    await page.locator(`[data-probe="${other}"]`).getByText("Reached", { exact: true }).waitFor({ timeout: 20_000 });
+    await page.locator(`[data-probe="${other}"]`).getByText("Reachable", { exact: true }).waitFor({ timeout: 20_000 });
   }
   await close();
   await astray.stop();
@@ -119,10 +119,10 @@ it("warns of a worker whose SDK is of another release", async () => {
 
 it("keeps each view in the address", async () => {
   const { page } = await open("?section=settings&q=timeout&changed=true");
-  await page.getByRole("checkbox", { name: "Only what somebody set" }).waitFor();
-  expect(await page.getByRole("checkbox", { name: "Only what somebody set" }).isChecked()).toBe(true);
+  await page.getByRole("checkbox", { name: "Only changed settings" }).waitFor();
+  expect(await page.getByRole("checkbox", { name: "Only changed settings" }).isChecked()).toBe(true);
   expect(await page.getByLabel("Search settings").inputValue()).toBe("timeout");
-  await page.getByRole("checkbox", { name: "Only what somebody set" }).uncheck();
+  await page.getByRole("checkbox", { name: "Only changed settings" }).uncheck();
   await page.getByRole("row").filter({ hasText: "default_timeout_ms" }).first().waitFor();
   await page.waitForURL((url) => !url.search.includes("changed"));
   await visit(page, "/config?section=ports&changed=perhaps");
@@ -135,7 +135,7 @@ it("puts preferences back as they were at first", async () => {
   await page.getByRole("combobox", { name: "Theme" }).selectOption("dark");
   await page.getByRole("combobox", { name: "Density" }).selectOption("compact");
   await page.getByRole("checkbox", { name: "of single keys" }).uncheck();
-  await page.getByRole("button", { name: "As they were at first" }).click();
+  await page.getByRole("button", { name: "Reset to defaults" }).click();
   await expect.poll(() => page.getByRole("combobox", { name: "Theme" }).inputValue()).toBe("system");
   expect(await page.getByRole("combobox", { name: "Density" }).inputValue()).toBe("comfortable");
   expect(await page.getByRole("checkbox", { name: "of single keys" }).isChecked()).toBe(true);
@@ -182,9 +182,9 @@ it("changes nothing in a console that is read-only", async () => {
 describe.each([
   { section: "settings", call: "engine::config::effective", shows: "default_timeout_ms" },
   { section: "modules", call: "engine::info", shows: "running" },
-  { section: "telemetry", call: "engine::telemetry::status", shows: "kept in the engine for this console" },
+  { section: "telemetry", call: "engine::telemetry::status", shows: "stored in the engine for this console" },
   { section: "health", call: "engine::health::check", shows: "healthy" },
-  { section: "alerts", call: "engine::alerts::list", shows: "There is no alert" },
+  { section: "alerts", call: "engine::alerts::list", shows: "No alerts" },
 ])("the section $section", ({ section, call, shows }) => {
   const shown = (page: Page) => page.locator("#content").getByText(shows).first();
 
@@ -216,7 +216,7 @@ describe.each([
 it("says that nobody provides a trigger type where that is so", async () => {
   engine.answer("engine::trigger-types::list", () => ({ trigger_types: [] }));
   const { page } = await open("?section=modules");
-  await page.getByText("No module and no worker provides any.").waitFor();
+  await page.getByText("No module or worker provides a trigger type.").waitFor();
 });
 
 it.each([SECTIONS.slice(0, 6), SECTIONS.slice(6)])(

@@ -22,7 +22,7 @@ function cutOff(element: { readonly parentElement: { readonly scrollWidth: numbe
 it("counts a worker as it connects and as it disconnects, and shows the way to the first one before", async () => {
   const { page } = await openLive(`${system.console.url}/`);
   await counter(page, "Workers", "0\\b").waitFor();
-  await page.getByText("three steps to the first one").waitFor();
+  await page.getByText("connect one in three steps").waitFor();
   await page.getByRole("button", { name: "Python" }).click();
   await page.getByText("pip install svc").waitFor();
   // One sample is no line.
@@ -97,12 +97,12 @@ it("draws what calls what, names what fails and lost workers, and mutes on reque
   await flow.getByRole("row").filter({ hasText: "shop::buy" }).filter({ hasText: "state" }).waitFor();
   await page.getByRole("region", { name: "Latest errors" }).getByText("sold out").first().waitFor();
   const attention = page.getByRole("region", { name: "Needs attention" });
-  await attention.getByText("shop::buy fails").waitFor();
+  await attention.getByText("shop::buy is failing").waitFor();
   await worker.shutdown();
-  await attention.getByText("Worker shop is gone").waitFor();
-  await attention.getByRole("button", { name: "Mute for 1 h: Worker shop is gone" }).click();
+  await attention.getByText("Worker shop disconnected").waitFor();
+  await attention.getByRole("button", { name: "Mute for 1 h: Worker shop disconnected" }).click();
   await attention.getByRole("button", { name: "Show 1 muted" }).waitFor();
-  expect(await attention.getByText("Worker shop is gone").count()).toBe(0);
+  expect(await attention.getByText("Worker shop disconnected").count()).toBe(0);
 });
 
 it("keeps its range in the address", async () => {
@@ -143,7 +143,7 @@ it("is accessible and fits the window in both themes, wide and narrow", async ()
   });
   await page.setViewportSize({ width: 390, height: 844 });
   // Nothing of the table is cut off where it takes the diagram's place.
-  const table = page.getByRole("table", { name: "What calls what" });
+  const table = page.getByRole("table", { name: "Call graph" });
   await table.waitFor();
   expect(await table.evaluate(cutOff)).toBe(0);
   await worker.shutdown();

@@ -31,7 +31,7 @@ const NO_PAGE = { cursor: null, next_cursor: null, total: 0 };
 
 const LISTS: readonly List[] = [
   { path: "/workers", source: { stream: "svc.workers" }, shows: "bookkeeper", emptyTitle: "No worker is connected", fitsNothing: "q=zzz" },
-  { path: "/functions", source: { stream: "svc.functions" }, shows: "books::add", emptyTitle: "No function is registered", fitsNothing: "q=zzz" },
+  { path: "/functions", source: { stream: "svc.functions" }, shows: "books::add", emptyTitle: "No functions", fitsNothing: "q=zzz" },
   { path: "/triggers", source: { stream: "svc.triggers" }, shows: "/books", emptyTitle: "No trigger is registered", fitsNothing: "q=zzz&type=http" },
   {
     path: "/states",
@@ -57,18 +57,18 @@ const LISTS: readonly List[] = [
   {
     path: "/functions/books::add?tab=history",
     source: { call: "engine::invocations::list", nothing: { ...NO_PAGE, invocations: [] } },
-    shows: "1 kept",
-    emptyTitle: "No call is remembered",
+    shows: "1 stored",
+    emptyTitle: "No calls stored",
     fitsNothing: "status=cancelled",
   },
   {
     path: "/queues/emails?tab=delayed",
     source: { call: "queue::peek", nothing: { ...NO_PAGE, jobs: [] } },
     shows: "a lent book",
-    emptyTitle: "No job is delayed",
+    emptyTitle: "No delayed jobs",
     fitsNothing: undefined,
   },
-  { path: "/queues", source: { call: "queue::list", nothing: { queues: [] } }, shows: "emails", emptyTitle: "There is no queue", fitsNothing: "q=zzz" },
+  { path: "/queues", source: { call: "queue::list", nothing: { queues: [] } }, shows: "emails", emptyTitle: "No queues", fitsNothing: "q=zzz" },
   {
     path: "/traces",
     source: { call: "engine::traces::list", nothing: { ...NO_PAGE, spans: [] } },
@@ -80,14 +80,14 @@ const LISTS: readonly List[] = [
     path: "/logs",
     source: { call: "engine::logs::list", nothing: { ...NO_PAGE, logs: [] } },
     shows: "a book was added",
-    emptyTitle: "There are no log entries yet",
+    emptyTitle: "No log entries yet",
     fitsNothing: "q=zzz",
   },
   {
     path: "/",
     source: { call: "engine::traces::list", nothing: { ...NO_PAGE, spans: [] } },
     shows: "books::add",
-    emptyTitle: "Nothing failed in this time.",
+    emptyTitle: "No errors in this time range",
     fitsNothing: undefined,
   },
 ];

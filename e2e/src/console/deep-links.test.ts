@@ -233,7 +233,7 @@ const LINKS: readonly Link[] = [
   ["/flow?dir=tb", [], [], chosen("Direction", "tb")],
   ["/config?section=flags", ["--engine-port"], []],
   ["/config?section=settings&q=default_timeout", ["default_timeout_ms"], ["shutdown"]],
-  ["/config?section=settings&changed=true", ["svc-http"], ["default_timeout_ms"], checked("Only what somebody set")],
+  ["/config?section=settings&changed=true", ["svc-http"], ["default_timeout_ms"], checked("Only changed settings")],
 ];
 
 /** What the addresses of `LINKS` name, as `page.parameter`. */

@@ -127,7 +127,7 @@ describe("what it draws", () => {
     expect([url.searchParams.get("closed"), url.searchParams.get("focus")]).toEqual(['["shop"]', "group shop"]);
     await page.reload();
     await page.getByRole("link", { name: "shop::tick" }).waitFor();
-    await page.getByRole("button", { name: "Open the group" }).click();
+    await page.getByRole("button", { name: "Expand the group" }).click();
     await node(page, "function shop::save").waitFor();
     await page.getByRole("button", { name: "Groups" }).click();
     await page.getByRole("button", { name: "Collapse all" }).click();
@@ -141,7 +141,7 @@ describe("what it draws", () => {
     await page.getByRole("button", { name: "Whole system" }).click();
     await node(page, "function plain").waitFor();
     await visit(page, "/flow?focus=function%20shop%3A%3Atick&hops=1&range=15m&system=true");
-    await page.getByRole("button", { name: "All, not only 1 steps" }).waitFor();
+    await page.getByRole("button", { name: "Show all nodes" }).waitFor();
     await page.locator('[data-kind="cron"]').waitFor();
     expect(await page.locator(".react-flow__node").count()).toBe(2);
     await page.getByRole("button", { name: "Time range: Last 15 minutes" }).waitFor();
@@ -151,7 +151,7 @@ describe("what it draws", () => {
     await visit(page, "/flow?hops=99&dir=sideways");
     await page.getByRole("status").getByText("hops, dir").waitFor();
     await visit(page, `/flow/${encodeURIComponent("function gone")}`);
-    await page.getByText("There is nothing called “function gone” in the system now.").waitFor();
+    await page.getByText("“function gone” does not exist now.").waitFor();
   });
 
   it.each(["svg", "json", "png"] as const)("downloads the graph as %s", async (format) => {
@@ -206,7 +206,7 @@ describe("the layout", () => {
     engine.fail("state::set", "storage_failed", "the disk has gone for a walk");
     const { page } = await open("", { expected: BROKEN });
     await moveDown(page, "function shop::tick");
-    const alert = page.getByRole("alert").filter({ hasText: "The layout is not saved: the disk has gone for a walk" });
+    const alert = page.getByRole("alert").filter({ hasText: "Failed to save the layout: the disk has gone for a walk" });
     await alert.waitFor();
     engine.asIs();
     await alert.getByRole("button", { name: "Try again" }).click();
@@ -216,7 +216,7 @@ describe("the layout", () => {
   it("says that what is saved could not be read, and reads it again", async () => {
     engine.fail("state::get_entry", "storage_failed", "the disk has gone for a walk");
     const { page } = await open("", { expected: BROKEN });
-    const alert = page.getByRole("alert").filter({ hasText: "could not be read" });
+    const alert = page.getByRole("alert").filter({ hasText: "Failed to load the layout" });
     await alert.waitFor();
     await node(page, "function plain").waitFor();
     engine.asIs();
@@ -224,7 +224,7 @@ describe("the layout", () => {
     await page.getByText("Automatic layout").waitFor();
   });
 
-  it.each(["Take theirs", "Save mine"] as const)("is not saved over somebody else's unasked: %s", async (choice) => {
+  it.each(["Load it", "Overwrite it"] as const)("is not saved over somebody else's unasked: %s", async (choice) => {
     const mine = await open("", { expected: BROKEN });
     await mine.page.getByText("Automatic layout").waitFor();
     await node(mine.page, "function plain").waitFor();
@@ -234,12 +234,12 @@ describe("the layout", () => {
     const [plain, tick] = [await placeOf(theirs.page, "function plain"), await placeOf(theirs.page, "function shop::tick")];
     await theirs.close();
     await moveDown(mine.page, "function shop::tick");
-    const alert = mine.page.getByRole("alert").filter({ hasText: "Somebody else saved this layout meanwhile" });
+    const alert = mine.page.getByRole("alert").filter({ hasText: "Another browser saved this layout" });
     const moved = await placeOf(mine.page, "function shop::tick");
     await alert.getByRole("button", { name: choice }).click();
     await mine.page.getByText("Layout saved").waitFor();
-    await expect.poll(() => placeOf(mine.page, "function shop::tick")).toEqual(choice === "Save mine" ? moved : tick);
-    if (choice === "Take theirs") expect(await placeOf(mine.page, "function plain")).toEqual(plain);
+    await expect.poll(() => placeOf(mine.page, "function shop::tick")).toEqual(choice === "Overwrite it" ? moved : tick);
+    if (choice === "Load it") expect(await placeOf(mine.page, "function plain")).toEqual(plain);
     expect([...mine.faults, ...theirs.faults]).toEqual([]);
     await mine.close();
   });
@@ -263,7 +263,7 @@ describe("the layout", () => {
   it("is moved in a console that is read-only, but not saved nor reset, and says so", async () => {
     const { page } = await openLive(`${system.console.url}/flow`);
     await moveDown(page, "function shop::tick");
-    await page.getByText("Moved here only, not saved: This console is read-only").waitFor();
+    await page.getByText("Layout not saved: This console is read-only").waitFor();
     const reset = page.getByRole("button", { name: "Reset layout" });
     expect([await reset.isDisabled(), await reset.getAttribute("title")]).toEqual([true, "This console is read-only: it was started with --read-only"]);
   });
@@ -296,7 +296,7 @@ describe("by keyboard alone", () => {
     }
     const bar = page.getByRole("toolbar", { name: "Align the selected nodes" });
     await bar.getByText("2 selected").waitFor();
-    await bar.getByRole("button", { name: "In a column" }).focus();
+    await bar.getByRole("button", { name: "Align left" }).focus();
     await page.keyboard.press("Enter");
     await page.getByText("Layout saved").waitFor();
     const [one, other] = [await placeOf(page, "function shop::save"), await placeOf(page, "state carts")];
@@ -313,7 +313,7 @@ describe("its states", () => {
     const { page } = await open();
     await live(page);
     await content(page).getByRole("status", { name: "Loading" }).first().waitFor();
-    expect(await page.getByText("There is nothing to draw").count()).toBe(0);
+    expect(await page.getByText("Nothing to show").count()).toBe(0);
     engine.asIs();
     await node(page, "function plain").waitFor();
   });
@@ -324,12 +324,12 @@ describe("its states", () => {
     engine.answer("engine::streams::list", () => ({ streams: [] }));
     engine.answer("state::groups", () => ({ items: [], cursor: null, total: 0 }));
     const { page } = await open();
-    await page.getByText("There is nothing to draw").waitFor();
+    await page.getByText("Nothing to show").waitFor();
   });
 
   it("tells a search that finds nothing from having nothing, and takes it off", async () => {
     const { page } = await open("?view=list&q=zzz");
-    await page.getByText("Nothing is called “zzz”.").waitFor();
+    await page.getByText("No node matches “zzz”.").waitFor();
     await page.getByRole("button", { name: "Clear the filters" }).click();
     await page.getByRole("row").filter({ hasText: "shop::save" }).first().waitFor();
     expect(new URL(page.url()).search).not.toContain("zzz");
@@ -348,8 +348,8 @@ describe("its states", () => {
     engine.fail("engine::traces::list", "storage_failed", "no traces today");
     const { page } = await open("", { expected: BROKEN });
     await node(page, "function plain").waitFor();
-    await page.getByRole("alert").filter({ hasText: "Calls are not shown: no traces today" }).waitFor();
-    const missing = page.getByRole("alert").filter({ hasText: "State may be missing: the disk has gone for a walk" });
+    await page.getByRole("alert").filter({ hasText: "Failed to load calls: no traces today" }).waitFor();
+    const missing = page.getByRole("alert").filter({ hasText: "State may be incomplete: the disk has gone for a walk" });
     await missing.waitFor();
     engine.asIs();
     await missing.getByRole("button", { name: "Try again" }).click();
@@ -364,7 +364,7 @@ describe("its states", () => {
     await engine.goAway();
     await page.getByRole("alert").filter({ hasText: "The engine cannot be reached" }).waitFor();
     await moveDown(page, "function plain");
-    await page.getByText("Moved here only, not saved: The engine cannot be reached").waitFor();
+    await page.getByText("Layout not saved: The engine cannot be reached").waitFor();
     await engine.comeBack();
     await live(page);
     await page.getByText("Layout saved").waitFor();
@@ -373,7 +373,7 @@ describe("its states", () => {
   it("explains the flag where it is off, and has no entry in the sidebar", async () => {
     const bare = await startConsole({ engine: system.ports });
     const { page, close } = await openPage(`${bare.url}/flow`);
-    await page.getByText("The Flow page is not switched on").waitFor();
+    await page.getByText("The Flow page is disabled").waitFor();
     await page.getByText("SVC_ENABLE_FLOW=1").waitFor();
     expect(await page.getByRole("navigation").getByRole("link", { name: "Flow" }).count()).toBe(0);
     await close();

@@ -70,7 +70,7 @@ it("keeps every filter in the address, and takes it from there", async () => {
   const { page } = await open("/functions?group=worker&worker=orders&q=echo");
   await page.getByRole("row").filter({ hasText: "echo" }).waitFor();
   expect(await page.getByRole("row").filter({ hasText: "orders::create" }).count()).toBe(0);
-  await page.getByRole("button", { name: "Stop filtering by the worker orders" }).click();
+  await page.getByRole("button", { name: "Remove the filter worker: orders" }).click();
   await page.waitForURL((url) => !url.searchParams.has("worker"));
   await page.getByLabel("Search functions").fill("nothing like that");
   await page.getByText("Nothing matches").waitFor();
@@ -174,7 +174,7 @@ it("calls without waiting, and puts a call on a queue", async () => {
   await page.getByLabel("Mode").selectOption({ label: "Put on a queue" });
   await page.getByRole("textbox", { name: "Queue" }).fill("");
   await page.getByRole("button", { name: "Invoke", exact: true }).click();
-  await page.getByRole("alert").getByText("Name the queue").waitFor();
+  await page.getByRole("alert").getByText("Queue is required").waitFor();
   await page.getByRole("textbox", { name: "Queue" }).fill("default");
   await page.getByRole("button", { name: "Invoke", exact: true }).click();
   await result(page).getByText("Enqueued", { exact: true }).waitFor();

@@ -83,7 +83,7 @@ it("shows what its address says, whatever it filters by", async () => {
 it(deepLink("logs", ["tab"], "says which entry is open, and what of it"), async () => {
   const { page, close } = await openLive(`${logs}?q=broke`);
   await row(page, "broke").click();
-  await page.getByRole("tab", { name: "50 around it" }).click();
+  await page.getByRole("tab", { name: "Context" }).click();
   await page.waitForURL(/\/logs\/\d+\?.*tab=around/);
   const url = page.url();
   await close();
@@ -118,7 +118,7 @@ describe("an entry", () => {
     expect(await row(page, "ann").textContent()).not.toContain("body-secret");
     await row(page, "ann").click();
     const copied = (name: string): Promise<string> => copiedBy(page.getByRole("button", { name, exact: true }));
-    for (const name of ["Copy the message", "Copy with its time", "Copy as JSON"]) {
+    for (const name of ["Copy the message", "Copy with timestamp", "Copy as JSON"]) {
       const text = await copied(name);
       expect(text, name).toContain("ann");
       expect(text, name).not.toContain("body-secret");
@@ -130,7 +130,7 @@ describe("an entry", () => {
     await page.getByRole("rowheader", { name: "api_key" }).waitFor();
     expect(await page.getByLabel("Attributes").textContent()).not.toContain("key-secret");
     expect(await copied("Copy api_key")).not.toContain("key-secret");
-    expect(await page.getByRole("button", { name: "Only api_key with this value" }).count()).toBe(0);
+    expect(await page.getByRole("button", { name: "Filter by this value of api_key" }).count()).toBe(0);
     await page.getByRole("button", { name: "Reveal secrets" }).click();
     await page.getByLabel("Attributes").getByText("key-secret").waitFor();
     expect(await copied("Copy api_key")).toBe("key-secret");
@@ -155,7 +155,7 @@ it("freezes by the key p, counts what comes meanwhile, and marks the pause", asy
   expect(await row(page, "the shop closed").count()).toBe(0);
   await page.keyboard.press("p");
   await row(page, "the shop closed").waitFor();
-  await row(page, "1 received, 0 no longer kept").waitFor();
+  await row(page, "1 received, 0 dropped").waitFor();
 });
 
 describe("saved views", () => {

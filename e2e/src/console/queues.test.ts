@@ -98,16 +98,16 @@ it("shows why a job died, puts it back with other data, and throws one away", as
 it("redrives and discards the chosen, and redrives all", async () => {
   await bury(4);
   const { page } = await queues("/emails?tab=dead");
-  await page.getByText("Choose all 4").waitFor();
+  await page.getByText("Select all 4").waitFor();
   const ticks = page.getByRole("checkbox");
   await ticks.nth(0).check();
   await page.getByRole("button", { name: "Discard 1" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Discard", exact: true }).click();
-  await page.getByText("Choose all 3").waitFor();
+  await page.getByText("Select all 3").waitFor();
   const added = (await stats("emails")).died ?? 0;
   await ticks.nth(0).check();
   const release = await holdCalls(page, "queue::redrive");
-  await page.getByRole("button", { name: "Redrive 1 chosen" }).click();
+  await page.getByRole("button", { name: "Redrive 1 selected" }).click();
   // A dialog that is opened while the first action still runs stays open when it ends.
   await page.getByRole("button", { name: "Redrive all" }).click();
   const redriveAll = page.getByRole("dialog").getByRole("button", { name: "Redrive all" });
@@ -115,7 +115,7 @@ it("redrives and discards the chosen, and redrives all", async () => {
   release();
   // It dies again: mail::send still refuses it.
   await expect.poll(async () => (await stats("emails")).died).toBe(added + 1);
-  await page.getByText("1 dead letter put back on emails").waitFor();
+  await page.getByText("1 dead letter redriven to emails").waitFor();
   await redriveAll.click();
   await expect.poll(async () => (await stats("emails")).died).toBe(added + 4);
 });
@@ -132,7 +132,7 @@ it("pauses, resumes and purges, the last once the name is typed", async () => {
   expect(await purge.isDisabled()).toBe(true);
   await page.getByLabel(/to confirm/).fill("filled");
   await purge.click();
-  await page.getByText("No job waits").waitFor();
+  await page.getByText("No waiting jobs").waitFor();
   await page.getByRole("button", { name: "Resume" }).click();
   await page.getByRole("button", { name: "Pause" }).waitFor();
   expect(await stats("filled")).toMatchObject({ paused: false, waiting: 0 });
@@ -148,7 +148,7 @@ it("puts a job on a queue, opens it, and cancels it", async () => {
   await page.keyboard.press("Control+a");
   await page.keyboard.insertText('{"to": 9007199254740993}');
   await page.getByRole("button", { name: "Enqueue" }).click();
-  await page.getByText("On the disk:").getByRole("button").click();
+  await page.getByText("Enqueued:").getByRole("button").click();
   await page.getByText("9007199254740993").waitFor();
   await page.getByText("Delayed", { exact: true }).last().waitFor();
   await page.getByRole("button", { name: "Cancel the job …" }).click();
@@ -164,7 +164,7 @@ it("publishes to a topic, whichever way its address is written", async () => {
     await page.keyboard.press("Control+a");
     await page.keyboard.insertText(JSON.stringify({ path }));
     await page.getByRole("button", { name: "Publish" }).click();
-    await page.getByText("Stored for one subscription.").waitFor();
+    await page.getByText("Published to 1 subscription.").waitFor();
     await expect.poll(() => published).toContainEqual({ path });
     await close();
   }
@@ -191,17 +191,17 @@ it("can be used by the keyboard alone", async () => {
 
 it("tells nothing, nothing that matches, what is not there, and failure apart", async () => {
   const { page, close } = await queues("?q=zzz");
-  await page.getByText("No queue, topic or subscriber is called “zzz”.").waitFor();
+  await page.getByText("No queue, topic or subscriber matches “zzz”.").waitFor();
   await page.getByRole("button", { name: "Clear the filters" }).click();
   await row(page, "emails").waitFor();
   await visit(page, "/queues/nobody");
-  await page.getByText("There is no such queue or topic").waitFor();
+  await page.getByText("Queue or topic not found").waitFor();
   await visit(page, "/queues/filled?tab=active");
-  await page.getByText("No job runs").waitFor();
+  await page.getByText("No jobs in flight").waitFor();
   await close();
 
   const gone = await queues("/emails?job=00000000-0000-4000-8000-000000000000", { expected: [/404/] });
-  await gone.page.getByText("There is no such job any more").waitFor();
+  await gone.page.getByText("Job not found").waitFor();
   await gone.close();
 
   const held = await openPage("about:blank", { expected: [/500/] });
@@ -241,7 +241,7 @@ describe("a masked secret", () => {
     await page.getByRole("button", { name: "Publish" }).and(page.locator(":disabled")).waitFor();
     await pasteIntoEditor(page, '{"password": "known"}');
     await page.getByRole("button", { name: "Publish" }).click();
-    await page.getByText("Stored for one subscription").waitFor();
+    await page.getByText("Published to 1 subscription").waitFor();
     await expect.poll(() => published).toContainEqual(expect.objectContaining({ password: "known" }));
   });
 });

@@ -94,7 +94,7 @@ const PLACES: readonly Place[] = [
   { at: "/queues/later", names: ["Pause", "Purge"] },
   { at: "/queues/later?tab=enqueue", names: ["Enqueue"] },
   { at: "job", names: ["Cancel the job …"] },
-  { at: "/queues/letters?tab=dead", names: ["Redrive 1 chosen", "Discard 1", "Redrive all"], before: (page) => page.getByRole("checkbox").first().check() },
+  { at: "/queues/letters?tab=dead", names: ["Redrive 1 selected", "Discard 1", "Redrive all"], before: (page) => page.getByRole("checkbox").first().check() },
   { at: "dead letter", names: ["Redrive", "Edit and redrive …", "Discard …"] },
   { at: "/queues/letters%2Fsent", names: ["Publish"] },
   {

@@ -41,7 +41,7 @@ export default function ConfigPage() {
     >
       <div className="flex min-h-0 flex-1 flex-col md:flex-row">
         <nav
-          aria-label="Sections of the config"
+          aria-label="Config sections"
           className="flex shrink-0 gap-0.5 overflow-x-auto border-line border-b p-2 md:w-44 md:flex-col md:border-r md:border-b-0"
         >
           {SECTIONS.map(({ id, label }) => (
@@ -58,7 +58,7 @@ export default function ConfigPage() {
           ))}
         </nav>
         <div className="flex min-h-0 min-w-0 flex-1 flex-col gap-3 overflow-y-auto p-3">
-          {isSection(section) ? CONTENT[section] : <Unknown section={section} />}
+          {isSection(section) ? CONTENT[section] : <UnknownSection section={section} />}
         </div>
       </div>
     </Page>
@@ -91,14 +91,14 @@ const CONTENT: Readonly<Record<SectionId, ReactNode>> = {
   preferences: <PreferencesSection />,
 };
 
-function Unknown({ section }: { readonly section: string }) {
+function UnknownSection({ section }: { readonly section: string }) {
   return (
-    <EmptyState title="There is no such section">
+    <EmptyState title="Section not found">
       <p>
-        The config has no section <code className="break-all">{section}</code>.
+        The Config page has no section <code className="break-all">{section}</code>.
       </p>
       <Link to="/config" className="text-accent underline">
-        To the overview
+        Go to the overview
       </Link>
     </EmptyState>
   );

@@ -21,19 +21,19 @@ const FLAGS: Readonly<Record<Probe["name"], string | undefined>> = {
   console: undefined,
 };
 const STATUS = {
-  ok: { label: "Reached", tone: "ok", icon: CircleCheck },
+  ok: { label: "Reachable", tone: "ok", icon: CircleCheck },
   unreachable: { label: "Unreachable", tone: "danger", icon: CircleX },
   refused: { label: "Refused", tone: "danger", icon: CircleAlert },
 } as const;
 
-/** What the console's server reaches, each by itself; the browser asks nobody but that server. */
+/** Reachability of each engine endpoint, as probed by the console's server. The browser never connects to the engine. */
 export function ConnectivitySection() {
   const { data, error, isPending, refetch } = useProbes();
   const test = useTestNow();
   return (
     <Section
       title="Connectivity"
-      description="As the console's server sees it, every 10 s"
+      description="Probed by the console's server every 10 s"
       controls={
         <Button isPending={test.isPending} onClick={() => test.mutate()}>
           Test now
@@ -80,17 +80,17 @@ function ProbeCard({ probe }: { readonly probe: Probe }) {
           </>
         )}
         {probe.last_ok_at_ms === null ? (
-          "never reached"
+          "never reachable"
         ) : (
           <>
-            reached <Ago ms={probe.last_ok_at_ms} />
+            last reached <Ago ms={probe.last_ok_at_ms} />
           </>
         )}
       </p>
       {probe.reason !== null && <p className={probe.status === "ok" ? "text-warn" : "text-danger"}>{probe.reason}</p>}
       {probe.status !== "ok" && flag !== undefined && (
         <p className="text-ink-2">
-          Is the engine running there? Another port is told to the console with <code>{flag}</code>.
+          Check that the engine is running. If it listens on another port, start the console with <code>{flag}</code>.
         </p>
       )}
     </li>

@@ -7,22 +7,22 @@ import { diagnostics } from "./diagnostics.ts";
 
 export function DiagnosticsButton() {
   const { phase } = useLiveState();
-  const make = useMutation({
+  const collect = useMutation({
     mutationFn: () => diagnostics({ user_agent: navigator.userAgent, width: innerWidth, height: innerHeight, connection: phase }),
     onSuccess: (text) => download(text, `svc-diagnostics-${new Date().toISOString().replace(/[:.]/g, "-")}.json`),
   });
   return (
     <>
-      {make.error !== null && (
+      {collect.error !== null && (
         <span role="alert" className="text-danger">
-          {make.error.message}
+          {collect.error.message}
         </span>
       )}
       <Button
         icon={<FileDown aria-hidden className="size-3.5" />}
-        title="Versions, settings, health and connectivity as JSON, without secrets, payloads, state and logs"
-        isPending={make.isPending}
-        onClick={() => make.mutate()}
+        title="Versions, settings, health and connectivity as JSON, without secrets, payloads, state or logs"
+        isPending={collect.isPending}
+        onClick={() => collect.mutate()}
       >
         Diagnostics
       </Button>

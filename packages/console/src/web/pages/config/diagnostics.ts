@@ -2,7 +2,7 @@ import { maskConfig } from "@svc/protocol/config-mask";
 import type { Probe } from "../../../contract/api.ts";
 import { call, hello, probes } from "../../lib/api.ts";
 
-/** What the bundle asks the engine for; lists that hold users' payloads are not among them. */
+/** Engine functions whose results are in the bundle. None of them returns users' payloads. */
 const FUNCTIONS = [
   "engine::info",
   "engine::config::effective",
@@ -13,7 +13,7 @@ const FUNCTIONS = [
   "queue::list",
 ] as const;
 
-interface WorkerFacts {
+interface WorkerSummary {
   readonly name: string;
   readonly runtime: string;
   readonly version: string | null;
@@ -22,13 +22,16 @@ interface WorkerFacts {
   readonly connected_at_ms: number;
 }
 
-/** How the system stands, as JSON for somebody who is to help: without secrets, payloads, state and logs. What could not be had says why. */
+/**
+ * Returns a diagnostics bundle for support, as JSON. It holds no secrets, payloads, state or logs. A part that fails to
+ * load is replaced by its error message in `not_known`.
+ */
 export async function diagnostics(browser: Readonly<Record<string, unknown>>): Promise<string> {
   const [console, reached, workers, ...answers] = await Promise.all([
     settled(hello()),
     settled<readonly Probe[]>(probes()),
     settled(
-      call<{ readonly workers: readonly WorkerFacts[] }>("engine::workers::list", { include_internal: true }).then(({ workers: all }) => all.map(factsOf)),
+      call<{ readonly workers: readonly WorkerSummary[] }>("engine::workers::list", { include_internal: true }).then(({ workers: all }) => all.map(summaryOf)),
     ),
     ...FUNCTIONS.map((functionId) => settled(call(functionId))),
   ]);
@@ -36,7 +39,7 @@ export async function diagnostics(browser: Readonly<Record<string, unknown>>): P
   return `${JSON.stringify(maskConfig({ made_at: new Date().toISOString(), browser, console, probes: reached, workers, engine }), undefined, 2)}\n`;
 }
 
-function factsOf({ name, runtime, version, kind, function_count, connected_at_ms }: WorkerFacts): WorkerFacts {
+function summaryOf({ name, runtime, version, kind, function_count, connected_at_ms }: WorkerSummary): WorkerSummary {
   return { name, runtime, version, kind, function_count, connected_at_ms };
 }
 

@@ -14,7 +14,7 @@ interface Row extends Setting {
   readonly part: string;
 }
 
-/** Every setting of the engine and its modules, with who said so. */
+/** All effective settings of the engine and its modules, each with its source. */
 export function EffectiveSection() {
   const { data, error, isPending, refetch } = useEffectiveConfig();
   const { q: wanted = "", changed: isChangedOnly = false } = route.useSearch();
@@ -30,12 +30,12 @@ export function EffectiveSection() {
   return (
     <Section
       title="Engine settings"
-      description="In effect now, with where each comes from"
+      description="Effective values and their source"
       controls={
         <>
           <label className="flex items-center gap-1.5 text-ink-2">
             <input type="checkbox" checked={isChangedOnly} onChange={(event) => show({ changed: event.target.checked || undefined })} />
-            Only what somebody set
+            Only changed settings
           </label>
           <SearchBox label="Search settings" value={wanted} onChange={(q) => show({ q: q || undefined })} />
           {data !== undefined && <CopyButton withText text={() => effectiveYaml(data)} label="Copy as YAML" />}
@@ -50,11 +50,11 @@ export function EffectiveSection() {
           wanted === "" && !isChangedOnly
             ? undefined
             : {
-                what: "No setting fits.",
+                what: "No setting matches the filters.",
                 clear: () => show({ q: undefined, changed: undefined }),
               }
         }
-        emptyState={<p className="p-4 text-ink-2">The engine tells of no settings.</p>}
+        emptyState={<p className="p-4 text-ink-2">The engine reported no settings.</p>}
         retry={() => void refetch()}
       >
         <PlainTable
@@ -62,10 +62,10 @@ export function EffectiveSection() {
           rows={rows}
           idOf={({ part, key }) => `${part}.${key}`}
           columns={[
-            { header: "Part", cell: ({ part }) => <span className="whitespace-nowrap text-ink-2">{part}</span> },
+            { header: "Component", cell: ({ part }) => <span className="whitespace-nowrap text-ink-2">{part}</span> },
             { header: "Setting", cell: ({ key }) => <code>{key}</code> },
             { header: "Value", cell: ({ key, value }) => <SettingValue name={key} value={value} />, className: "min-w-48" },
-            { header: "From", cell: ({ source }) => <Source source={source} /> },
+            { header: "Source", cell: ({ source }) => <Source source={source} /> },
           ]}
         />
       </DataRegion>

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { consoleEnv, effectiveYaml } from "./export-text.ts";
 
-it("writes the console's settings as variables and a command that a shell reads", () => {
+it("exports the console's settings as environment variables and a shell command", () => {
   const text = consoleEnv([
     { flag: "--port", value: 4000, source: "flag", default: 3113, env: null },
     { flag: "--otel-service-name", value: "my console", source: "env", default: "svc-console", env: "OTEL_SERVICE_NAME" },
@@ -11,7 +11,7 @@ it("writes the console's settings as variables and a command that a shell reads"
   expect(text).toBe("OTEL_SERVICE_NAME='my console' \\\n  svc-console --port 4000 --read-only\n");
 });
 
-it("writes values in effect as YAML without secrets", () => {
+it("exports effective values as YAML without secrets", () => {
   const text = effectiveYaml({
     file: "config.yaml",
     settings: [

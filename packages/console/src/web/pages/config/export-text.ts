@@ -3,18 +3,18 @@ import type { ConsoleSetting } from "../../../contract/api.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import type { EffectiveConfig, Setting } from "./model.ts";
 
-/** The console's own settings for a shell: variables where a setting has one, the command with the other flags. `OTEL_DISABLED` says the opposite of nothing. */
+/** Returns a shell command that starts a console with these settings: variables for those set by one, flags for others. */
 export function consoleEnv(settings: readonly ConsoleSetting[]): string {
-  const changed = settings.filter(({ value, default: standard, env }) => env === null && value !== standard && value !== "");
+  const changed = settings.filter(({ value, default: defaultValue, env }) => env === null && value !== defaultValue && value !== "");
   const variables = settings.filter(({ env }) => env !== null).map(({ env, value }) => `${env}=${shellWord(String(value))}`);
   const flags = changed.map(({ flag, value }) => (value === true ? flag : `${flag} ${shellWord(String(value))}`));
   return `${[...variables, ["svc-console", ...flags].join(" ")].join(" \\\n  ")}\n`;
 }
 
-/** All values in effect, as YAML: what the engine made of its config file, defaults written out. Values are JSON, which YAML reads. */
+/** Returns all effective values as YAML, defaults included. Values are written as JSON, which is valid YAML. */
 export function effectiveYaml({ file, settings, modules }: EffectiveConfig): string {
   const lines = [
-    `# In effect, as the engine names its settings${file === null ? "" : `, from ${file}`}. Secrets are masked. Not a config file to start from.`,
+    `# Effective settings, by the engine's names${file === null ? "" : `, from ${file}`}. Secrets are masked. Not usable as a config file.`,
     "engine:",
   ];
   const engine = settings.filter(({ key }) => key.startsWith("engine."));

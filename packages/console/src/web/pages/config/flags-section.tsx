@@ -9,18 +9,18 @@ import { SettingValue, Source } from "./setting-value.tsx";
 const COLUMNS: readonly PlainColumn<ConsoleSetting>[] = [
   { header: "Flag", cell: ({ flag }) => <code className="whitespace-nowrap">{flag}</code> },
   { header: "Value", cell: ({ flag, value }) => <SettingValue name={flag} value={value} /> },
-  { header: "From", cell: ({ source }) => <Source source={source} /> },
-  { header: "Default", cell: ({ default: standard }) => <code className="text-ink-2">{String(standard)}</code> },
+  { header: "Source", cell: ({ source }) => <Source source={source} /> },
+  { header: "Default", cell: ({ default: defaultValue }) => <code className="text-ink-2">{String(defaultValue)}</code> },
   { header: "Variable", cell: ({ env }) => (env === null ? <span className="text-ink-3">–</span> : <code>{env}</code>) },
 ];
 
-/** How this console was started. */
+/** Flags of this console's process. */
 export function FlagsSection() {
   const hello = useHello();
   return (
     <Section
-      title="Flags of the console"
-      description="A flag beats its variable, the variable beats the default"
+      title="Console flags"
+      description="A flag overrides its environment variable, which overrides the default"
       controls={hello !== undefined && <CopyButton withText text={() => consoleEnv(hello.settings)} label="Copy as env and command" />}
     >
       {hello === undefined ? (
@@ -28,7 +28,7 @@ export function FlagsSection() {
           <SkeletonRows rows={6} />
         </div>
       ) : (
-        <PlainTable label="Flags of the console" columns={COLUMNS} rows={hello.settings} idOf={({ flag }) => flag} />
+        <PlainTable label="Console flags" columns={COLUMNS} rows={hello.settings} idOf={({ flag }) => flag} />
       )}
     </Section>
   );

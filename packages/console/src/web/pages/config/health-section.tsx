@@ -7,15 +7,15 @@ import type { HealthState } from "./model.ts";
 import { PlainTable, Section } from "./section.tsx";
 import { useHealth } from "./use-config.ts";
 
-const LOOKS = {
+const STATES = {
   healthy: { label: "Healthy", tone: "ok", icon: CircleCheck },
   degraded: { label: "Degraded", tone: "warn", icon: CircleAlert },
   unhealthy: { label: "Unhealthy", tone: "danger", icon: CircleX },
-  disabled: { label: "Off", tone: "neutral", icon: CircleMinus },
+  disabled: { label: "Disabled", tone: "neutral", icon: CircleMinus },
 } as const;
 
 export function HealthBadge({ state }: { readonly state: HealthState }) {
-  const { label, tone, icon: Icon } = LOOKS[state];
+  const { label, tone, icon: Icon } = STATES[state];
   return (
     <Badge tone={tone} icon={<Icon aria-hidden className="size-3" />}>
       {label}
@@ -26,17 +26,17 @@ export function HealthBadge({ state }: { readonly state: HealthState }) {
 export function HealthSection() {
   const { data, error, isPending, refetch } = useHealth();
   return (
-    <Section title="Health" description="The engine and its parts, every 5 s" controls={data !== undefined && <HealthBadge state={data.status} />}>
+    <Section title="Health" description="The engine and its components, every 5 s" controls={data !== undefined && <HealthBadge state={data.status} />}>
       {isModuleMissing(error) ? (
         <ModuleMissing module="svc-observability" what="Health" />
       ) : (
         <DataRegion loading={isPending} error={error} empty={false} emptyState={null} retry={() => void refetch()}>
           <PlainTable
-            label="Parts of the engine"
+            label="Engine components"
             rows={Object.entries(data?.components ?? {})}
             idOf={([name]) => name}
             columns={[
-              { header: "Part", cell: ([name]) => <span className="whitespace-nowrap">{name.replaceAll("_", " ")}</span> },
+              { header: "Component", cell: ([name]) => <span className="whitespace-nowrap">{name.replaceAll("_", " ")}</span> },
               { header: "State", cell: ([, { status }]) => <HealthBadge state={status} /> },
               { header: "Since", cell: ([, { since_ms: since }]) => (since === undefined ? "–" : <Ago ms={since} className="whitespace-nowrap" />) },
               { header: "Details", cell: ([, { details }]) => <Details text={details} />, className: "min-w-60" },
@@ -48,7 +48,7 @@ export function HealthSection() {
   );
 }
 
-/** `svc-state: takes writes; svc-queue: …`, one to a line. */
+/** Splits `svc-state: takes writes; svc-queue: …` into one line per component. */
 function Details({ text }: { readonly text: string }) {
   return (
     <>

@@ -3,7 +3,7 @@ import { selfEvidentForms, settingForms } from "@svc/protocol/testing/planted-se
 import { expect, it } from "vitest";
 import { effectiveYaml } from "./export-text.ts";
 
-it("masks members that are called like secrets, and settings whose key is", () => {
+it("masks members and settings whose name is that of a secret", () => {
   const bundle = {
     settings: [
       { key: "engine.token", value: "hunter2", source: "env" },
@@ -31,7 +31,7 @@ it("masks every header, and the path of webhooks", () => {
   });
 });
 
-it("masks headers that are one text, and the path of addresses that are called webhooks", () => {
+it("masks headers given as one string, and the path of webhook URLs", () => {
   const env = {
     OTEL_EXPORTER_OTLP_HEADERS: "x-honeycomb-team=hunter2",
     OTEL_EXPORTER_OTLP_TRACES_HEADERS: "x-team=hunter2",
@@ -49,13 +49,13 @@ it("masks headers that are one text, and the path of addresses that are called w
     HEADERSIZE: "8",
   };
   expect(maskConfig(env)).toEqual(masked);
-  // What the engine masked stays as it is.
+  // Values that the engine masked stay unchanged.
   expect(maskConfig(masked)).toEqual(masked);
   const settings = Object.entries(env).map(([key, value]) => ({ key: `worker.env.${key}`, value, source: "file" }));
   expect(maskConfig(settings)).toEqual(Object.entries(masked).map(([key, value]) => ({ key: `worker.env.${key}`, value, source: "file" })));
 });
 
-it("does not take a switch for a secret", () => {
+it("does not mask booleans and numbers of secret-like settings", () => {
   expect(maskConfig("/run/token", ["--token-file"])).toBe("***");
   expect(maskConfig(true, ["require_token"])).toBe(true);
   expect(maskConfig(3113, ["port"])).toBe(3113);

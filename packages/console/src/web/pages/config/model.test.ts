@@ -6,14 +6,14 @@ function setting(flag: string, value: number, source: ConsoleSetting["source"] =
   return { flag, value, source, default: value, env: null };
 }
 
-it("tells each port in effect, its default, and where the console looks", () => {
+it("returns each effective port, its default, and the port that the console connects to", () => {
   const flags = [setting("--port", 0, "flag"), setting("--engine-port", 9000, "flag"), setting("--ws-port", 3112), setting("--bridge-port", 49134)];
   const engine = [
     { key: "svc-http.port", value: 3111, source: "default" },
     { key: "engine.bridge.port", value: 49134, source: "file" },
   ];
   const rows = portRows(flags, engine, "http://localhost:23403");
-  expect(rows.map(({ name, port, standard, source, lookedFor }) => [name, port, standard, source, lookedFor?.port, lookedFor?.source])).toEqual([
+  expect(rows.map(({ name, port, defaultPort, source, expected }) => [name, port, defaultPort, source, expected?.port, expected?.source])).toEqual([
     ["Engine HTTP API", 3111, 3111, "default", 9000, "flag"],
     ["Engine WebSocket server", null, 3112, null, 3112, "default"],
     ["Engine SDK bridge", 49134, 49134, "file", 49134, "default"],
@@ -25,7 +25,7 @@ const worker = (id: string, runtime: string, version: string | null, kind = "wor
   ...{ id, name: id, runtime, version, kind, features },
 });
 
-it("warns of workers whose SDK is of another release, but not of clients that are not ours", () => {
+it("warns of workers with an SDK of another release, but not of other clients", () => {
   const rows = sdkRows([
     worker("old", "node", "0.0.9"),
     worker("older", "node", "0.0.9"),
@@ -33,10 +33,10 @@ it("warns of workers whose SDK is of another release, but not of clients that ar
     worker("other", "node", "0.0.9", "worker", []),
     worker("silent", "go", null),
   ]);
-  expect(sdkMismatches(rows, "0.1.0")).toEqual(["The SDK (node) of old, older is 0.0.9, the engine 0.1.0: they may not understand each other in everything"]);
+  expect(sdkMismatches(rows, "0.1.0")).toEqual(["The SDK (node) of old, older is 0.0.9, the engine 0.1.0: they may be incompatible"]);
 });
 
-it("groups workers by the SDK that they speak, modules left out", () => {
+it("groups workers by SDK, without modules", () => {
   const rows = sdkRows([worker("a", "node", "0.1.0"), worker("b", "python", null), worker("c", "node", "0.1.0"), worker("m", "engine", null, "module")]);
   expect(rows.map(({ runtime, version, workers }) => [runtime, version, workers.map(({ id }) => id)])).toEqual([
     ["node", "0.1.0", ["a", "c"]],
@@ -44,7 +44,7 @@ it("groups workers by the SDK that they speak, modules left out", () => {
   ]);
 });
 
-it("warns of versions that differ in more than a patch", () => {
+it("warns of versions that differ by more than a patch", () => {
   expect(versionMismatch("The console", "0.1.4", "0.1.0")).toBeUndefined();
   expect(versionMismatch("The console", "0.2.0", "0.1.0")).toContain("0.2.0");
   expect(versionMismatch("The console", "1.5.0", "1.0.0")).toBeUndefined();

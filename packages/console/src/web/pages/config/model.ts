@@ -1,6 +1,6 @@
 import type { ConsoleSetting } from "../../../contract/api.ts";
 
-// What the engine tells of itself, as the Config page reads it.
+// Results of the engine functions that the Config page calls.
 
 export interface Setting {
   readonly key: string;
@@ -15,14 +15,14 @@ export interface ModuleSettings {
   readonly settings: readonly Setting[];
 }
 
-/** `engine::config::effective`; secrets are masked by the engine. */
+/** Result of `engine::config::effective`. The engine masks secrets. */
 export interface EffectiveConfig {
   readonly file: string | null;
   readonly settings: readonly Setting[];
   readonly modules: readonly ModuleSettings[];
 }
 
-/** `engine::info`. */
+/** Result of `engine::info`. */
 export interface EngineInfo {
   readonly version: string;
   readonly instance_id: string;
@@ -45,7 +45,7 @@ export interface StoreFigures {
   readonly oldest_ms: number | null;
 }
 
-/** `engine::telemetry::status`. */
+/** Result of `engine::telemetry::status`. */
 export interface TelemetryStatus {
   readonly service_name: string;
   readonly exporter: string;
@@ -74,7 +74,7 @@ export interface TelemetryStatus {
   }[];
 }
 
-/** `engine::sampling::rules`. */
+/** Result of `engine::sampling::rules`. */
 export interface SamplingRules {
   readonly traces: {
     readonly default_ratio: number;
@@ -105,37 +105,37 @@ export interface TriggerType {
 export interface PortRow {
   readonly name: string;
   readonly purpose: string;
-  /** As the engine, or the console, has it in effect; null where nobody could tell. */
+  /** Effective port; null if unknown. */
   readonly port: number | null;
-  readonly standard: number;
+  readonly defaultPort: number;
   readonly source: string | null;
-  /** Where the console looks for it, and from what it has that; undefined of its own port. */
-  readonly lookedFor: { readonly port: number; readonly source: string } | undefined;
+  /** Port that the console connects to, and the source of that setting; undefined for the console's own port. */
+  readonly expected: { readonly port: number; readonly source: string } | undefined;
 }
 
 const PORTS = [
-  { name: "Engine HTTP API", purpose: "HTTP API and routes of your functions", flag: "--engine-port", module: "svc-http", standard: 3111 },
-  { name: "Engine WebSocket server", purpose: "live updates and streams", flag: "--ws-port", module: "svc-stream", standard: 3112 },
-  { name: "Engine SDK bridge", purpose: "connections of workers", flag: "--bridge-port", module: "engine.bridge", standard: 49134 },
+  { name: "Engine HTTP API", purpose: "HTTP API and routes of your functions", flag: "--engine-port", module: "svc-http", defaultPort: 3111 },
+  { name: "Engine WebSocket server", purpose: "live updates and streams", flag: "--ws-port", module: "svc-stream", defaultPort: 3112 },
+  { name: "Engine SDK bridge", purpose: "connections of workers", flag: "--bridge-port", module: "engine.bridge", defaultPort: 49134 },
 ] as const;
 
-/** Each port with what is in effect, its default, and who said so. */
+/** Returns each port with its effective value, default and source. */
 export function portRows(settings: readonly ConsoleSetting[], engine: readonly Setting[], consoleUrl: string | undefined): readonly PortRow[] {
   const own = settings.find(({ flag }) => flag === "--port");
   const consolePort = consoleUrl === undefined ? numberOf(own?.value) : portOf(consoleUrl);
   return [
-    ...PORTS.map(({ name, purpose, flag, module, standard }): PortRow => {
-      const told = engine.find(({ key }) => key === `${module}.port`);
-      const looked = settings.find((setting) => setting.flag === flag);
-      const port = numberOf(looked?.value);
+    ...PORTS.map(({ name, purpose, flag, module, defaultPort }): PortRow => {
+      const effective = engine.find(({ key }) => key === `${module}.port`);
+      const configured = settings.find((setting) => setting.flag === flag);
+      const port = numberOf(configured?.value);
       return {
-        ...{ name, purpose, standard, port: numberOf(told?.value), source: told?.source ?? null },
-        lookedFor: port === null || looked === undefined ? undefined : { port, source: looked.source },
+        ...{ name, purpose, defaultPort, port: numberOf(effective?.value), source: effective?.source ?? null },
+        expected: port === null || configured === undefined ? undefined : { port, source: configured.source },
       };
     }),
     {
-      ...{ name: "Console web UI", purpose: "this page", port: consolePort, standard: 3113, source: own?.source ?? null },
-      lookedFor: undefined,
+      ...{ name: "Console web UI", purpose: "this page", port: consolePort, defaultPort: 3113, source: own?.source ?? null },
+      expected: undefined,
     },
   ];
 }
@@ -152,23 +152,23 @@ function portOf(url: string): number | null {
 export interface SdkRow {
   readonly runtime: string;
   readonly version: string | null;
-  /** Our own: its versions go with the engine's, those of other clients do not. */
+  /** Whether this is one of svc's SDKs. Only their versions are comparable with the engine's. */
   readonly isOurs: boolean;
   readonly workers: readonly { readonly id: string; readonly name: string }[];
 }
 
-/** What of a worker tells its SDK. */
+/** The members of a worker that identify its SDK. */
 export interface SdkFacts {
   readonly id: string;
   readonly name: string;
   readonly runtime: string;
   readonly version: string | null;
   readonly kind: string;
-  /** Only our SDKs name any. */
+  /** Empty for clients that are not svc's SDKs. */
   readonly features: readonly string[];
 }
 
-/** The SDKs by which workers are connected, each version with its workers. */
+/** Returns the SDK versions in use, each with its workers. */
 export function sdkRows(workers: readonly SdkFacts[]): readonly SdkRow[] {
   const rows = new Map<string, SdkRow & { workers: { id: string; name: string }[] }>();
   for (const { id, name, runtime, version, kind, features } of workers) {
@@ -182,7 +182,7 @@ export function sdkRows(workers: readonly SdkFacts[]): readonly SdkRow[] {
   return [...rows.values()].sort((a, b) => a.runtime.localeCompare(b.runtime) || (a.version ?? "").localeCompare(b.version ?? ""));
 }
 
-/** Workers whose SDK may not fit the engine, a sentence for each version. */
+/** Returns a warning for each SDK version that may be incompatible with the engine. */
 export function sdkMismatches(rows: readonly SdkRow[], engine: string): readonly string[] {
   return rows.flatMap(({ runtime, version, isOurs, workers }) => {
     const names = workers.map(({ name }) => name).join(", ");
@@ -191,11 +191,11 @@ export function sdkMismatches(rows: readonly SdkRow[], engine: string): readonly
   });
 }
 
-/** Why two versions may not fit each other; undefined when they do: as long as nothing is 1.0, major and minor are to be the same. */
+/** Returns a warning if two versions may be incompatible. Compatible: the same major, and before 1.0 the same minor. */
 export function versionMismatch(what: string, version: string | null, engine: string): string | undefined {
   if (version === null) return undefined;
   const [mine, theirs] = [release(version), release(engine)];
-  return mine === theirs ? undefined : `${what} is ${version}, the engine ${engine}: they may not understand each other in everything`;
+  return mine === theirs ? undefined : `${what} is ${version}, the engine ${engine}: they may be incompatible`;
 }
 
 function release(version: string): string {

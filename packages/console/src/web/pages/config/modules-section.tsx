@@ -32,12 +32,19 @@ function Modules() {
                 </Link>
               ),
             },
-            { header: "State", cell: ({ state }) => <Badge tone={state === "running" ? "ok" : "danger"}>{state}</Badge> },
+            {
+              header: "State",
+              cell: ({ state }) => (
+                <Badge tone={state === "running" ? "ok" : "danger"} className="capitalize">
+                  {state}
+                </Badge>
+              ),
+            },
             {
               header: "Configured at",
               cell: ({ name }) => {
                 const where = config?.modules.find(({ instance }) => instance === name)?.where;
-                return where === undefined ? <span className="text-ink-3">always there</span> : <code className="whitespace-nowrap">{where}</code>;
+                return where === undefined ? <span className="text-ink-3">built in</span> : <code className="whitespace-nowrap">{where}</code>;
               },
             },
             { header: "Reason", cell: ({ reason }) => reason ?? "–" },
@@ -51,12 +58,12 @@ function Modules() {
 function TriggerTypes() {
   const { data, error, isPending, refetch } = useTriggerTypes();
   return (
-    <Section title="Trigger types" description="Occasions that functions can be bound to, and who provides them">
+    <Section title="Trigger types" description="Event sources that functions can be bound to, and their providers">
       <DataRegion
         loading={isPending}
         error={error}
         empty={data?.trigger_types.length === 0}
-        emptyState={<p className="p-4 text-ink-2">No module and no worker provides any.</p>}
+        emptyState={<p className="p-4 text-ink-2">No module or worker provides a trigger type.</p>}
         retry={() => void refetch()}
       >
         <PlainTable
@@ -77,7 +84,7 @@ function TriggerTypes() {
                     )),
             },
             { header: "Triggers", align: "right", cell: ({ instance_count: count }) => count },
-            { header: "For", cell: ({ description }) => description, className: "min-w-60 text-ink-2" },
+            { header: "Description", cell: ({ description }) => description, className: "min-w-60 text-ink-2" },
           ]}
         />
       </DataRegion>

@@ -7,7 +7,7 @@ import { useEffectiveConfig, useProbes } from "./use-config.ts";
 
 const COLUMNS: readonly PlainColumn<PortRow>[] = [
   {
-    header: "Port of",
+    header: "Service",
     cell: ({ name, purpose }) => (
       <>
         {name}
@@ -16,21 +16,21 @@ const COLUMNS: readonly PlainColumn<PortRow>[] = [
     ),
   },
   {
-    header: "In effect",
+    header: "Port",
     align: "right",
-    cell: ({ port }) => (port === null ? <span className="text-ink-3">not known</span> : <code>{port}</code>),
+    cell: ({ port }) => (port === null ? <span className="text-ink-3">unknown</span> : <code>{port}</code>),
   },
-  { header: "Default", align: "right", cell: ({ standard }) => <code className="text-ink-2">{standard}</code> },
-  { header: "From", cell: ({ source }) => <Source source={source} /> },
+  { header: "Default", align: "right", cell: ({ defaultPort }) => <code className="text-ink-2">{defaultPort}</code> },
+  { header: "Source", cell: ({ source }) => <Source source={source} /> },
   {
-    header: "The console looks at",
-    cell: ({ lookedFor }) =>
-      lookedFor === undefined ? (
+    header: "Console connects to",
+    cell: ({ expected }) =>
+      expected === undefined ? (
         <span className="text-ink-3">–</span>
       ) : (
         <span className="inline-flex items-center gap-2">
-          <code>{lookedFor.port}</code>
-          <Source source={lookedFor.source} />
+          <code>{expected.port}</code>
+          <Source source={expected.source} />
         </span>
       ),
   },
@@ -41,14 +41,13 @@ export function PortsSection() {
   const { data: config, error } = useEffectiveConfig();
   const { data: probes } = useProbes();
   const rows = hello === undefined ? [] : portRows(hello.settings, config?.settings ?? [], probes?.find(({ name }) => name === "console")?.url);
-  const apart = rows.filter(({ port, lookedFor }) => port !== null && lookedFor !== undefined && port !== lookedFor.port);
+  const mismatches = rows.filter(({ port, expected }) => port !== null && expected !== undefined && port !== expected.port);
   return (
-    <Section title="Ports" description="What is in effect, and who said so">
-      {error !== null && config === undefined && <Warning>What the engine listens on is not known: {error.message}.</Warning>}
-      {apart.map(({ name, port, lookedFor }) => (
+    <Section title="Ports" description="Effective ports and their source">
+      {error !== null && config === undefined && <Warning>Failed to load the engine's ports: {error.message}.</Warning>}
+      {mismatches.map(({ name, port, expected }) => (
         <Warning key={name}>
-          {name}: the engine listens on {port}, the console looks at {lookedFor?.port}. That is right only where something between them maps the one to the
-          other.
+          {name}: the engine listens on {port}, but the console connects to {expected?.port}. This works only if a proxy or port mapping connects the two.
         </Warning>
       ))}
       {hello === undefined ? (

@@ -6,30 +6,30 @@ import { Button } from "../../ui/button.tsx";
 import { Section } from "./section.tsx";
 
 export function PreferencesSection() {
-  const [round, setRound] = useState(0);
+  const [resets, setResets] = useState(0);
   return (
     <Section
       title="Preferences"
-      description="Kept in this browser"
+      description="Stored in this browser"
       controls={
         <Button
           onClick={() => {
             resetPreferences();
-            setRound(round + 1);
+            setResets(resets + 1);
           }}
         >
-          As they were at first
+          Reset to defaults
         </Button>
       }
     >
       <div className="flex max-w-lg flex-col gap-4 p-4">
-        <DisplayFields key={round} />
+        <DisplayFields key={resets} />
         <p className="text-ink-2">
           The columns of{" "}
           <Link to="/logs/{-$logId}" params={{ logId: undefined }} className="text-accent underline">
             Logs
           </Link>{" "}
-          are no preference: they stand in its address, and without them it has its columns as at first.
+          are not a preference. They are part of the page's URL.
         </p>
       </div>
     </Section>

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { cn } from "../../ui/cn.ts";
 import { ScrollArea } from "../../ui/scroll-area.tsx";
 
-/** A part of the page: its heading, what it is about, its content. */
+/** A section of the page with a heading and a description. */
 export function Section({
   title,
   description,
@@ -34,7 +34,7 @@ export interface PlainColumn<Row> {
   readonly align?: "right";
 }
 
-/** A real table, for lists that are short; it scrolls sideways by itself where it is too wide. */
+/** A plain HTML table for short lists. It scrolls sideways if it is too wide. */
 export function PlainTable<Row>({
   label,
   columns,
@@ -81,7 +81,7 @@ export function PlainTable<Row>({
   );
 }
 
-/** Names and what they are, one below the other. */
+/** A list of names and values. */
 export function Facts({ children }: { readonly children: ReactNode }) {
   return <dl className="grid grid-cols-[minmax(7rem,11rem)_minmax(0,1fr)] gap-x-4 gap-y-1.5 px-4 py-3">{children}</dl>;
 }
@@ -95,7 +95,7 @@ export function Fact({ name, children }: { readonly name: string; readonly child
   );
 }
 
-/** What one of several parts is, where the rest of a section stays. */
+/** A warning above or below the content of a section. */
 export function Warning({ children }: { readonly children: ReactNode }) {
   return <p className="border-line border-t bg-warn-soft px-4 py-1.5 text-warn first:border-t-0">{children}</p>;
 }

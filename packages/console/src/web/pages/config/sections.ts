@@ -1,4 +1,4 @@
-/** The parts of the page, in order; `overview` shows the four that everybody comes for. */
+/** Sections of the page, in order. `overview` shows the four most used ones. */
 export const SECTIONS = [
   { id: "overview", label: "Overview" },
   { id: "connectivity", label: "Connectivity" },

@@ -3,7 +3,10 @@ import { MASK } from "@svc/protocol/secrets";
 import { useState } from "react";
 import { Badge } from "../../ui/badge.tsx";
 
-/** A value in effect. A secret is not in the page until it is asked for; the engine sends its own ones only masked, and then there is nothing to reveal. */
+/**
+ * An effective value. A secret is masked until the user reveals it. The engine masks its own secrets before it sends
+ * them, so those cannot be revealed.
+ */
 export function SettingValue({ name, value }: { readonly name: string; readonly value: unknown }) {
   const [isRevealed, setRevealed] = useState(false);
   if (value === MASK) return <span className="text-ink-3">masked by the engine</span>;
@@ -21,8 +24,8 @@ export function SettingValue({ name, value }: { readonly name: string; readonly 
   );
 }
 
-/** Who says so: `default` is quiet, everything else somebody chose. */
+/** Source of a setting. Everything but `default` is highlighted. */
 export function Source({ source }: { readonly source: string | null }) {
-  if (source === null) return <span className="text-ink-3">not known</span>;
+  if (source === null) return <span className="text-ink-3">unknown</span>;
   return <Badge tone={source === "default" ? "neutral" : "info"}>{source}</Badge>;
 }

@@ -12,14 +12,13 @@ import { toast } from "../../ui/toasts.tsx";
 import { Section } from "./section.tsx";
 import { queueUsage, stateUsage, type Usage } from "./storage-text.ts";
 import { UsageBar } from "./usage-bar.tsx";
-import { useTelemetryStatus } from "./use-config.ts";
-import { useClear, useQueueUsage, useStateUsage } from "./use-storage.ts";
+import { useClear, useQueueUsage, useStateUsage, useTelemetryStatus } from "./use-config.ts";
 
-/** What the engine keeps, and how to be rid of it. */
+/** Data that the engine stores, with buttons that delete it. */
 export function StorageSection() {
   const { data, error, isPending, refetch } = useTelemetryStatus();
   return (
-    <Section title="Storage" description="What the engine keeps, and how much it may">
+    <Section title="Storage" description="Stored data and its limits">
       <DataRegion
         loading={isPending && error === null}
         error={isModuleMissing(error) ? null : error}
@@ -30,12 +29,12 @@ export function StorageSection() {
         <ul className="grid gap-px bg-line sm:grid-cols-2 xl:grid-cols-4">
           {data !== undefined && (
             <>
-              <Kept clear={{ functionId: "engine::traces::clear", what: "traces", count: data.spans?.stored ?? 0 }}>
-                <UsageBar name="Traces (spans)" figures={data.spans} off="None are kept: exporter is otlp." />
-              </Kept>
-              <Kept clear={{ functionId: "engine::logs::clear", what: "log entries", count: data.logs?.stored ?? 0 }}>
-                <UsageBar name="Logs" figures={data.logs} off="None are kept: logs_enabled is false, or they are only sent on." />
-              </Kept>
+              <StoreCard clear={{ functionId: "engine::traces::clear", what: "traces", count: data.spans?.stored ?? 0 }}>
+                <UsageBar name="Traces (spans)" figures={data.spans} off="Not stored: exporter is otlp." />
+              </StoreCard>
+              <StoreCard clear={{ functionId: "engine::logs::clear", what: "log entries", count: data.logs?.stored ?? 0 }}>
+                <UsageBar name="Logs" figures={data.logs} off="Not stored: logs_enabled is false, or logs are only exported." />
+              </StoreCard>
             </>
           )}
           <StateUsage />
@@ -46,7 +45,7 @@ export function StorageSection() {
   );
 }
 
-function Kept({
+function StoreCard({
   clear,
   children,
 }: {
@@ -72,23 +71,23 @@ function ClearButton({
 }) {
   const { phase } = useLiveState();
   const refusal = useWriteRefusal(phase);
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const clear = useClear(functionId);
   return (
     <>
       <Button
         look="danger"
         icon={<Trash2 aria-hidden className="size-3.5" />}
-        disabledReason={refusal ?? (count === 0 ? "There is nothing to delete" : undefined)}
-        onClick={() => setAsking(true)}
+        disabledReason={refusal ?? (count === 0 ? "Nothing to delete" : undefined)}
+        onClick={() => setConfirming(true)}
       >
         Delete all {what}
       </Button>
       <ConfirmDialog
-        open={isAsking}
-        onClose={() => setAsking(false)}
+        open={isConfirming}
+        onClose={() => setConfirming(false)}
         title={`Delete all ${what}?`}
-        description={`The engine forgets the ${count.toLocaleString("en-GB")} that it keeps, for everybody. This cannot be undone. What comes later is kept again.`}
+        description={`This deletes all ${count.toLocaleString("en-GB")} stored ${what} for every user. It cannot be undone. New ${what} are stored as before.`}
         action={`Delete all ${what}`}
         typeToConfirm={what}
         isPending={clear.isPending}
@@ -96,7 +95,7 @@ function ClearButton({
         onConfirm={() =>
           clear.mutate(undefined, {
             onSuccess: () => {
-              setAsking(false);
+              setConfirming(false);
               toast(`All ${what} were deleted`);
             },
           })
@@ -104,7 +103,7 @@ function ClearButton({
       >
         {clear.error !== null && (
           <p role="alert" className="text-danger">
-            They were not deleted: {clear.error.message}
+            Failed to delete: {clear.error.message}
           </p>
         )}
       </ConfirmDialog>
@@ -115,42 +114,42 @@ function ClearButton({
 function StateUsage() {
   const { data, error } = useStateUsage();
   return (
-    <Kept>
+    <StoreCard>
       <div>
         <h3 className="font-medium">State</h3>
         {error !== null ? (
-          <Unknown error={error} module="svc-state" />
+          <UsageError error={error} module="svc-state" />
         ) : data === undefined ? (
           <p className="text-ink-3">…</p>
         ) : (
           <UsageText usage={stateUsage(data)} />
         )}
         <HrefLink href="/states" className="text-accent underline">
-          Look and delete in States
+          Open States
         </HrefLink>
       </div>
-    </Kept>
+    </StoreCard>
   );
 }
 
 function QueueUsage() {
   const { data, error } = useQueueUsage();
   return (
-    <Kept>
+    <StoreCard>
       <div>
         <h3 className="font-medium">Queues</h3>
         {error !== null ? (
-          <Unknown error={error} module="svc-queue" />
+          <UsageError error={error} module="svc-queue" />
         ) : data === undefined ? (
           <p className="text-ink-3">…</p>
         ) : (
           <UsageText usage={queueUsage(data.queues)} />
         )}
         <HrefLink href="/queues" className="text-accent underline">
-          Look and delete in Queues
+          Open Queues
         </HrefLink>
       </div>
-    </Kept>
+    </StoreCard>
   );
 }
 
@@ -162,14 +161,14 @@ function UsageText({ usage }: { readonly usage: Usage }) {
   );
 }
 
-function Unknown({ error, module }: { readonly error: Error; readonly module: string }) {
+function UsageError({ error, module }: { readonly error: Error; readonly module: string }) {
   return isModuleMissing(error) ? (
     <p className="text-ink-3">
       <code>{module}</code> is not in the engine's config.
     </p>
   ) : (
     <p role="alert" className="text-danger">
-      Not known: {error.message}
+      Failed to load: {error.message}
     </p>
   );
 }

@@ -1,25 +1,22 @@
 import type { QueueStats } from "../../model/queues.ts";
 import type { GroupPage } from "../../model/state.ts";
 
-/** The engine gives no more in one page. */
-export const MOST_GROUPS = 1_000;
-
 export interface Usage {
   readonly text: string;
   readonly bytes: number;
 }
 
-/** `3 items in 1 scope`, of what `state::groups` answers. */
+/** Returns, for example, `3 items in 1 scope`. */
 export function stateUsage({ items: groups, total }: Pick<GroupPage, "items" | "total">): Usage {
   const items = groups.reduce((sum, group) => sum + group.items, 0);
   const summed = total > groups.length ? `the first ${number(groups.length)} of ` : "";
   return { text: `${counted(items, "item")} in ${summed}${counted(total, "scope")}`, bytes: groups.reduce((sum, group) => sum + group.bytes, 0) };
 }
 
-/** `2 jobs to be run, 1 dead letter`, of what `queue::list` answers. */
+/** Returns, for example, `2 pending jobs, 1 dead letter`. */
 export function queueUsage(queues: readonly Pick<QueueStats, "waiting" | "delayed" | "dead" | "bytes">[]): Usage {
   const sum = (of: "waiting" | "delayed" | "dead" | "bytes"): number => queues.reduce((total, queue) => total + queue[of], 0);
-  return { text: `${counted(sum("waiting") + sum("delayed"), "job")} to be run, ${counted(sum("dead"), "dead letter")}`, bytes: sum("bytes") };
+  return { text: `${counted(sum("waiting") + sum("delayed"), "pending job")}, ${counted(sum("dead"), "dead letter")}`, bytes: sum("bytes") };
 }
 
 function counted(count: number, one: string): string {

@@ -11,27 +11,35 @@ import { useSamplingRules, useTelemetryStatus } from "./use-config.ts";
 
 const EXPORTERS: readonly PlainColumn<TelemetryStatus["exporters"][number]>[] = [
   { header: "Signal", cell: ({ signal }) => signal },
-  { header: "State", cell: ({ state }) => <Badge tone={state === "ok" ? "ok" : state === "retrying" ? "warn" : "danger"}>{state}</Badge> },
+  { header: "State", cell: ({ state }) => <ExporterState state={state} /> },
   { header: "Sent", align: "right", cell: ({ sent }) => sent },
-  { header: "Waiting", align: "right", cell: ({ queued }) => queued },
+  { header: "Queued", align: "right", cell: ({ queued }) => queued },
   { header: "Dropped", align: "right", cell: ({ dropped }) => dropped },
   { header: "Last success", cell: ({ last_success_ms: at }) => (at === undefined || at === null ? "never" : <Ago ms={at} />) },
   { header: "Last error", cell: ({ last_error: error }) => error ?? "–" },
 ];
 const RECEIVERS: readonly PlainColumn<TelemetryStatus["receivers"][number]>[] = [
-  { header: "Taken from", cell: ({ kind, address }) => `${kind.replace("_", " ")}${address === null ? "" : ` ${address}`}` },
-  { header: "State", cell: ({ state }) => state },
+  { header: "Receiver", cell: ({ kind, address }) => `${kind.replace("_", " ")}${address === null ? "" : ` ${address}`}` },
+  { header: "State", cell: ({ state }) => <span className="capitalize">{state}</span> },
   { header: "Accepted", align: "right", cell: ({ accepted }) => accepted },
   { header: "Refused", align: "right", cell: ({ refused }) => refused },
 ];
 
-/** What is recorded of calls and logs, what is kept, where it goes. */
+function ExporterState({ state }: { readonly state: string }) {
+  return (
+    <Badge tone={state === "ok" ? "ok" : state === "retrying" ? "warn" : "danger"} className="capitalize">
+      {state}
+    </Badge>
+  );
+}
+
+/** Collected, stored and exported telemetry. */
 export function TelemetrySection() {
   const { data, error, isPending, refetch } = useTelemetryStatus();
   const hello = useHello();
   const setting = (flag: string) => hello?.settings.find((each) => each.flag === flag)?.value;
   return (
-    <Section title="OpenTelemetry" description="What is recorded, what is kept, where it is sent">
+    <Section title="OpenTelemetry" description="Collected, stored and exported telemetry">
       {isModuleMissing(error) ? (
         <ModuleMissing module="svc-observability" what="Telemetry" />
       ) : (
@@ -71,7 +79,7 @@ function Status({ status }: { readonly status: TelemetryStatus }) {
           <code>{status.service_name}</code>
         </Fact>
         <Fact name="Exporter">
-          <code>{status.exporter}</code> {isSent ? "" : "– kept in the engine for this console, sent nowhere"}
+          <code>{status.exporter}</code> {isSent ? "" : "– stored in the engine for this console, not exported"}
         </Fact>
         <Fact name="Endpoint">
           {isSent ? (
@@ -84,9 +92,9 @@ function Status({ status }: { readonly status: TelemetryStatus }) {
         </Fact>
         <Fact name="Sampling">
           {percent(status.sampling.ratio)} of traces
-          {status.sampling.rules > 0 && `, but for ${status.sampling.rules} rules`}
-          {rules?.traces.keep_errors === true && "; failed ones are always kept"}
-          {rules?.traces.keep_slow_ms != null && `, and those slower than ${rules.traces.keep_slow_ms} ms`}
+          {status.sampling.rules > 0 && `, with ${status.sampling.rules} exceptions`}
+          {rules?.traces.keep_errors === true && "; all failed traces"}
+          {rules?.traces.keep_slow_ms != null && `; all traces slower than ${rules.traces.keep_slow_ms} ms`}
           {rules !== undefined && `; ${percent(rules.logs.sampling_ratio)} of logs`}
         </Fact>
         {rules?.traces.rules.map((rule) => (
@@ -96,8 +104,8 @@ function Status({ status }: { readonly status: TelemetryStatus }) {
         ))}
       </Facts>
       <div className="grid gap-x-6 gap-y-3 border-line border-t px-4 py-3 md:grid-cols-3">
-        <UsageBar name="Traces (spans)" figures={status.spans} off="No spans are kept: exporter is otlp. Set exporter to memory or both for the Traces page." />
-        <UsageBar name="Logs" figures={status.logs} off="No logs are kept: set logs_enabled: true, and exporter to memory or both." />
+        <UsageBar name="Traces (spans)" figures={status.spans} off="Not stored: exporter is otlp. Set exporter to memory or both for the Traces page." />
+        <UsageBar name="Logs" figures={status.logs} off="Not stored. Set logs_enabled to true, and exporter to memory or both." />
         <UsageBar name="Metrics (series)" figures={{ stored: status.metrics.series, limit: status.metrics.limit, bytes: 0, max_bytes: 0, oldest_ms: null }} />
       </div>
       {status.exporters.length > 0 && (

@@ -2,7 +2,7 @@ import { bytes } from "../../lib/time.ts";
 import { Ago } from "../../ui/time.tsx";
 import type { StoreFigures } from "./model.ts";
 
-/** How much of what may be kept is kept; the fuller of count and bytes decides the bar. */
+/** Usage of a store. The bar shows the higher share of the count limit and the byte limit. */
 export function UsageBar({ name, figures, off }: { readonly name: string; readonly figures: StoreFigures | null; readonly off?: string }) {
   if (figures === null) {
     return (
@@ -28,7 +28,7 @@ export function UsageBar({ name, figures, off }: { readonly name: string; readon
       </p>
       {oldest !== null && (
         <p className="text-ink-3">
-          The oldest is from <Ago ms={oldest} />
+          Oldest: <Ago ms={oldest} />
         </p>
       )}
     </div>

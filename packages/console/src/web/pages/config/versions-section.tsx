@@ -9,10 +9,10 @@ import { Fact, Facts, type PlainColumn, PlainTable, Section, Warning } from "./s
 import { useEngineInfo } from "./use-config.ts";
 
 const COLUMNS: readonly PlainColumn<SdkRow>[] = [
-  { header: "SDK", cell: ({ runtime, isOurs }) => (isOurs ? runtime : `${runtime}, another client`) },
-  { header: "Version", cell: ({ version }) => (version === null ? <span className="text-ink-3">not told</span> : <code>{version}</code>) },
+  { header: "SDK", cell: ({ runtime, isOurs }) => (isOurs ? runtime : `${runtime} (other client)`) },
+  { header: "Version", cell: ({ version }) => (version === null ? <span className="text-ink-3">unknown</span> : <code>{version}</code>) },
   {
-    header: "Connected with it",
+    header: "Workers",
     cell: ({ workers }) => (
       <span className="flex flex-wrap gap-x-2">
         {workers.slice(0, 8).map(({ id, name }) => (
@@ -33,7 +33,7 @@ export function VersionsSection() {
   const sdks = sdkRows(workers);
   const mismatch = info === undefined || hello === undefined ? undefined : versionMismatch("The console", hello.console_version, info.version);
   return (
-    <Section title="Versions" description="Who speaks with whom">
+    <Section title="Versions" description="Console, engine and SDK versions">
       {mismatch !== undefined && <Warning>{mismatch}.</Warning>}
       {info !== undefined && sdkMismatches(sdks, info.version).map((sentence) => <Warning key={sentence}>{sentence}.</Warning>)}
       <Facts>
@@ -55,17 +55,17 @@ export function VersionsSection() {
               <Fact name="Instance">
                 <span className="inline-flex max-w-full items-center gap-1">
                   <code className="truncate">{info.instance_id}</code>
-                  <CopyButton text={info.instance_id} label="Copy the instance id" className="size-6" />
+                  <CopyButton text={info.instance_id} label="Copy the instance ID" className="size-6" />
                 </span>
               </Fact>
               <Fact name="Process">
                 <code>{info.pid}</code>
               </Fact>
               <Fact name="Config file">{info.config_file === null ? "none" : <code className="break-all">{info.config_file}</code>}</Fact>
-              <Fact name="Data">
+              <Fact name="Data directory">
                 <code className="break-all">{info.data_dir}</code>
               </Fact>
-              <Fact name="Logs of workers">
+              <Fact name="Worker logs">
                 <code className="break-all">{info.logs_dir}</code>
               </Fact>
             </Facts>
@@ -75,7 +75,7 @@ export function VersionsSection() {
       {sdks.length > 0 && (
         <div className="border-line border-t">
           <PlainTable
-            label="SDKs of the workers that are connected"
+            label="SDKs of connected workers"
             columns={COLUMNS}
             rows={sdks}
             idOf={({ runtime, version, isOurs }) => `${runtime} ${version} ${isOurs}`}

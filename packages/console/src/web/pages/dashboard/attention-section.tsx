@@ -6,12 +6,12 @@ import { Button } from "../../ui/button.tsx";
 import { DataRegion } from "../../ui/data-region.tsx";
 import { HrefLink } from "../../ui/href-link.tsx";
 import { useNow } from "../../ui/time.tsx";
-import type { Concern } from "./attention.ts";
+import type { Issue } from "./issues.ts";
 import { MUTE_MS, mutedNow, setMuted } from "./muted.ts";
 import { Section } from "./section.tsx";
-import { useConcerns } from "./use-concerns.ts";
+import { useIssues } from "./use-issues.ts";
 
-/** What needs somebody, each with the way there. Muting hides it in this browser for an hour. */
+/** Open issues with links to their pages. Muting hides an issue in this browser for an hour. */
 export function AttentionSection({
   figures,
   ownFigures,
@@ -19,13 +19,13 @@ export function AttentionSection({
   readonly figures: UseQueryResult<FunctionFiguresAnswer>;
   readonly ownFigures: readonly FunctionFigures[];
 }) {
-  const { concerns, loaded, problems } = useConcerns(figures, ownFigures);
+  const { issues, loaded, problems } = useIssues(figures, ownFigures);
   const now = useNow();
   const [, redraw] = useState(0);
   const [showsMuted, setShowsMuted] = useState(false);
   const muted = mutedNow(now);
-  const shown = concerns.filter(({ key }) => showsMuted || !(key in muted));
-  const mutedCount = concerns.filter(({ key }) => key in muted).length;
+  const shown = issues.filter(({ key }) => showsMuted || !(key in muted));
+  const mutedCount = issues.filter(({ key }) => key in muted).length;
   const mute = (key: string): void => {
     setMuted(key, key in muted ? undefined : now + MUTE_MS, now);
     redraw((count) => count + 1);
@@ -42,35 +42,27 @@ export function AttentionSection({
       }
     >
       <DataRegion
-        loading={!loaded && concerns.length === 0}
+        loading={!loaded && issues.length === 0}
         empty={shown.length === 0}
         emptyState={
           <p className="flex items-center gap-2 py-3 text-ink-2">
             {problems.length === 0 ? <CircleCheck aria-hidden className="size-4 text-ok" /> : <CircleAlert aria-hidden className="size-4 text-warn" />}
-            {problems.length === 0 ? "Nothing does." : "Nothing that is known of."}
+            {problems.length === 0 ? "No issues" : "No issues found, but not everything could be checked"}
           </p>
         }
       >
         <ul className="flex flex-col">
-          {shown.map((concern) => (
-            <Row key={concern.key} concern={concern} isMuted={concern.key in muted} onMute={() => mute(concern.key)} />
+          {shown.map((issue) => (
+            <Row key={issue.key} issue={issue} isMuted={issue.key in muted} onMute={() => mute(issue.key)} />
           ))}
         </ul>
       </DataRegion>
-      {problems.length > 0 && <p className="text-[12px] text-warn">Not known: {problems.join("; ")}</p>}
+      {problems.length > 0 && <p className="text-[12px] text-warn">Failed to check: {problems.join("; ")}</p>}
     </Section>
   );
 }
 
-function Row({
-  concern: { title, detail, href, tone },
-  isMuted,
-  onMute,
-}: {
-  readonly concern: Concern;
-  readonly isMuted: boolean;
-  readonly onMute: () => void;
-}) {
+function Row({ issue: { title, detail, href, tone }, isMuted, onMute }: { readonly issue: Issue; readonly isMuted: boolean; readonly onMute: () => void }) {
   const Icon = tone === "danger" ? CircleAlert : TriangleAlert;
   return (
     <li className="flex items-start gap-2 border-line/60 border-b py-1.5 last:border-b-0">
@@ -84,7 +76,7 @@ function Row({
       <Button
         look="ghost"
         aria-label={isMuted ? `Unmute: ${title}` : `Mute for 1 h: ${title}`}
-        title={isMuted ? "Unmute" : "Mute for 1 h, in this browser"}
+        title={isMuted ? "Unmute" : "Mute for 1 h in this browser"}
         aria-pressed={isMuted}
         onClick={onMute}
         icon={<BellOff aria-hidden className={isMuted ? "size-3.5 text-accent" : "size-3.5"} />}

@@ -43,13 +43,13 @@ worker.registerFunction("hello::greet", async ({ name }) => ({ text: \`Hello \${
   ];
 }
 
-/** How to get the first worker, in three steps. */
+/** Instructions for connecting the first worker. */
 export function ConnectSteps() {
   const [language, setLanguage] = useState<Language>("typescript");
   const bridge = useHello()?.engine.bridge ?? "ws://localhost:49134";
   return (
     <Section
-      title="No worker is connected yet: three steps to the first one"
+      title="No worker is connected yet: connect one in three steps"
       controls={
         <FilterTabs
           label="Language"

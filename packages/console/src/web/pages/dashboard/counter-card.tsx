@@ -4,7 +4,7 @@ import { Sparkline } from "../../ui/sparkline.tsx";
 export interface CounterCardProps {
   readonly name: string;
   readonly href: string;
-  /** Undefined: not known yet. */
+  /** Undefined while it is loading. */
   readonly value: string | undefined;
   readonly note?: string | undefined;
   /** Oldest first. */
@@ -12,12 +12,12 @@ export interface CounterCardProps {
   readonly isBad?: boolean;
 }
 
-/** A figure with its past, and the way to what it counts. */
+/** A number with a sparkline, linked to the page of what it counts. */
 export function CounterCard({ name, href, value, note, samples, isBad = false }: CounterCardProps) {
   return (
     <HrefLink
       href={href}
-      aria-label={[`${name}: ${value ?? "not known yet"}`, note].filter((part) => part !== undefined).join(", ")}
+      aria-label={[`${name}: ${value ?? "loading"}`, note].filter((part) => part !== undefined).join(", ")}
       className="flex min-w-0 flex-col gap-1 rounded-lg border border-line bg-surface p-3 last:col-span-2 hover:border-line-strong sm:last:col-span-1"
     >
       <span className="truncate text-ink-2">{name}</span>
@@ -25,7 +25,7 @@ export function CounterCard({ name, href, value, note, samples, isBad = false }:
         {value ?? <span className="inline-block h-5 w-10 animate-pulse rounded bg-raised" />}
       </span>
       <span className="flex h-6 items-end">
-        <Sparkline values={samples} text={`${name} of the last minutes`} tone={isBad ? "danger" : "accent"} className="w-full" />
+        <Sparkline values={samples} text={`${name}, last minutes`} tone={isBad ? "danger" : "accent"} className="w-full" />
       </span>
       <span className="h-4 truncate text-[11px] text-ink-3 leading-4" title={note}>
         {note}

@@ -2,8 +2,8 @@ import { duration } from "../../lib/time.ts";
 import { useLiveCollection, useLiveState, useWorkers } from "../../lib/use-live.ts";
 import { usePolledCall } from "../../lib/use-polled-call.ts";
 import { useNow } from "../../ui/time.tsx";
-import { percent } from "./attention.ts";
 import { CounterCard } from "./counter-card.tsx";
+import { percent } from "./issues.ts";
 import type { OwnFigures } from "./own-calls.ts";
 import { useCallLine, useP95Line } from "./use-call-lines.ts";
 import type { CounterName, CountersNow } from "./use-counters.ts";
@@ -20,33 +20,32 @@ export interface CounterRowProps {
   readonly counters: CountersNow;
   readonly samples: readonly MetricSample[];
   readonly rangeMs: number;
-  /** Of workers' functions in the range; undefined: not known (yet). */
+  /** Figures of workers' functions in the range; undefined if they are loading or failed to load. */
   readonly figures: OwnFigures | undefined;
-  /** The figures cannot be had. */
-  readonly areFiguresOff: boolean;
-  /** How many functions the engine has beside those. */
+  readonly haveFiguresFailed: boolean;
+  /** Number of functions that the engine and its modules provide. */
   readonly systemFunctions: number;
-  /** Ids of workers' functions. */
+  /** IDs of workers' functions. */
   readonly own: ReadonlySet<string>;
 }
 
-/** How much there is, and how it does. */
-export function CounterRow({ counters: { counters, samples: counted }, samples, rangeMs, figures, areFiguresOff, systemFunctions, own }: CounterRowProps) {
+/** Counters of the system, and rate, errors and p95 of its calls. */
+export function CounterRow({ counters: { counters, samples: counted }, samples, rangeMs, figures, haveFiguresFailed, systemFunctions, own }: CounterRowProps) {
   const { workers } = useWorkers();
   const { engine } = useLiveState();
   const now = useNow();
   const line = useCallLine(own);
   const slowest = figures?.slowest;
   const p95Line = useP95Line(slowest?.function_id);
-  // An engine that has run for a minute has not been idle for fourteen.
+  // The rate of an engine that started within the range covers only the time since its start.
   const minutes = Math.max(Math.min(rangeMs, now - (engine?.started_at_ms ?? 0)), 5_000) / 60_000;
   const system = workers.filter(({ internal }) => internal).length;
   const triggers = useLiveCollection<{ readonly id: string; readonly internal: boolean }>("svc.triggers", ({ id }) => id);
   const streams = usePolledCall<{ readonly streams: readonly { readonly type: string }[] }>("engine::streams::list", ["system"], () => ({
     include_system: true,
   }));
-  const unknown = areFiguresOff ? "not known" : undefined;
-  const pastOf = (counter: CounterName): readonly (number | null)[] =>
+  const unknown = haveFiguresFailed ? "unknown" : undefined;
+  const historyOf = (counter: CounterName): readonly (number | null)[] =>
     counter === "workers" && samples.length > 0 ? samples.map((sample) => sample.workers) : counted.map((sample) => sample[counter] ?? null);
   const notes: Readonly<Record<CounterName, string | undefined>> = {
     functions: `+ ${systemFunctions} system`,
@@ -57,7 +56,7 @@ export function CounterRow({ counters: { counters, samples: counted }, samples, 
   return (
     <section aria-label="Counters" className="grid grid-cols-2 gap-3 sm:grid-cols-4 xl:grid-cols-7">
       {CARDS.map(({ name, counter, href }) => (
-        <CounterCard key={name} {...{ name, href }} value={counters?.[counter]?.toLocaleString("en-GB")} samples={pastOf(counter)} note={notes[counter]} />
+        <CounterCard key={name} {...{ name, href }} value={counters?.[counter]?.toLocaleString("en-GB")} samples={historyOf(counter)} note={notes[counter]} />
       ))}
       <CounterCard
         name="Invocations/min"

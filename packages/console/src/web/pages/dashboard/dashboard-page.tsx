@@ -22,7 +22,7 @@ const DEFAULT_RANGE = "15m";
 const SAMPLE_MS = 5_000;
 const DAY_MS = 86_400_000;
 
-/** Is it healthy, what changed, what needs me. */
+/** Health of the system, recent activity and open issues. */
 export default function DashboardPage() {
   const { range } = route.useSearch();
   const navigate = route.useNavigate();
@@ -35,10 +35,10 @@ export default function DashboardPage() {
   const counters = useCounters(functions.loaded && areModulesKnown ? own.size : undefined);
   const windowMs = rangeMs(range ?? DEFAULT_RANGE) ?? DAY_MS;
   const figures = useFunctionFigures(Math.round(windowMs / 1_000));
-  const ofWorkers = useMemo(() => figures.data?.functions.filter(({ function_id }) => own.has(function_id)), [figures.data, own]);
+  const workerFigures = useMemo(() => figures.data?.functions.filter(({ function_id }) => own.has(function_id)), [figures.data, own]);
   const asOfMs = Math.max(counters.asOfMs ?? 0, sampledAtMs ?? 0);
-  const hasNobody = loaded && !workers.some(({ internal }) => !internal);
-  const hasFlow = !hasNobody || own.size > 0;
+  const hasNoWorker = loaded && !workers.some(({ internal }) => !internal);
+  const hasFlow = !hasNoWorker || own.size > 0;
   return (
     <Page
       title="Dashboard"
@@ -59,18 +59,18 @@ export default function DashboardPage() {
       <div className="flex min-h-0 flex-1 flex-col gap-3 overflow-auto p-3">
         {counters.refusal !== null && (
           <p role="alert" className="rounded-md bg-danger-soft px-3 py-1.5 text-danger">
-            The counters cannot be had: {counters.refusal}
+            Failed to load the counters: {counters.refusal}
           </p>
         )}
         <CounterRow
-          {...{ counters, samples, own, rangeMs: windowMs, areFiguresOff: figures.error !== null }}
+          {...{ counters, samples, own, rangeMs: windowMs, haveFiguresFailed: figures.error !== null }}
           systemFunctions={functions.items.length - own.size}
-          figures={ofWorkers === undefined ? undefined : ownFigures(ofWorkers)}
+          figures={workerFigures === undefined ? undefined : ownFigures(workerFigures)}
         />
-        {hasNobody && <ConnectSteps />}
+        {hasNoWorker && <ConnectSteps />}
         <div className={cn("grid grid-cols-1 gap-3", hasFlow && "xl:grid-cols-[minmax(0,1fr)_22rem]")}>
           {hasFlow && <FlowSection rangeMs={windowMs} own={own} isLoaded={functions.loaded && loaded} />}
-          <AttentionSection figures={figures} ownFigures={ofWorkers ?? []} />
+          <AttentionSection figures={figures} ownFigures={workerFigures ?? []} />
         </div>
         <div className="grid grid-cols-1 gap-3 lg:grid-cols-2">
           <TraceSection title="Latest errors" which="errors" rangeMs={windowMs} />

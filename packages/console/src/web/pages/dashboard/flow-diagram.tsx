@@ -1,8 +1,9 @@
 import { Clock, CodeXml, Database, Globe, ListOrdered, type LucideIcon, Radio, Zap } from "lucide-react";
-import { type RefObject, useEffect, useRef, useState } from "react";
+import { useRef, useState } from "react";
 import type { GraphEdge } from "../../model/flow-graph.ts";
 import { cn } from "../../ui/cn.ts";
 import { HrefLink } from "../../ui/href-link.tsx";
+import { useWidth } from "../../ui/use-width.ts";
 import { layoutOf, NODE_HEIGHT, pathOf } from "./flow-layout.ts";
 import type { Overview } from "./overview.ts";
 
@@ -20,23 +21,23 @@ const ICONS: Readonly<Record<string, LucideIcon>> = {
 export const COLUMNS = [
   { title: "Triggers", href: "/triggers" },
   { title: "Functions", href: "/functions" },
-  { title: "What they use", href: undefined },
+  { title: "Used by functions", href: undefined },
 ] as const;
 
-/** Triggers, functions and what functions use, joined by lines; for eyes, with the table beside it for everybody. */
+/** Diagram of triggers, functions and the resources that functions use. `FlowTable` is its accessible form. */
 export function FlowDiagram({ flow }: { readonly flow: Overview }) {
-  const place = useRef<HTMLDivElement>(null);
-  const width = useWidth(place);
+  const container = useRef<HTMLDivElement>(null);
+  const width = useWidth(container);
   const [focus, setFocus] = useState<string>();
   const { boxes, columns, height } = layoutOf(flow, width);
   const most = Math.max(1, ...flow.edges.map(({ calls }) => calls));
   const isOf = ({ from, to }: GraphEdge): boolean => focus === undefined || from === focus || to === focus;
   return (
-    <div ref={place} className="relative min-h-40" style={{ height }}>
+    <div ref={container} className="relative min-h-40" style={{ height }}>
       {width > 0 && (
         <>
           <svg aria-hidden className="absolute inset-0 size-full overflow-visible">
-            <title>What calls what</title>
+            <title>Call graph</title>
             {flow.edges.map((edge) => (
               <path
                 key={`${edge.from}>${edge.to}`}
@@ -96,16 +97,4 @@ function ColumnHead({ at, x, width, more }: { readonly at: number; readonly x: n
       )}
     </div>
   );
-}
-
-function useWidth(place: RefObject<HTMLDivElement | null>): number {
-  const [width, setWidth] = useState(0);
-  useEffect(() => {
-    const element = place.current;
-    if (element === null) return;
-    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, [place]);
-  return width;
 }

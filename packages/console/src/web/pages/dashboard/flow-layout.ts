@@ -14,11 +14,11 @@ export interface Box {
 export interface Layout {
   readonly boxes: ReadonlyMap<string, Box>;
   readonly height: number;
-  /** Begin and width of each column. */
+  /** Left edge and width of each column. */
   readonly columns: readonly { readonly x: number; readonly width: number }[];
 }
 
-/** Three columns beside each other, each centred in the height of the longest. */
+/** Returns a layout of three columns, each centred vertically. */
 export function layoutOf({ nodes }: Pick<Graph, "nodes">, width: number): Layout {
   const between = Math.min(120, Math.max(48, width * 0.09));
   const inner = width - 2 * between;
@@ -35,7 +35,10 @@ export function layoutOf({ nodes }: Pick<Graph, "nodes">, width: number): Layout
   return { boxes, columns, height: HEADER + longest * (NODE_HEIGHT + GAP) };
 }
 
-/** The line of an edge: from the right side of one box to the left side of the other; within a column around their right side. */
+/**
+ * Returns the SVG path of an edge, from the right side of one box to the left side of the other. Within a column the
+ * path bends around the right side of both boxes.
+ */
 export function pathOf(edge: GraphEdge, boxes: ReadonlyMap<string, Box>): string | undefined {
   const { from, to } = edge;
   const [a, b] = [boxes.get(from), boxes.get(to)];
@@ -43,11 +46,11 @@ export function pathOf(edge: GraphEdge, boxes: ReadonlyMap<string, Box>): string
   const [startX, startY, endY] = [a.x + a.width, a.y + NODE_HEIGHT / 2, b.y + NODE_HEIGHT / 2];
   if (a.x === b.x) {
     const out = startX + 14 + Math.min(24, Math.abs(endY - startY) / 5);
-    // A function that calls itself.
+    // The function calls itself.
     if (from === to) return `M${startX} ${startY - 6}C${out} ${startY - 14} ${out} ${startY + 14} ${startX} ${startY + 6}`;
     return `M${startX} ${startY}C${out} ${startY} ${out} ${endY} ${startX} ${endY}`;
   }
-  // Back to a column before: between the same two sides.
+  // An edge to an earlier column joins the same two sides.
   if (b.x < a.x) return pathOf({ ...edge, from: to, to: from }, boxes);
   const middle = (startX + b.x) / 2;
   return `M${startX} ${startY}C${middle} ${startY} ${middle} ${endY} ${b.x} ${endY}`;

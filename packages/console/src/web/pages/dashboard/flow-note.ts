@@ -6,19 +6,19 @@ export interface NoteSources {
   readonly error: Error | null;
 }
 
-/** What the flow's lines mean, and what its figures count: not all that was called, where only some traces were read. */
+/** Returns a note that explains the lines of the diagram, or what the figures of the table count. */
 export function flowNote({ isTable, seen, error }: NoteSources): string {
   const of = seen === undefined ? "traces" : `${seen.read} of the ${seen.total.toLocaleString("en-GB")} traces of the range`;
-  const unknown = seen === undefined && error !== null ? error.message : undefined;
+  const failure = seen === undefined && error !== null ? `Failed to load calls: ${error.message}.` : undefined;
   if (!isTable) {
-    return `Solid lines are triggers. Dashed ones are calls${unknown === undefined ? ` seen in ${of}` : `, which are not known: ${unknown}`}; red ones had errors.`;
+    return `Solid lines are triggers. ${failure ?? `Dashed lines are calls seen in ${of}; red lines had errors.`}`;
   }
-  if (unknown !== undefined) return `Calls are not known: ${unknown}.`;
-  if (seen?.isPart !== true) return `Calls, and those of them that failed, are counted in ${of}.`;
-  return `Calls, and those of them that failed, are counted in ${of} only: there were at least (≥) so many.`;
+  if (failure !== undefined) return failure;
+  if (seen?.isPart !== true) return `Calls and failures are counted in ${of}.`;
+  return `Calls and failures are counted in only ${of}, so the numbers are lower bounds (≥).`;
 }
 
-/** `≥14` where not everything was looked at. */
+/** Returns, for example, `≥14` if only some traces were read. */
 export function atLeast(count: number, isPart: boolean): string {
   return `${isPart ? "≥" : ""}${count.toLocaleString("en-GB")}`;
 }

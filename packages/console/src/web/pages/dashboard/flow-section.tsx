@@ -15,11 +15,11 @@ import { useSeenCalls } from "./use-seen-calls.ts";
 
 const route = getRouteApi("/");
 
-/** The application's flow: declared by triggers, and seen in traces. */
+/** The application's call graph: edges declared by triggers, and edges seen in traces. */
 export function FlowSection({ rangeMs, own, isLoaded }: { readonly rangeMs: number; readonly own: ReadonlySet<string>; readonly isLoaded: boolean }) {
   const { view } = route.useSearch();
   const navigate = route.useNavigate();
-  // Three columns have no room there.
+  // A narrow screen has no room for the diagram's three columns.
   const isNarrow = useIsNarrow(760);
   const triggers = useLiveCollection<TriggerFacts>("svc.triggers", ({ id }) => id);
   const figures = useFunctionFigures(Math.round(rangeMs / 1_000));

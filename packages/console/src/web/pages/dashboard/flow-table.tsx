@@ -3,11 +3,14 @@ import { cn } from "../../ui/cn.ts";
 import { HrefLink } from "../../ui/href-link.tsx";
 import { atLeast } from "./flow-note.ts";
 
-/** The diagram as a table: a row for each line of it, then what nothing is joined to. `isPart`: calls were looked for in some traces only. */
+/**
+ * The call graph as a table: a row for each edge, then the nodes without edges. `isPart`: only some traces were read, so
+ * counts are lower bounds.
+ */
 export function FlowTable({ flow, isPart }: { readonly flow: Graph; readonly isPart: boolean }) {
   const nodes = new Map(flow.nodes.map((node) => [node.id, node]));
-  const joined = new Set(flow.edges.flatMap(({ from, to }) => [from, to]));
-  const alone = flow.nodes.filter(({ id }) => !joined.has(id));
+  const connected = new Set(flow.edges.flatMap(({ from, to }) => [from, to]));
+  const alone = flow.nodes.filter(({ id }) => !connected.has(id));
   const cell = (id: string) => {
     const node = nodes.get(id);
     if (node === undefined) return null;
@@ -20,10 +23,10 @@ export function FlowTable({ flow, isPart }: { readonly flow: Graph; readonly isP
   return (
     <div className="overflow-x-auto">
       <table className="w-full">
-        <caption className="sr-only">What calls what</caption>
+        <caption className="sr-only">Call graph</caption>
         <thead className="text-[12px] text-ink-3">
           <tr className="border-line border-b">
-            {["From", "To", "How", "Calls", "Failed"].map((name, at) => (
+            {["From", "To", "Via", "Calls", "Failed"].map((name, at) => (
               <th
                 key={name}
                 scope="col"
@@ -52,7 +55,7 @@ export function FlowTable({ flow, isPart }: { readonly flow: Graph; readonly isP
             <tr key={id} className="border-line/60 border-b">
               <td className="py-1 pr-3">{cell(id)}</td>
               <td colSpan={4} className="text-ink-3">
-                nothing seen
+                no calls seen
               </td>
             </tr>
           ))}

@@ -1,12 +1,12 @@
 const KEY = "svc.muted";
 export const MUTE_MS = 3_600_000;
 
-/** What was muted, until when; kept in this browser, what has run out left out. */
+/** Returns the keys of muted issues and when each mute ends. They are stored in this browser. */
 export function mutedNow(nowMs: number): Readonly<Record<string, number>> {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(KEY) ?? "{}");
-    if (typeof kept !== "object" || kept === null) return {};
-    return Object.fromEntries(Object.entries(kept).filter(([, until]) => typeof until === "number" && until > nowMs));
+    const stored: unknown = JSON.parse(localStorage.getItem(KEY) ?? "{}");
+    if (typeof stored !== "object" || stored === null) return {};
+    return Object.fromEntries(Object.entries(stored).filter(([, until]) => typeof until === "number" && until > nowMs));
   } catch {
     return {};
   }

@@ -4,7 +4,7 @@ import { columnOf, overviewOf } from "./overview.ts";
 
 const ACTIVE = { status: "active", reason: null } as const;
 
-it("joins triggers, functions and what they use", () => {
+it("connects triggers, functions and the resources that functions use", () => {
   const flow = overviewOf({
     own: new Set(["orders::create", "pay"]),
     triggers: [
@@ -15,7 +15,7 @@ it("joins triggers, functions and what they use", () => {
       { from: "orders::create", to: "state::set", calls: 2, errors: 0 },
       { from: "orders::create", to: "state::get", calls: 3, errors: 1 },
       { from: "orders::create", to: "pay", calls: 1, errors: 0 },
-      { from: "somebody", to: "state::get", calls: 1, errors: 0 },
+      { from: "unknown", to: "state::get", calls: 1, errors: 0 },
     ],
   });
   expect(flow.nodes.map((node) => [columnOf(node), node.label, node.note, node.errors > 0])).toEqual([
@@ -31,7 +31,7 @@ it("joins triggers, functions and what they use", () => {
   ]);
 });
 
-it("joins a queue to what its jobs run, unless a trigger does", () => {
+it("connects a queue to the functions of its jobs, unless a trigger connects them", () => {
   const flow = overviewOf({
     own: new Set(["orders::create", "mail::send", "stock"]),
     triggers: [{ id: "t1", trigger_type: "queue", function_id: "stock", config: { queue: "stock" }, internal: false, ...ACTIVE }],
@@ -49,7 +49,7 @@ it("joins a queue to what its jobs run, unless a trigger does", () => {
   ]);
 });
 
-it("shows eight of a column, the busiest, and says how many more there are", () => {
+it("shows the eight busiest nodes of a column, and counts the others", () => {
   const ids = Array.from({ length: 11 }, (_, at) => `f${at}`);
   const flow = overviewOf({
     own: new Set(ids),

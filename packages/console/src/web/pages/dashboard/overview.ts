@@ -19,7 +19,7 @@ export interface OverviewSources {
 }
 
 /** Maximum number of nodes in a column. */
-const MOST = 8;
+const MAX_NODES = 8;
 const THINGS: readonly Use["kind"][] = ["state", "stream", "queue", "topic"];
 
 export function columnOf(node: Pick<GraphNode, "kind">): 0 | 1 | 2 {
@@ -35,10 +35,10 @@ export function overviewOf(sources: OverviewSources): Overview {
   const functions = nodes
     .filter((node) => columnOf(node) === 1)
     .sort((a, b) => b.calls - a.calls || Number(bound.has(b.id)) - Number(bound.has(a.id)) || a.label.localeCompare(b.label));
-  const shownFunctions = functions.slice(0, MOST);
+  const shownFunctions = functions.slice(0, MAX_NODES);
   const place = new Map(shownFunctions.map(({ id }, at) => [id, at]));
-  const placeOf = ({ id }: GraphNode): number => place.get(bindings.get(id) ?? "") ?? MOST;
-  const shownTriggers = triggers.sort((a, b) => placeOf(a) - placeOf(b) || a.label.localeCompare(b.label)).slice(0, MOST);
+  const placeOf = ({ id }: GraphNode): number => place.get(bindings.get(id) ?? "") ?? MAX_NODES;
+  const shownTriggers = triggers.sort((a, b) => placeOf(a) - placeOf(b) || a.label.localeCompare(b.label)).slice(0, MAX_NODES);
   const used = new Set(edges.flatMap(({ from, to }) => (place.has(from) ? [to] : [])));
   const things = THINGS.flatMap((kind) => nodes.filter((node) => node.kind === kind && used.has(node.id)));
   const isCounted = sources.figures.length > 0;

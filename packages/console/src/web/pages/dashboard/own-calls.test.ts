@@ -3,7 +3,7 @@ import type { FunctionFigures } from "../../lib/function-figures.ts";
 import { moduleIds } from "../../lib/own-functions.ts";
 import { callLine, ownFigures, ownIds } from "./own-calls.ts";
 
-it("tells workers' functions from the engine's", () => {
+it("separates workers' functions from the engine's", () => {
   const workers = [
     { id: "m", kind: "module" },
     { id: "w", kind: "worker" },
@@ -16,7 +16,7 @@ it("tells workers' functions from the engine's", () => {
   expect([...ownIds(functions, moduleIds(workers))]).toEqual(["orders::create"]);
 });
 
-it("adds up calls, and names the slowest", () => {
+it("sums calls and returns the slowest function", () => {
   const figures = [
     { function_id: "a", calls: 3, errors: 1, p95_ms: 5 },
     { function_id: "b", calls: 1, errors: 0, p95_ms: 9 },
@@ -26,7 +26,7 @@ it("adds up calls, and names the slowest", () => {
   expect(ownFigures([])).toEqual({ calls: 0, errors: 0, errorRate: 0, slowest: undefined });
 });
 
-it("draws only what was measured: a time without the engine is a gap, one without calls is none", () => {
+it("leaves a gap where the engine did not run, but not where nothing was called", () => {
   const series = [
     {
       labels: { function_id: "a", outcome: "ok" },

@@ -1,13 +1,13 @@
 import type { FunctionFigures } from "../../lib/function-figures.ts";
 import { isOwn, type ProvidedFunction } from "../../lib/own-functions.ts";
 
-// The engine counts every call, those too by which this page looks at it. What is said of calls here is of workers' functions only.
+// The engine also counts the calls that this page makes. So the figures here cover only workers' functions.
 
 export interface OwnFunction extends ProvidedFunction {
   readonly function_id: string;
 }
 
-/** Ids of the functions that workers provide. `modules`: ids of the workers that are modules. */
+/** Returns the IDs of the functions that workers provide. `modules`: IDs of the workers that are modules. */
 export function ownIds(functions: readonly OwnFunction[], modules: ReadonlySet<string>): ReadonlySet<string> {
   return new Set(functions.filter((each) => isOwn(each, modules)).map(({ function_id }) => function_id));
 }
@@ -16,7 +16,7 @@ export interface OwnFigures {
   readonly calls: number;
   readonly errors: number;
   readonly errorRate: number;
-  /** The function with the highest p95; undefined when none was called. */
+  /** The function with the highest p95; undefined if none was called. */
   readonly slowest: FunctionFigures | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface CallLine {
   readonly errors: readonly (number | null)[];
 }
 
-/** Calls a minute, and failed ones of a hundred, over time. Null: not known then. */
+/** Calls per minute and percentage of failures over time. Null where the engine has no data. */
 export function callLine(series: readonly CallSeries[], own: ReadonlySet<string>): CallLine {
   const known = new Set<number>();
   const sums = new Map<number, { calls: number; errors: number }>();
@@ -47,7 +47,7 @@ export function callLine(series: readonly CallSeries[], own: ReadonlySet<string>
       const sum = sums.get(ms) ?? { calls: 0, errors: 0 };
       sums.set(ms, sum);
       if (value === null) continue;
-      // Whoever was called: the engine was there and measured.
+      // A value of any function shows that the engine was running then.
       known.add(ms);
       if (!own.has(labels.function_id ?? "")) continue;
       sum.calls += value * 60;

@@ -1,6 +1,6 @@
 import { type ReactNode, useId } from "react";
 
-/** A part of the Dashboard, with its heading. */
+/** A section of the Dashboard with a heading. */
 export function Section({ title, controls, children }: { readonly title: string; readonly controls?: ReactNode; readonly children: ReactNode }) {
   const id = useId();
   return (

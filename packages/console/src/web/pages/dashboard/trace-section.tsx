@@ -22,17 +22,12 @@ function partsText({ services, span_count }: TraceSummary): string {
   return `${services.join(", ")} · ${span_count} ${span_count === 1 ? "span" : "spans"}`;
 }
 
-/** Returns why the root failed, with secrets masked, or how many spans failed. */
-function reasonOf({ status_description, trace }: TraceRoot): string {
-  return status_description ? maskText(status_description) : failedText(trace);
+/** Returns the root's error with secrets masked, or how many spans failed if the root has no error of its own. */
+function reasonOf({ status_description, trace: { error_count, span_count } }: TraceRoot): string {
+  return status_description ? maskText(status_description) : `${error_count} of ${span_count} spans failed`;
 }
 
-/** Of a trace whose root did not fail itself, or did not say why. */
-function failedText({ error_count, span_count }: TraceSummary): string {
-  return `${error_count} of ${span_count} spans failed`;
-}
-
-/** Five traces of the range: the latest that failed, or the slowest. */
+/** The five latest failed or the five slowest traces of the range. */
 export function TraceSection({ title, which, rangeMs }: { readonly title: string; readonly which: "errors" | "slowest"; readonly rangeMs: number }) {
   const { data, error, isPending, refetch } = usePolledCall<{ readonly spans: readonly TraceRoot[] }>(
     "engine::traces::list",
@@ -54,12 +49,12 @@ export function TraceSection({ title, which, rangeMs }: { readonly title: string
           search={which === "errors" ? { status: "error" } : { sort: "duration" }}
           className="text-[12px] text-accent underline"
         >
-          {which === "errors" ? "All that failed" : "All, by duration"}
+          {which === "errors" ? "All failed traces" : "All traces by duration"}
         </Link>
       }
     >
       {isMissingFunction(error) ? (
-        <p className="py-3 text-ink-2">Traces are off: svc-observability keeps them.</p>
+        <p className="py-3 text-ink-2">No traces are stored: the engine runs without svc-observability.</p>
       ) : (
         <DataRegion
           loading={isPending}
@@ -67,7 +62,7 @@ export function TraceSection({ title, which, rangeMs }: { readonly title: string
           empty={data?.spans.length === 0}
           retry={() => void refetch()}
           skeleton={<SkeletonRows rows={SHOWN} />}
-          emptyState={<p className="py-3 text-ink-2">{which === "errors" ? "Nothing failed in this time." : "Nothing was called in this time."}</p>}
+          emptyState={<p className="py-3 text-ink-2">{which === "errors" ? "No errors in this time range" : "No calls in this time range"}</p>}
         >
           <ul className="flex flex-col">
             {data?.spans.map((root) => (

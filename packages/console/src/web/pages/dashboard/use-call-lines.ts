@@ -5,31 +5,31 @@ import { type CallLine, type CallSeries, callLine } from "./own-calls.ts";
 const LINE_MS = 900_000;
 const STEP_S = 15;
 
-/** Only steps that are over: the one that runs has fewer calls than it will have. */
-function endedSteps(): { readonly start_time: number; readonly end_time: number } {
+/** Returns a range of completed steps only. The current step would show too few calls. */
+function completedSteps(): { readonly start_time: number; readonly end_time: number } {
   const end = Math.floor(Date.now() / (STEP_S * 1_000)) * STEP_S * 1_000;
   return { start_time: end - LINE_MS, end_time: end - 1 };
 }
 
-/** Calls and errors of workers' functions over the last 15 min. */
+/** Calls and errors of workers' functions over the last 15 minutes. */
 export function useCallLine(own: ReadonlySet<string>): CallLine {
   const { data } = usePolledCall<{ readonly series: readonly CallSeries[] }>(
     "engine::metrics::series",
     ["calls"],
-    () => ({ names: ["svc.calls"], aggregate: "rate", ...endedSteps(), step_seconds: STEP_S }),
+    () => ({ names: ["svc.calls"], aggregate: "rate", ...completedSteps(), step_seconds: STEP_S }),
     { everyMs: STEP_S * 1_000 },
   );
   return useMemo(() => callLine(data?.series ?? [], own), [data, own]);
 }
 
-/** The p95 of a function over the last 15 min. */
+/** The p95 of a function over the last 15 minutes. */
 export function useP95Line(functionId: string | undefined): readonly (number | null)[] {
   const { data } = usePolledCall<{ readonly series: readonly CallSeries[] }>(
     "engine::metrics::series",
     ["p95", functionId],
     () => ({
       ...{ names: ["svc.call.duration"], labels: { function_id: functionId }, aggregate: "p95" },
-      ...{ ...endedSteps(), step_seconds: STEP_S },
+      ...{ ...completedSteps(), step_seconds: STEP_S },
     }),
     { everyMs: STEP_S * 1_000, enabled: functionId !== undefined },
   );

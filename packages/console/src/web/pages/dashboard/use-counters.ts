@@ -2,9 +2,9 @@ import { useEffect, useMemo, useSyncExternalStore } from "react";
 import { live } from "../../lib/live-connection.ts";
 import { useLiveCollection } from "../../lib/use-live.ts";
 
-/** What there is, the engine's own things left out: as many as the lists show. */
+/** Numbers of functions, triggers, workers and streams without the engine's own, as in the lists of their pages. */
 export interface Counters {
-  /** Undefined: not known (yet). */
+  /** Undefined while it is loading. */
   readonly functions: number | undefined;
   readonly triggers: number;
   readonly workers: number;
@@ -13,10 +13,10 @@ export interface Counters {
 export type CounterName = keyof Counters;
 
 const SAMPLE_MS = 5_000;
-/** 15 min of them. */
-const MOST = 180;
+/** 15 minutes of samples. */
+const MAX_SAMPLES = 180;
 
-// The engine keeps no past of these counters: the page samples them itself from when the Dashboard was first open.
+// The engine stores no history of these counters, so the page samples them while the Dashboard is open.
 let samples: readonly Counters[] = [];
 let latest: Counters | undefined;
 let timer: ReturnType<typeof setInterval> | undefined;
@@ -24,7 +24,7 @@ const listeners = new Set<() => void>();
 
 function sample(): void {
   if (latest === undefined || live.getState().phase !== "live") return;
-  samples = [...samples, latest].slice(-MOST);
+  samples = [...samples, latest].slice(-MAX_SAMPLES);
   for (const listener of listeners) listener();
 }
 
@@ -36,28 +36,28 @@ function listen(listener: () => void): () => void {
     if (listeners.size > 0) return;
     clearInterval(timer);
     timer = undefined;
-    // What was not looked at has no samples: a line over the gap would tell of a time that nobody saw.
+    // Sampling stops here. A line across the gap would show values that were never measured.
     samples = [];
     latest = undefined;
   };
 }
 
 export interface CountersNow {
-  /** Undefined before the first answer. */
+  /** Undefined before the first update. */
   readonly counters: Counters | undefined;
   readonly samples: readonly Counters[];
   readonly asOfMs: number | undefined;
   readonly refusal: string | null;
 }
 
-/** `functions`: how many workers provide; the engine's own count has those of its modules in it. */
+/** `functions`: number of functions that workers provide. The engine's own counter includes those of its modules. */
 export function useCounters(functions: number | undefined): CountersNow {
   const { items, asOfMs, status, reason } = useLiveCollection<Counters & { readonly id: string }>("svc.counters", ({ id }) => id);
-  const past = useSyncExternalStore(listen, () => samples);
+  const history = useSyncExternalStore(listen, () => samples);
   const counted = items[0];
   const counters = useMemo(() => (counted === undefined ? undefined : { ...counted, functions }), [counted, functions]);
   useEffect(() => {
     latest = counters;
   }, [counters]);
-  return { counters, samples: past, asOfMs, refusal: status === "refused" ? reason : null };
+  return { counters, samples: history, asOfMs, refusal: status === "refused" ? reason : null };
 }

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from "react";
 import { live } from "../../lib/live-connection.ts";
 
-/** What the engine measures each 5 s, as `svc.metrics` tells. Null: not known then. */
+/** A sample of the stream `svc.metrics`, one every 5 s. Null where the engine has no data. */
 export interface MetricSample {
   readonly at_ms: number;
   readonly calls_per_second: number;
@@ -12,17 +12,17 @@ export interface MetricSample {
 
 export interface MetricSamples {
   readonly samples: readonly MetricSample[];
-  /** When one came last, by the page's clock. */
+  /** When the last sample arrived, by the browser's clock. */
   readonly asOfMs: number | undefined;
 }
 
-/** 15 min of them. */
-const MOST = 180;
+/** 15 minutes of samples. */
+const MAX_SAMPLES = 180;
 const NONE: MetricSamples = { samples: [], asOfMs: undefined };
 
 let shown: MetricSamples = NONE;
 const listeners = new Set<() => void>();
-let leave: (() => void) | undefined;
+let unsubscribe: (() => void) | undefined;
 
 function show(next: MetricSamples): void {
   shown = next;
@@ -31,18 +31,18 @@ function show(next: MetricSamples): void {
 
 function listen(listener: () => void): () => void {
   listeners.add(listener);
-  leave ??= live.subscribe("svc.metrics", "all", {
-    onSync: (data) => show({ samples: (data as readonly MetricSample[]).slice(-MOST), asOfMs: Date.now() }),
+  unsubscribe ??= live.subscribe("svc.metrics", "all", {
+    onSync: (data) => show({ samples: (data as readonly MetricSample[]).slice(-MAX_SAMPLES), asOfMs: Date.now() }),
     onEvent({ data }) {
       const { data: sample } = data as { readonly data: MetricSample };
-      show({ samples: [...shown.samples, sample].slice(-MOST), asOfMs: Date.now() });
+      show({ samples: [...shown.samples, sample].slice(-MAX_SAMPLES), asOfMs: Date.now() });
     },
   });
   return () => {
     listeners.delete(listener);
     if (listeners.size > 0) return;
-    leave?.();
-    leave = undefined;
+    unsubscribe?.();
+    unsubscribe = undefined;
     shown = NONE;
   };
 }

@@ -6,19 +6,19 @@ import { type FlowSpan, type SeenCall, seenCalls, type TraceRoot, varied } from 
 
 export interface SeenCalls {
   readonly calls: readonly SeenCall[];
-  /** How many traces were read, and how many there were. */
+  /** Number of traces that were read, and of all traces in the range. */
   readonly read: number;
   readonly total: number;
-  /** More was called than was read: calls of other traces, and of the rest of long ones. */
+  /** Whether some traces, or some spans of them, were not read. */
   readonly isPart: boolean;
 }
 
 const EVERY_MS = 15_000;
-const LISTED = 300;
-const READ = 16;
-const SPANS = 300;
+const MAX_LISTED = 300;
+const MAX_READ = 16;
+const MAX_SPANS = 300;
 
-/** What functions call, as the latest traces of the range show it. */
+/** Calls between functions, read from the latest traces of the range. */
 export function useSeenCalls(rangeMs: number): UseQueryResult<SeenCalls> {
   const { phase } = useLiveState();
   return useQuery({
@@ -28,13 +28,13 @@ export function useSeenCalls(rangeMs: number): UseQueryResult<SeenCalls> {
     queryFn: async ({ signal }): Promise<SeenCalls> => {
       const listed = await call<{ readonly spans: readonly TraceRoot[]; readonly total: number }>(
         "engine::traces::list",
-        { limit: LISTED, start_time: Date.now() - rangeMs, exclude_attributes: BY_CONSOLES },
+        { limit: MAX_LISTED, start_time: Date.now() - rangeMs, exclude_attributes: BY_CONSOLES },
         { signal },
       );
-      const ids = varied(listed.spans, READ);
+      const ids = varied(listed.spans, MAX_READ);
       const trees = await Promise.all(
         ids.map((trace_id) =>
-          call<{ readonly spans: readonly FlowSpan[]; readonly cursor: string | null }>("engine::traces::spans", { trace_id, limit: SPANS }, { signal }),
+          call<{ readonly spans: readonly FlowSpan[]; readonly cursor: string | null }>("engine::traces::spans", { trace_id, limit: MAX_SPANS }, { signal }),
         ),
       );
       return {

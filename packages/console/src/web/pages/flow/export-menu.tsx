@@ -1,18 +1,18 @@
 import { useMutation } from "@tanstack/react-query";
+import { downloadBlob } from "../../lib/download-blob.ts";
 import type { Graph } from "../../model/flow-graph.ts";
-import { downloadBlob } from "./download-blob.ts";
 import { graphJson, pngOf, svgOf } from "./flow-export.ts";
-import type { Places } from "./layout/place.ts";
+import type { Positions } from "./layout/positions.ts";
 
 type Format = "svg" | "png" | "json";
 
-/** Downloads the graph as it is shown. */
-export function ExportMenu({ graph, places, isVertical }: { readonly graph: Graph; readonly places: Places; readonly isVertical: boolean }) {
-  const make = useMutation({
+/** Menu that downloads the visible graph. */
+export function ExportMenu({ graph, positions, isVertical }: { readonly graph: Graph; readonly positions: Positions; readonly isVertical: boolean }) {
+  const save = useMutation({
     mutationFn: async (format: Format): Promise<void> => {
       const styles = getComputedStyle(document.documentElement);
-      const svg = (): string => svgOf(graph, places, isVertical, (token) => styles.getPropertyValue(`--${token}`).trim());
-      if (format === "json") downloadBlob(new Blob([graphJson(graph, places)], { type: "application/json" }), "flow.json");
+      const svg = (): string => svgOf(graph, positions, isVertical, (token) => styles.getPropertyValue(`--${token}`).trim());
+      if (format === "json") downloadBlob(new Blob([graphJson(graph, positions)], { type: "application/json" }), "flow.json");
       else if (format === "svg") downloadBlob(new Blob([svg()], { type: "image/svg+xml" }), "flow.svg");
       else downloadBlob(await pngOf(svg()), "flow.png");
     },
@@ -24,7 +24,7 @@ export function ExportMenu({ graph, places, isVertical }: { readonly graph: Grap
         className="h-7 rounded-md border border-line-strong/60 bg-surface px-1.5"
         value=""
         disabled={graph.nodes.length === 0}
-        onChange={(event) => make.mutate(event.target.value as Format)}
+        onChange={(event) => save.mutate(event.target.value as Format)}
       >
         <option value="" disabled>
           Export…
@@ -33,9 +33,9 @@ export function ExportMenu({ graph, places, isVertical }: { readonly graph: Grap
         <option value="png">as PNG</option>
         <option value="json">as JSON</option>
       </select>
-      {make.error !== null && (
+      {save.error !== null && (
         <span role="alert" className="text-danger">
-          Not exported: {make.error.message}
+          Failed to export: {save.error.message}
         </span>
       )}
     </>

@@ -7,7 +7,7 @@ import { SearchBox } from "../../ui/search-box.tsx";
 import { TimeRange } from "../../ui/time-range.tsx";
 import { ExportMenu } from "./export-menu.tsx";
 import { GroupsMenu, LayersMenu } from "./flow-menus.tsx";
-import type { Places } from "./layout/place.ts";
+import type { Positions } from "./layout/positions.ts";
 import type { FlowGroup } from "./model/groups.ts";
 
 type Search = SearchOf<"flow">;
@@ -18,20 +18,20 @@ interface FlowControlsProps {
   readonly isPart: boolean;
   readonly groups: readonly FlowGroup[];
   readonly graph: Graph;
-  readonly places: Places | undefined;
+  readonly positions: Positions | undefined;
   readonly resetRefusal: string | undefined;
   readonly onSearch: (change: Partial<Search>) => void;
   readonly onWhole: () => void;
   readonly onReset: () => void;
 }
 
-/** What is shown of the graph, and how; all of it stands in the address. */
-export function FlowControls({ search, defaultRange, isPart, groups, graph, places, resetRefusal, onSearch, onWhole, onReset }: FlowControlsProps) {
+/** Controls that filter and arrange the graph. Their state is in the URL. */
+export function FlowControls({ search, defaultRange, isPart, groups, graph, positions, resetRefusal, onSearch, onWhole, onReset }: FlowControlsProps) {
   const { q = "", hops, range = defaultRange, system = false, dir = "lr", view, layers, closed } = search;
   return (
     <>
       {isPart && <Button onClick={onWhole}>Whole system</Button>}
-      {hops !== undefined && <Button onClick={() => onSearch({ hops: undefined })}>All, not only {hops} steps</Button>}
+      {hops !== undefined && <Button onClick={() => onSearch({ hops: undefined })}>Show all nodes</Button>}
       <FilterTabs
         label="View"
         value={view ?? "graph"}
@@ -65,7 +65,7 @@ export function FlowControls({ search, defaultRange, isPart, groups, graph, plac
             </Button>
           </>
         )}
-        <ExportMenu graph={graph} places={places ?? new Map()} isVertical={dir === "tb"} />
+        <ExportMenu graph={graph} positions={positions ?? new Map()} isVertical={dir === "tb"} />
       </MoreTools>
       <TimeRange
         value={{ range }}

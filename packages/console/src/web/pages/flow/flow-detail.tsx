@@ -5,7 +5,7 @@ import { Button } from "../../ui/button.tsx";
 import { HrefLink } from "../../ui/href-link.tsx";
 import { type FlowGroup, groupOf } from "./model/groups.ts";
 
-/** What the graph knows of a node, with ways to its page and to its neighbours. */
+/** Details of a node, with links to its page and its neighbours. */
 export function FlowDetail({
   graph,
   node,
@@ -15,12 +15,12 @@ export function FlowDetail({
   onHops,
   onFlow,
   onCollapse,
-  onOpenGroup,
+  onExpand,
 }: {
   readonly graph: Graph;
   readonly groups: readonly FlowGroup[];
   readonly onCollapse: (name: string) => void;
-  readonly onOpenGroup: (name: string) => void;
+  readonly onExpand: (name: string) => void;
   readonly node: GraphNode;
   readonly hops: number | undefined;
   readonly onSelect: (id: string) => void;
@@ -64,9 +64,9 @@ export function FlowDetail({
           </HrefLink>
         )}
         {node.members === undefined ? (
-          <Button onClick={() => onFlow(node.id)}>Show only what it leads to</Button>
+          <Button onClick={() => onFlow(node.id)}>Show downstream only</Button>
         ) : (
-          <Button onClick={() => onOpenGroup(node.label)}>Open the group</Button>
+          <Button onClick={() => onExpand(node.label)}>Expand the group</Button>
         )}
         {group !== undefined && (
           <Button onClick={() => onCollapse(group.name)}>
@@ -74,13 +74,13 @@ export function FlowDetail({
           </Button>
         )}
         <label className="flex items-center gap-1.5 text-ink-2">
-          Around it
+          Show neighbours within
           <select
             className="h-7 rounded-md border border-line-strong/60 bg-surface px-1.5 text-ink"
             value={hops ?? ""}
             onChange={(event) => onHops(event.target.value === "" ? undefined : Number(event.target.value))}
           >
-            <option value="">everything</option>
+            <option value="">any distance</option>
             <option value="1">1 step</option>
             <option value="2">2 steps</option>
             <option value="3">3 steps</option>
@@ -101,8 +101,8 @@ export function FlowDetail({
           </ul>
         </section>
       )}
-      <Neighbours title="Comes from" edges={before} idOf={({ from }) => from} {...{ graph, onSelect }} />
-      <Neighbours title="Leads to" edges={after} idOf={({ to }) => to} {...{ graph, onSelect }} />
+      <Neighbours title="Upstream" edges={before} idOf={({ from }) => from} {...{ graph, onSelect }} />
+      <Neighbours title="Downstream" edges={after} idOf={({ to }) => to} {...{ graph, onSelect }} />
     </div>
   );
 }

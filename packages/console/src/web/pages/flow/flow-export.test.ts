@@ -5,7 +5,7 @@ import { graphWith } from "./testing/graphs.ts";
 const graph = graphWith({ nodes: ["function a<b>", "function c"], edges: [["function a<b>", "function c", "observed"]] });
 const color = (token: string) => token;
 
-it("draws edges from right to left side, or from below to above where the layout goes down", () => {
+it("draws edges from right to left sides, or from bottom to top sides in a vertical layout", () => {
   const beside = new Map([
     ["function a<b>", { x: 0, y: 0 }],
     ["function c", { x: 400, y: 0 }],
@@ -18,13 +18,13 @@ it("draws edges from right to left side, or from below to above where the layout
   expect(svgOf(graph, below, true, color)).toContain('d="M110 52C110 126 110 126 110 200"');
 });
 
-it("is one document in which names are text, and nothing is from elsewhere", () => {
+it("escapes names, and references nothing external", () => {
   const svg = svgOf(graph, new Map(), false, color);
   expect(svg).toContain("a&lt;b&gt;");
   expect(svg.match(/https?:[^"]*/g)).toEqual(["http://www.w3.org/2000/svg"]);
 });
 
-it("tells places and edges as JSON", () => {
+it("exports positions and edges as JSON", () => {
   const { nodes, edges } = JSON.parse(graphJson(graph, new Map([["function c", { x: 1, y: 2 }]])));
   expect(nodes.map(({ id, position }: { id: string; position: unknown }) => [id, position])).toEqual([
     ["function a<b>", null],

@@ -1,23 +1,23 @@
 import type { Graph } from "../../model/flow-graph.ts";
 import { KIND_NAMES } from "../../model/kinds.ts";
-import { NODE, type Places } from "./layout/place.ts";
-import { toneOf } from "./node-looks.tsx";
+import { NODE, type Positions } from "./layout/positions.ts";
+import { toneOf } from "./node-style.ts";
 
-/** The colour of a token, e.g. `ink`, in the present theme. */
+/** Returns the colour of a token, for example `ink`, in the current theme. */
 export type ColorOf = (token: string) => string;
 
 const MARGIN = 24;
 const LABEL_CHARACTERS = 26;
 
-/** The graph as a picture that stands by itself: no styles and fonts from elsewhere. */
-export function svgOf(graph: Graph, places: Places, isVertical: boolean, colorOf: ColorOf): string {
-  const points = graph.nodes.map(({ id }) => places.get(id) ?? { x: 0, y: 0 });
+/** Returns the graph as an SVG without external styles and fonts. */
+export function svgOf(graph: Graph, positions: Positions, isVertical: boolean, colorOf: ColorOf): string {
+  const points = graph.nodes.map(({ id }) => positions.get(id) ?? { x: 0, y: 0 });
   const left = Math.min(...points.map(({ x }) => x)) - MARGIN;
   const top = Math.min(...points.map(({ y }) => y)) - MARGIN;
   const width = Math.max(...points.map(({ x }) => x)) + NODE.width + MARGIN - left;
   const height = Math.max(...points.map(({ y }) => y)) + NODE.height + MARGIN - top;
   const edges = graph.edges.map(({ from, to, kind, calls, errors }) => {
-    const [a, b] = [places.get(from), places.get(to)];
+    const [a, b] = [positions.get(from), positions.get(to)];
     if (a === undefined || b === undefined) return "";
     const [x1, y1] = isVertical ? [a.x + NODE.width / 2, a.y + NODE.height] : [a.x + NODE.width, a.y + NODE.height / 2];
     const [x2, y2] = isVertical ? [b.x + NODE.width / 2, b.y] : [b.x, b.y + NODE.height / 2];
@@ -32,7 +32,7 @@ export function svgOf(graph: Graph, places: Places, isVertical: boolean, colorOf
     return line + label;
   });
   const boxes = graph.nodes.map((node) => {
-    const { x, y } = places.get(node.id) ?? { x: 0, y: 0 };
+    const { x, y } = positions.get(node.id) ?? { x: 0, y: 0 };
     const label = node.label.length > LABEL_CHARACTERS ? `${node.label.slice(0, LABEL_CHARACTERS - 1)}…` : node.label;
     return [
       `<g><title>${escapeXml(`${KIND_NAMES[node.kind]} ${node.label}`)}</title>`,
@@ -47,11 +47,14 @@ export function svgOf(graph: Graph, places: Places, isVertical: boolean, colorOf
 
 function escapeXml(text: string): string {
   const escapes: Readonly<Record<string, string>> = { "<": "&lt;", ">": "&gt;", "&": "&amp;", '"': "&quot;" };
-  // Control characters may not stand in XML at all.
+  // XML does not allow control characters, not even escaped.
   return text.replace(/[<>&"]/g, (character) => escapes[character] ?? "").replace(/\p{Cc}/gu, " ");
 }
 
-/** The same as a bitmap, twice as large for sharp screens, as far as browsers draw. Rejects where they do not. */
+/**
+ * Converts an SVG to PNG at twice its size, for sharp screens, but at most 8,000 pixels wide or high. Rejects if the
+ * browser cannot draw it.
+ */
 export async function pngOf(svg: string): Promise<Blob> {
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
@@ -62,10 +65,10 @@ export async function pngOf(svg: string): Promise<Blob> {
   canvas.height = Math.round(image.height * scale);
   canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
   return new Promise((resolve, reject) =>
-    canvas.toBlob((blob) => (blob === null ? reject(new Error("the browser made no picture")) : resolve(blob)), "image/png"),
+    canvas.toBlob((blob) => (blob === null ? reject(new Error("the browser could not draw the image")) : resolve(blob)), "image/png"),
   );
 }
 
-export function graphJson(graph: Graph, places: Places): string {
-  return `${JSON.stringify({ nodes: graph.nodes.map((node) => ({ ...node, position: places.get(node.id) ?? null })), edges: graph.edges }, undefined, 2)}\n`;
+export function graphJson(graph: Graph, positions: Positions): string {
+  return `${JSON.stringify({ nodes: graph.nodes.map((node) => ({ ...node, position: positions.get(node.id) ?? null })), edges: graph.edges }, undefined, 2)}\n`;
 }

@@ -2,9 +2,9 @@ import { useMemo } from "react";
 import type { Graph, GraphNode } from "../../model/flow-graph.ts";
 import { isCalled, KIND_NAMES } from "../../model/kinds.ts";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
-import { ICONS } from "./node-looks.tsx";
+import { ICONS } from "./node-style.ts";
 
-/** The graph as a table: each node with what it comes from and what it leads to. */
+/** The graph as a table: each node with its upstream and downstream neighbours. */
 export function FlowList({
   graph,
   found,
@@ -24,14 +24,14 @@ export function FlowList({
       { key: "kind", header: "Kind", width: "8rem", cell: ({ kind }) => KIND_NAMES[kind] },
       {
         key: "from",
-        header: "Comes from",
+        header: "Upstream",
         width: "minmax(8rem,2fr)",
         from: 900,
         cell: ({ id }) => names(graph.edges.filter(({ to }) => to === id).map(({ from }) => from)),
       },
       {
         key: "to",
-        header: "Leads to",
+        header: "Downstream",
         width: "minmax(8rem,2fr)",
         from: 900,
         cell: ({ id }) => names(graph.edges.filter(({ from }) => from === id).map(({ to }) => to)),

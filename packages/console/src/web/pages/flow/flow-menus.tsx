@@ -4,7 +4,7 @@ import { PopoverButton } from "../../ui/popover.tsx";
 import type { FlowGroup } from "./model/groups.ts";
 import { LAYER_NAMES, LAYERS, type Layer } from "./model/layers.ts";
 
-/** What is drawn beside the functions. */
+/** Menu of the layers that are shown besides functions. */
 export function LayersMenu({
   shown = LAYERS,
   onChange,
@@ -23,7 +23,9 @@ export function LayersMenu({
         label: "Layers",
         className: "flex w-56 flex-col",
         content: () =>
-          LAYERS.map((layer) => <Choice key={layer} label={LAYER_NAMES[layer]} isChecked={shown.includes(layer)} onChange={(isOn) => change(layer, isOn)} />),
+          LAYERS.map((layer) => (
+            <CheckboxRow key={layer} label={LAYER_NAMES[layer]} isChecked={shown.includes(layer)} onChange={(isOn) => change(layer, isOn)} />
+          )),
       }}
     >
       Layers{shown.length < LAYERS.length && ` (${shown.length} of ${LAYERS.length})`}
@@ -31,7 +33,7 @@ export function LayersMenu({
   );
 }
 
-/** Which groups of functions are drawn as one node. */
+/** Menu of the groups of functions that are collapsed into one node. */
 export function GroupsMenu({
   groups,
   closed = [],
@@ -46,7 +48,7 @@ export function GroupsMenu({
   return (
     <PopoverButton
       icon={<Group aria-hidden className="size-3.5" />}
-      disabledReason={groups.length === 0 ? "No two functions have a prefix in common" : undefined}
+      disabledReason={groups.length === 0 ? "No two functions share a prefix" : undefined}
       opens={{
         label: "Collapse groups",
         className: "flex max-h-96 w-72 flex-col overflow-auto",
@@ -57,11 +59,11 @@ export function GroupsMenu({
                 Collapse all
               </Button>
               <Button disabled={closed.length === 0} onClick={() => set([])}>
-                Open all
+                Expand all
               </Button>
             </div>
             {groups.map(({ name, count }) => (
-              <Choice
+              <CheckboxRow
                 key={name}
                 label={`${name} (${count} functions)`}
                 isChecked={closed.includes(name)}
@@ -77,7 +79,7 @@ export function GroupsMenu({
   );
 }
 
-function Choice({ label, isChecked, onChange }: { readonly label: string; readonly isChecked: boolean; readonly onChange: (isOn: boolean) => void }) {
+function CheckboxRow({ label, isChecked, onChange }: { readonly label: string; readonly isChecked: boolean; readonly onChange: (isOn: boolean) => void }) {
   return (
     <label className="flex min-h-7 items-center gap-2 rounded-md px-2 hover:bg-hover">
       <input type="checkbox" checked={isChecked} onChange={(event) => onChange(event.target.checked)} />

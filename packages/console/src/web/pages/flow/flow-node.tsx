@@ -2,7 +2,7 @@ import { Handle, type Node, type NodeProps, Position } from "@xyflow/react";
 import { type GraphNode, NOW_SECONDS } from "../../model/flow-graph.ts";
 import { isCalled, isThing, KIND_NAMES } from "../../model/kinds.ts";
 import { cn } from "../../ui/cn.ts";
-import { ICONS, TONE_CLASSES, toneOf } from "./node-looks.tsx";
+import { ICONS, TONE_CLASSES, toneOf } from "./node-style.ts";
 
 export type FlowNodeType = Node<{ readonly node: GraphNode; readonly isDim: boolean; readonly isFocus: boolean; readonly isVertical: boolean }, "flow">;
 
@@ -12,7 +12,7 @@ export function describe(node: GraphNode): string {
   return `${KIND_NAMES[node.kind]} ${node.label}${figures}${now}${node.note === undefined ? "" : `, ${node.note}`}`;
 }
 
-/** One node: what it is by icon and colour, its name, how it is. */
+/** A node with its icon, name and status. */
 export function FlowNodeBox({ data: { node, isDim, isFocus, isVertical } }: NodeProps<FlowNodeType>) {
   const Icon = ICONS[node.kind];
   const isFailing = node.errors > 0 || (node.note !== undefined && !isThing(node));
@@ -50,7 +50,7 @@ function subtitle(node: GraphNode): string {
   return `${what}${node.calls} calls${failed}${node.now.calls > 0 ? `, ${node.now.calls} now` : ""}`;
 }
 
-/** It was called in the last seconds; the words for it stand in the line below the name. */
+/** Marks a node that was called in the last seconds. The subtitle says the same in words. */
 function Pulse({ isFailing }: { readonly isFailing: boolean }) {
   const tone = isFailing ? "bg-danger" : "bg-ok";
   return (

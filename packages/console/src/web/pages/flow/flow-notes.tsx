@@ -3,7 +3,7 @@ import type { SavedLayout } from "./layout/use-saved-layout.ts";
 import { SaveStatus } from "./save-status.tsx";
 import type { FlowData } from "./use-flow-data.ts";
 
-/** Below the controls: what the lines mean, from what they were read, and whether the layout is kept. */
+/** Line below the controls: legend, traces read, sources that failed, and save status of the layout. */
 export function FlowNotes({
   data: { notObserved, observed, missing, retry },
   found,
@@ -31,7 +31,7 @@ export function FlowNotes({
         )
       ) : (
         <span role="alert" className="text-warn">
-          Calls are not shown: {notObserved}.{" "}
+          Failed to load calls: {notObserved}.{" "}
           <button type="button" className="underline" onClick={retry}>
             Try again
           </button>
@@ -39,7 +39,7 @@ export function FlowNotes({
       )}
       {missing.map(({ what, why }) => (
         <span key={what} role="alert" className="text-warn">
-          {what} may be missing: {why}.{" "}
+          {what} may be incomplete: {why}.{" "}
           <button type="button" className="underline" onClick={retry}>
             Try again
           </button>
@@ -52,10 +52,10 @@ export function FlowNotes({
   );
 }
 
-export function NotThere({ id }: { readonly id: string }) {
+export function NodeNotFound({ id }: { readonly id: string }) {
   return (
-    <EmptyState title="This is not in the graph">
-      Nothing called <code className="break-all">{id}</code> is connected now, or it is hidden by what is shown.
+    <EmptyState title="Node not found">
+      <code className="break-all">{id}</code> does not exist now, or the current filters hide it.
     </EmptyState>
   );
 }

@@ -20,10 +20,10 @@ export default function FlowPage() {
     return (
       <Page title="Flow">
         <EmptyState
-          title="The Flow page is not switched on"
-          snippet={"svc-console --enable-flow\n\nSVC_ENABLE_FLOW=1 svc console      # the same by a variable"}
+          title="The Flow page is disabled"
+          snippet={"svc-console --enable-flow\n\nSVC_ENABLE_FLOW=1 svc console      # or by an environment variable"}
         >
-          It draws the whole system as a graph: triggers, functions, and what functions use. Start the console with <code>--enable-flow</code> to have it.
+          It shows triggers, functions and the resources that functions use as a graph. Start the console with <code>--enable-flow</code> to enable it.
         </EmptyState>
       </Page>
     );

@@ -9,9 +9,9 @@ import { Page } from "../../ui/page.tsx";
 import { FlowControls } from "./flow-controls.tsx";
 import { FlowDetail } from "./flow-detail.tsx";
 import { FlowList } from "./flow-list.tsx";
-import { FlowNotes, NotThere } from "./flow-notes.tsx";
-import { stepFrom } from "./layout/step.ts";
-import { usePlaces } from "./layout/use-places.ts";
+import { FlowNotes, NodeNotFound } from "./flow-notes.tsx";
+import { stepFrom } from "./layout/arrow-step.ts";
+import { useNodePositions } from "./layout/use-node-positions.ts";
 import { collapsed, groupNode, groupsOf } from "./model/groups.ts";
 import { type Layer, withLayers } from "./model/layers.ts";
 import { downstream, neighbourhood, only } from "./model/reach.ts";
@@ -22,13 +22,13 @@ const FlowCanvas = lazy(() => import("./flow-canvas.tsx"));
 const AlignBar = lazy(() => import("./align-bar.tsx"));
 const route = getRouteApi("/flow/{-$flowId}");
 const DEFAULT_RANGE = "1h";
-/** What `all` stands for: figures are kept for a day. */
+/** Range of `all`. The engine stores figures for a day. */
 const LONGEST_MS = 86_400_000;
 
 const SNIPPET = `worker.registerFunction("orders::create", async (order) => ({ ok: true }));
 worker.registerTrigger({ type: "http", function_id: "orders::create", config: { api_path: "/orders", http_method: "POST" } });`;
 
-interface Wanted {
+interface GraphFilter {
   readonly flowId: string | undefined;
   readonly focus: string | undefined;
   readonly hops: number | undefined;
@@ -36,8 +36,8 @@ interface Wanted {
   readonly closed: readonly string[] | undefined;
 }
 
-/** The part of the whole that is asked for. An id that is not there shows nothing, and the page says so. */
-function partOf(graph: Graph, { flowId, focus, hops, layers, closed }: Wanted): Graph {
+/** Returns the part of the graph that the URL selects; empty if `flowId` does not exist. */
+function filteredGraph(graph: Graph, { flowId, focus, hops, layers, closed }: GraphFilter): Graph {
   const flow = flowId === undefined ? graph : graph.nodes.some(({ id }) => id === flowId) ? only(graph, downstream(graph, flowId)) : { nodes: [], edges: [] };
   const shown = collapsed(withLayers(flow, layers), closed);
   if (focus === undefined || hops === undefined || !shown.nodes.some(({ id }) => id === focus)) return shown;
@@ -53,9 +53,9 @@ export default function FlowView() {
   const refusal = useWriteRefusal(phase);
   const data = useFlowData(rangeMs(range) ?? LONGEST_MS, system);
   const { loaded, isComplete, error, graph: whole } = data;
-  const graph = useMemo(() => partOf(whole, { flowId, focus, hops, layers, closed }), [whole, flowId, focus, hops, layers, closed]);
+  const graph = useMemo(() => filteredGraph(whole, { flowId, focus, hops, layers, closed }), [whole, flowId, focus, hops, layers, closed]);
   const groups = useMemo(() => groupsOf(whole), [whole]);
-  const { places, layout, move } = usePlaces(
+  const { positions, layout, move } = useNodePositions(
     graph,
     `${flowId ?? "system"}${dir === "tb" ? "@tb" : ""}`,
     dir === "tb" ? "TB" : "LR",
@@ -72,9 +72,9 @@ export default function FlowView() {
     void navigate({ to: "/flow/{-$flowId}", params: { flowId: id }, search: (before) => ({ ...before, hops: undefined }) });
   const filtered =
     flowId !== undefined && graph.nodes.length === 0
-      ? { what: `There is nothing called “${flowId}” in the system now.`, clear: () => openFlow(undefined) }
+      ? { what: `“${flowId}” does not exist now.`, clear: () => openFlow(undefined) }
       : whole.nodes.length > 0
-        ? { what: q === "" ? "The layers that are shown hold nothing." : `Nothing is called “${q}”.`, clear: () => change({ q: undefined, layers: undefined }) }
+        ? { what: q === "" ? "No node is in the selected layers." : `No node matches “${q}”.`, clear: () => change({ q: undefined, layers: undefined }) }
         : undefined;
   const selected = graph.nodes.find(({ id }) => id === focus);
   const list = (
@@ -84,27 +84,27 @@ export default function FlowView() {
       empty={graph.nodes.length === 0 || (view === "list" && found?.size === 0)}
       filtered={filtered}
       emptyState={
-        <EmptyState title="There is nothing to draw" snippet={SNIPPET}>
-          Functions and triggers of connected workers stand here, joined by who calls whom.
+        <EmptyState title="Nothing to show" snippet={SNIPPET}>
+          This page shows the functions and triggers of connected workers, and the calls between them.
         </EmptyState>
       }
     >
       {view === "list" ? (
         <FlowList {...{ graph, found, selected: focus }} onSelect={select} />
-      ) : places === undefined ? (
+      ) : positions === undefined ? (
         <p role="status" className="p-4 text-ink-3">
-          Laying out the graph
+          Laying out the graph…
         </p>
       ) : (
-        <Suspense fallback={<p className="p-4 text-ink-3">Loading the graph</p>}>
+        <Suspense fallback={<p className="p-4 text-ink-3">Loading the graph…</p>}>
           <FlowCanvas
-            {...{ graph, places, found }}
+            {...{ graph, positions, found }}
             isVertical={dir === "tb"}
             selected={focus}
-            stepFrom={(id, key) => stepFrom(graph, places, id, key, dir === "tb")}
-            ofSeveral={(chosen, place) => (
+            stepFrom={(id, key) => stepFrom(graph, positions, id, key, dir === "tb")}
+            selectionToolbar={(selectedIds, onMove) => (
               <Suspense>
-                <AlignBar chosen={chosen} places={places} onMove={place} />
+                <AlignBar selected={selectedIds} positions={positions} onMove={onMove} />
               </Suspense>
             )}
             onSelect={select}
@@ -121,7 +121,7 @@ export default function FlowView() {
       count={loaded ? graph.nodes.length : undefined}
       controls={
         <FlowControls
-          {...{ search, graph, places }}
+          {...{ search, graph, positions }}
           defaultRange={DEFAULT_RANGE}
           isPart={flowId !== undefined}
           groups={groups}
@@ -145,10 +145,10 @@ export default function FlowView() {
                 onFlow={openFlow}
                 groups={groups}
                 onCollapse={(name) => change({ closed: [...(search.closed ?? []), name], focus: groupNode(name), hops: undefined })}
-                onOpenGroup={(name) => change({ closed: withoutName(search.closed, name), focus: undefined, hops: undefined })}
+                onExpand={(name) => change({ closed: withoutName(search.closed, name), focus: undefined, hops: undefined })}
               />
             ) : (
-              loaded && <NotThere id={focus} />
+              loaded && <NodeNotFound id={focus} />
             )}
           </SidePane>
         )}
@@ -157,7 +157,7 @@ export default function FlowView() {
   );
 }
 
-/** What a search looks through: a group is found by its functions too. */
+/** Returns the text that the search matches. A group also matches by its functions. */
 function wordsOf({ label, kind, members = [] }: GraphNode): string {
   return [label, kind, ...members.map((member) => member.label)].join(" ").toLowerCase();
 }

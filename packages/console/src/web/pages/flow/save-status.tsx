@@ -2,9 +2,9 @@ import { isModuleMissing } from "../../ui/module-missing.tsx";
 import { Timestamp } from "../../ui/time.tsx";
 import type { SavedLayout } from "./layout/use-saved-layout.ts";
 
-/** Whether the layout is kept, in words. */
+/** Save status of the layout. */
 export function SaveStatus({ layout: { state, saveAnyway, reload } }: { readonly layout: SavedLayout }) {
-  const retry = (text: string, run: () => void) => (
+  const action = (text: string, run: () => void) => (
     <button type="button" className="underline" onClick={run}>
       {text}
     </button>
@@ -30,25 +30,25 @@ export function SaveStatus({ layout: { state, saveAnyway, reload } }: { readonly
     case "conflict":
       return (
         <span role="alert" className="flex flex-wrap gap-x-2 text-warn">
-          Somebody else saved this layout meanwhile. {retry("Take theirs", reload)} {retry("Save mine", saveAnyway)}
+          Another browser saved this layout. {action("Load it", reload)} {action("Overwrite it", saveAnyway)}
         </span>
       );
     case "refused":
-      return <span className="text-warn">Moved here only, not saved: {state.reason}.</span>;
-    case "unread":
-    case "failed":
+      return <span className="text-warn">Layout not saved: {state.reason}.</span>;
+    case "load-failed":
+    case "save-failed":
       return (
         <span role="alert" className="flex flex-wrap gap-x-2 text-danger">
           {isModuleMissing(state.error) ? (
             <>
-              The layout is not kept: the engine runs without svc-state. Add <code>workers: [&#123; name: svc-state &#125;]</code> to its config.yaml.
+              The layout cannot be saved: the engine runs without svc-state. Add <code>workers: [&#123; name: svc-state &#125;]</code> to its config.yaml.
             </>
           ) : (
             <>
-              {state.kind === "unread" ? "What is saved of the layout could not be read" : "The layout is not saved"}: {state.error.message}.
+              {state.kind === "load-failed" ? "Failed to load the layout" : "Failed to save the layout"}: {state.error.message}.
             </>
           )}{" "}
-          {retry("Try again", state.kind === "unread" ? reload : saveAnyway)}
+          {action("Try again", state.kind === "load-failed" ? reload : saveAnyway)}
         </span>
       );
   }

@@ -3,9 +3,12 @@ import type { ReactNode } from "react";
 import { useHotkey } from "../../lib/hotkeys.ts";
 import { Button } from "../../ui/button.tsx";
 
-/** A detail beside the graph, which stays as it is: were it drawn anew, zoom, place and focus would be lost. Narrow: over it. */
+/**
+ * Details beside the graph, or over it on a narrow screen. The graph stays mounted: a new one would lose zoom, position
+ * and focus.
+ */
 export function SidePane({ title, onClose, children }: { readonly title: string; readonly onClose: () => void; readonly children: ReactNode }) {
-  useHotkey("Escape", "Close the detail", onClose, "Flow");
+  useHotkey("Escape", "Close the details", onClose, "Flow");
   return (
     <section
       aria-label={title}
@@ -13,7 +16,7 @@ export function SidePane({ title, onClose, children }: { readonly title: string;
     >
       <header className="flex min-h-10 items-center gap-2 border-line border-b bg-surface px-3">
         <h2 className="min-w-0 flex-1 truncate font-medium">{title}</h2>
-        <Button look="ghost" aria-label="Close the detail" onClick={onClose} icon={<X aria-hidden className="size-4" />} />
+        <Button look="ghost" aria-label="Close the details" onClick={onClose} icon={<X aria-hidden className="size-4" />} />
       </header>
       <div className="min-h-0 flex-1 overflow-auto">{children}</div>
     </section>

@@ -12,17 +12,17 @@ import { callsOfThings, type JobRun, nameInInput, runsOfJobs, usesOf, withoutUse
 import { isModuleMissing } from "../../ui/module-missing.tsx";
 
 const EVERY_MS = 15_000;
-const LISTED = 500;
-const TRACES = 40;
-const SPANS = 400;
-/** Inputs that are read to know which scope, stream or queue was used: of each pair so many, at most so many a round. */
-const INPUTS_EACH = 3;
-const INPUTS = 30;
-const SCOPES = 200;
+const MAX_LISTED = 500;
+const MAX_TRACES = 40;
+const MAX_SPANS = 400;
+/** Invocation inputs show which scope, stream or queue a call used. Maximum number read per edge, and per refresh. */
+const MAX_INPUTS_PER_EDGE = 3;
+const MAX_INPUTS = 30;
+const MAX_SCOPES = 200;
 
-/** What inputs named, by invocation; read once. */
+/** Names found in inputs, by invocation ID. Each input is read once. */
 const namesRead = new Map<string, string | undefined>();
-const MOST_NAMES = 2_000;
+const MAX_NAMES = 2_000;
 
 interface ListedFunction extends FunctionFacts {
   readonly internal: boolean;
@@ -40,18 +40,18 @@ interface Observed {
 async function observe(rangeMs: number, signal: AbortSignal): Promise<Observed> {
   const listed = await call<{ readonly spans: readonly { readonly trace_id: string; readonly name: string }[]; readonly total: number }>(
     "engine::traces::list",
-    { limit: LISTED, start_time: Date.now() - rangeMs, exclude_attributes: BY_CONSOLES },
+    { limit: MAX_LISTED, start_time: Date.now() - rangeMs, exclude_attributes: BY_CONSOLES },
     { signal },
   );
-  const ids = varied(listed.spans, TRACES);
+  const ids = varied(listed.spans, MAX_TRACES);
   const trees = await Promise.all(
-    ids.map((trace_id) => call<{ readonly spans: readonly FlowSpan[] }>("engine::traces::spans", { trace_id, limit: SPANS }, { signal })),
+    ids.map((trace_id) => call<{ readonly spans: readonly FlowSpan[] }>("engine::traces::spans", { trace_id, limit: MAX_SPANS }, { signal })),
   );
   const spans = trees.flatMap(({ spans: own }) => own);
   const calls = callsOfThings(spans);
-  if (namesRead.size > MOST_NAMES) namesRead.clear();
+  if (namesRead.size > MAX_NAMES) namesRead.clear();
   await Promise.all(
-    worthReading(calls, (id) => namesRead.has(id), INPUTS_EACH, INPUTS).map(async ({ invocationId, kind }) => {
+    worthReading(calls, (id) => namesRead.has(id), MAX_INPUTS_PER_EDGE, MAX_INPUTS).map(async ({ invocationId, kind }) => {
       const found = await call<{ readonly input?: { readonly json: string } | null } | null>(
         "engine::invocations::get",
         { invocation_id: invocationId },
@@ -65,19 +65,19 @@ async function observe(rangeMs: number, signal: AbortSignal): Promise<Observed> 
 
 export interface FlowData {
   readonly loaded: boolean;
-  /** Calls were looked for too: only then is a first layout worth making, since what stands is not moved by what comes later. */
+  /** All sources have answered or failed. The first layout waits for this, since later nodes do not move earlier ones. */
   readonly isComplete: boolean;
   readonly error: Error | null;
   readonly graph: Graph;
-  /** Why calls are not shown; undefined when they are. */
+  /** Error of loading calls; undefined if they are loaded. */
   readonly notObserved: string | undefined;
   readonly observed: Observed | undefined;
-  /** Kinds of things that could not be asked for, and why; those that the engine has no module for are not missed. */
+  /** Sources that failed, with their errors. A source whose module is not configured is left out. */
   readonly missing: readonly { readonly what: string; readonly why: string }[];
   readonly retry: () => void;
 }
 
-/** The whole system: what there is comes live, what was seen of the latest traces each 15 s. */
+/** Graph of the whole system. Functions and triggers are live; calls are read from the latest traces every 15 s. */
 export function useFlowData(rangeMs: number, system: boolean): FlowData {
   const { phase } = useLiveState();
   const functions = useLiveCollection<ListedFunction>("svc.functions", ({ function_id }) => function_id);
@@ -94,7 +94,7 @@ export function useFlowData(rangeMs: number, system: boolean): FlowData {
   const streams = usePolledCall<{ readonly streams: readonly { readonly name: string }[] }>("engine::streams::list", ["flow"], () => ({}), {
     everyMs: EVERY_MS,
   });
-  const scopes = usePolledCall<{ readonly items: readonly { readonly scope: string }[] }>("state::groups", ["flow"], () => ({ limit: SCOPES }), {
+  const scopes = usePolledCall<{ readonly items: readonly { readonly scope: string }[] }>("state::groups", ["flow"], () => ({ limit: MAX_SCOPES }), {
     everyMs: EVERY_MS,
   });
   const observed = useQuery({
@@ -108,14 +108,14 @@ export function useFlowData(rangeMs: number, system: boolean): FlowData {
       graphOf({
         functions: functions.items.map(({ function_id, internal, workers }) => ({
           function_id,
-          // What modules provide is what functions use, and has nodes by what it keeps: scopes, queues, streams.
+          // Functions of modules are shown as the resources that they manage: scopes, queues and streams.
           internal: internal || (workers.length > 0 && workers.every(({ id }) => modules.has(id))),
         })),
         ...{ triggers: triggers.items, system },
         ...{ seen: observed.data?.seen ?? [], uses: observed.data?.uses ?? [], jobs: observed.data?.jobs ?? [] },
         figures: new Map(figures.data?.functions.map((each) => [each.function_id, each])),
         now: new Map(now.data?.functions.map((each) => [each.function_id, each])),
-        // Those of subscriptions are there by their triggers.
+        // Queues of subscriptions are shown by their triggers.
         queues: queues.data?.queues.filter(({ topic = null }) => topic === null).map(({ queue }) => queue) ?? [],
         streams: streams.data?.streams.map(({ name }) => name) ?? [],
         scopes: scopes.data?.items.map(({ scope }) => scope).filter((scope) => system || !scope.startsWith("__")) ?? [],
@@ -135,7 +135,7 @@ export function useFlowData(rangeMs: number, system: boolean): FlowData {
         ["Queues", queues.error],
         ["Streams", streams.error],
         ["State", scopes.error],
-        ["Numbers of calls", figures.error],
+        ["Call counts", figures.error],
       ] as const
     ).flatMap(([what, failure]) => (failure === null || isModuleMissing(failure) ? [] : [{ what, why: failure.message }])),
     retry: () => void Promise.all([observed, queues, streams, scopes, figures].map((query) => query.refetch())),

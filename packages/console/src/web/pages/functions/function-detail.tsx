@@ -8,13 +8,13 @@ import { OverviewTab } from "./overview-tab.tsx";
 import { SchemaTab } from "./schema-tab.tsx";
 import type { StatsByFunction } from "./use-function-stats.ts";
 
-// Invoking and its history are the page's weight; a list is there without them.
+// These tabs are most of the page's size, so the list loads without them.
 const InvokeTab = lazy(() => import("./invoke/invoke-tab.tsx"));
 const HistoryTab = lazy(() => import("./history/history-tab.tsx"));
 
 const TABS = ["overview", "invoke", "schema", "history", "logs"];
 
-/** What is chosen in the list. One that has gone keeps its history, and what was typed for it. */
+/** Details of the selected function. A function that is no longer registered keeps its history and its typed input. */
 export function FunctionDetail({
   functionId,
   item,
@@ -25,17 +25,17 @@ export function FunctionDetail({
 }: {
   readonly functionId: string;
   readonly item: FunctionItem | undefined;
-  /** The list is there: a function that is not in it does not exist now. */
+  /** The list is loaded, so a function that is not in it is not registered. */
   readonly isKnown: boolean;
   readonly stats: StatsByFunction;
   readonly search: SearchOf<"functions">;
   readonly onSearch: (change: Partial<SearchOf<"functions">>) => void;
 }) {
   if (!isKnown) return <Loading />;
-  const gone = (
+  const notRegistered = (
     <EmptyState title="No live worker provides this function">
       <p>
-        <code className="break-all">{functionId}</code> is not registered now. It is listed again when a worker registers it.
+        <code className="break-all">{functionId}</code> is not registered. It appears when a worker registers it.
       </p>
     </EmptyState>
   );
@@ -43,11 +43,11 @@ export function FunctionDetail({
   return (
     <div className="flex h-full min-h-0 flex-col">
       <Tabs
-        label="About the function"
+        label="Function details"
         value={tab}
         onChange={(next) => onSearch({ tab: next === "overview" ? undefined : next, ...(next === "history" ? {} : { inv: undefined }) })}
         tabs={[
-          { value: "overview", label: "Overview", content: item === undefined ? gone : <OverviewTab item={item} stats={stats} /> },
+          { value: "overview", label: "Overview", content: item === undefined ? notRegistered : <OverviewTab item={item} stats={stats} /> },
           {
             value: "invoke",
             label: "Invoke",
@@ -57,7 +57,7 @@ export function FunctionDetail({
               </Suspense>
             ),
           },
-          { value: "schema", label: "Schema", content: item === undefined ? gone : <SchemaTab item={item} /> },
+          { value: "schema", label: "Schema", content: item === undefined ? notRegistered : <SchemaTab item={item} /> },
           {
             value: "history",
             label: "History",
@@ -67,7 +67,7 @@ export function FunctionDetail({
               </Suspense>
             ),
           },
-          { value: "logs", label: "Logs & traces", content: <Elsewhere functionId={functionId} /> },
+          { value: "logs", label: "Logs & traces", content: <RelatedPages functionId={functionId} /> },
         ]}
       />
     </div>
@@ -82,7 +82,7 @@ function Loading(): ReactNode {
   );
 }
 
-function Elsewhere({ functionId }: { readonly functionId: string }) {
+function RelatedPages({ functionId }: { readonly functionId: string }) {
   return (
     <ul className="flex flex-col gap-3 p-4">
       <li>
@@ -97,7 +97,7 @@ function Elsewhere({ functionId }: { readonly functionId: string }) {
           search={{ fn: functionId }}
           className="text-accent underline"
         >
-          Traces with a call of this function
+          Traces that call this function
         </Link>
       </li>
       <li>
@@ -107,7 +107,7 @@ function Elsewhere({ functionId }: { readonly functionId: string }) {
           search={{ fn: functionId, status: "error" }}
           className="text-accent underline"
         >
-          Traces in which something failed
+          Failed traces that call this function
         </Link>
       </li>
     </ul>

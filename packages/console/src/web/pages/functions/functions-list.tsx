@@ -5,10 +5,10 @@ import { Badge } from "../../ui/badge.tsx";
 import { cn } from "../../ui/cn.ts";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
 import { Ago } from "../../ui/time.tsx";
-import { type FunctionRow, type Grouping, groupRows, STATUS_MEANINGS, STATUS_TONES, triggerSummary } from "./model.ts";
+import { type FunctionRow, type Grouping, groupRows, STATUS_MEANINGS, STATUS_TONES, statusLabel, triggerSummary } from "./model.ts";
 import type { StatsByFunction } from "./use-function-stats.ts";
 
-/** The functions in groups that fold. */
+/** The functions in collapsible groups. */
 export function FunctionsList({
   items,
   modules,
@@ -19,12 +19,12 @@ export function FunctionsList({
   onSelect,
 }: {
   readonly items: readonly FunctionItem[];
-  /** Ids of workers that are modules. */
+  /** IDs of workers that are modules. */
   readonly modules: ReadonlySet<string>;
   readonly grouping: Grouping;
   readonly stats: StatsByFunction;
   readonly selectedId: string | undefined;
-  /** Then no group is folded: what was found is to be seen. */
+  /** Expands all groups, so that every match is visible. */
   readonly isSearching: boolean;
   readonly onSelect: (functionId: string) => void;
 }) {
@@ -36,7 +36,7 @@ export function FunctionsList({
     if (!next.delete(name)) next.add(name);
     setClosed(next);
   };
-  // By worker a function may stand in several groups: only its first row is the chosen one.
+  // Grouped by worker, a function may be in several groups. Only its first row is shown as selected.
   const selectedRow = rows.find((row) => row.kind === "function" && row.item.function_id === selectedId);
   return (
     <DataTable
@@ -110,8 +110,8 @@ function columnsOf(stats: StatsByFunction, isBesideDetail: boolean): readonly Co
     header: "Status",
     width: "5.5rem",
     cell: ofFunction((item) => (
-      <Badge tone={STATUS_TONES[item.status] ?? "neutral"} title={STATUS_MEANINGS[item.status] ?? item.status} className="capitalize">
-        {item.status}
+      <Badge tone={STATUS_TONES[item.status] ?? "neutral"} title={STATUS_MEANINGS[item.status] ?? item.status}>
+        {statusLabel(item.status)}
       </Badge>
     )),
   };
@@ -129,8 +129,8 @@ function LastCall({ stats, functionId }: { readonly stats: StatsByFunction; read
   const last = stats.byId.get(functionId)?.last_call;
   if (last === undefined || last === null) {
     return (
-      <span className="text-ink-3" title={stats.error === null ? "Not called lately" : stats.error.message}>
-        {stats.loaded ? "none lately" : "–"}
+      <span className="text-ink-3" title={stats.error === null ? "No call in the last 15 minutes" : stats.error.message}>
+        {stats.loaded ? "None" : "–"}
       </span>
     );
   }
@@ -138,7 +138,7 @@ function LastCall({ stats, functionId }: { readonly stats: StatsByFunction; read
   const Icon = isOk ? CircleCheck : CircleAlert;
   return (
     <span className={cn("flex w-fit items-center gap-1", !isOk && "text-danger")}>
-      <Icon aria-label={isOk ? "ok" : last.status} className={isOk ? "size-3.5 text-ok" : "size-3.5"} />
+      <Icon aria-label={statusLabel(last.status)} className={isOk ? "size-3.5 text-ok" : "size-3.5"} />
       <Ago ms={last.at_ms} />
     </span>
   );

@@ -29,7 +29,7 @@ worker.registerFunction("hello::greet", ({ name }) => ({ text: \`Hello \${name}\
 
 const idOf = ({ function_id }: FunctionItem): string => function_id;
 
-/** What of the address is about the list, not about one function. */
+/** Returns the search parameters of the list, without those of a single function. */
 function listSearch({ inv: _inv, status: _status, source: _source, ...others }: SearchOf<"functions">): SearchOf<"functions"> {
   return others;
 }
@@ -39,7 +39,7 @@ export default function FunctionsPage() {
   const search = route.useSearch();
   const { q = "", group = "prefix", worker, system = false } = search;
   const navigate = route.useNavigate();
-  // On a narrow screen the detail covers the list, and what filters the list with it.
+  // On a narrow screen the details cover the list and its filters.
   const isCovered = useIsNarrow() && functionId !== undefined;
   const functions = useFunctions();
   const stats = useFunctionStats();
@@ -54,10 +54,10 @@ export default function FunctionsPage() {
   const visibleNow = useMemo(() => filterFunctions(functions.items, { q, worker, system }, modules), [functions.items, q, worker, system, modules]);
   const systemCount = items.filter((item) => !isOwn(item, modules)).length;
   const selected = functions.items.find(({ function_id }) => function_id === functionId);
-  // An invocation that is chosen is a step that one can go back from; filters and tabs are none.
+  // Selecting an invocation adds a history entry, so that Back closes it. Filters and tabs do not.
   const change = (next: Partial<SearchOf<"functions">>): void =>
     void navigate({ search: (before) => ({ ...before, ...next }), replace: next.inv === undefined });
-  const choose = (id: string | undefined): void =>
+  const select = (id: string | undefined): void =>
     void navigate({
       to: "/functions/{-$functionId}",
       params: { functionId: id },
@@ -70,22 +70,20 @@ export default function FunctionsPage() {
       error={functions.status === "refused" ? new Error(functions.reason ?? "the engine refused the list") : undefined}
       empty={visible.length === 0}
       filtered={
-        filters.length === 0
-          ? undefined
-          : { what: `No function's id, description or worker fits ${filters.join(" and ")}.`, clear: () => change({ q: undefined, worker: undefined }) }
+        filters.length === 0 ? undefined : { what: `No function matches ${filters.join(" and ")}.`, clear: () => change({ q: undefined, worker: undefined }) }
       }
       emptyState={
-        <EmptyState title="No function is registered" snippet={SNIPPET}>
-          <p>A worker registers functions when it connects; they are listed as long as it is there.</p>
+        <EmptyState title="No functions" snippet={SNIPPET}>
+          <p>A worker registers its functions when it connects. They are listed while it is connected.</p>
           {systemCount > 0 && (
             <Button className="mt-3" onClick={() => change({ system: true })}>
-              Show the engine's own {systemCount}
+              Show {systemCount} system functions
             </Button>
           )}
         </EmptyState>
       }
     >
-      <FunctionsList items={visible} modules={modules} grouping={group} stats={figures} selectedId={functionId} isSearching={q !== ""} onSelect={choose} />
+      <FunctionsList items={visible} modules={modules} grouping={group} stats={figures} selectedId={functionId} isSearching={q !== ""} onSelect={select} />
     </DataRegion>
   );
   return (
@@ -114,14 +112,14 @@ export default function FunctionsPage() {
               <button
                 type="button"
                 onClick={() => change({ worker: undefined })}
-                aria-label={`Stop filtering by the worker ${worker}`}
+                aria-label={`Remove the filter worker: ${worker}`}
                 className="inline-flex h-6 items-center gap-1 rounded bg-accent-soft px-2 text-accent"
               >
                 worker: {worker}
                 <X aria-hidden className="size-3" />
               </button>
             )}
-            <label className="ml-auto inline-flex items-center gap-1.5 text-ink-2" title="The functions of the engine and its modules">
+            <label className="ml-auto inline-flex items-center gap-1.5 text-ink-2" title="Show functions of the engine and its modules">
               <input type="checkbox" checked={system} onChange={(event) => change({ system: event.target.checked || undefined })} className="size-3.5" />
               System
             </label>
@@ -140,7 +138,7 @@ export default function FunctionsPage() {
             <FunctionDetail functionId={functionId} item={selected} isKnown={functions.loaded} stats={stats} search={search} onSearch={change} />
           )
         }
-        onClose={() => choose(undefined)}
+        onClose={() => select(undefined)}
       />
     </Page>
   );

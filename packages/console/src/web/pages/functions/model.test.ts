@@ -32,7 +32,7 @@ const two = {
 const items = [item("math::add", two), item("math::sub"), item("ping", { description: "Says Pong" }), item("engine::x", { internal: true })];
 
 describe("the list of functions", () => {
-  it("is searched in id, description and workers, words in any order, system ones on request", () => {
+  it("is searched by ID, description and workers, in any word order, with system functions on request", () => {
     const find = (q: string, more: object = {}) =>
       filterFunctions(items, { q, worker: undefined, system: false, ...more }, new Set(["m"])).map(({ function_id }) => function_id);
     expect(find("")).toEqual(["math::add", "math::sub", "ping"]);
@@ -42,7 +42,7 @@ describe("the list of functions", () => {
     expect(find("engine", { system: true })).toEqual(["engine::x"]);
   });
 
-  it("has what the engine's modules provide on request only, and what a worker provides beside them always", () => {
+  it("includes functions of modules only on request, but always those that a worker also provides", () => {
     const built = item("state::get", { workers: [{ id: "m", name: "svc-state" }] });
     const both = item("state::set", {
       workers: [
@@ -56,7 +56,7 @@ describe("the list of functions", () => {
     expect(find(true)).toEqual(["state::get", "state::set"]);
   });
 
-  it("is grouped by prefix, or by worker with a function in each of its workers' groups", () => {
+  it("is grouped by prefix or by worker; a function is in the group of each of its workers", () => {
     const names = (by: "prefix" | "worker", closed: readonly string[] = []) =>
       groupRows(items, by, new Set(closed)).map((row) => (row.kind === "group" ? `${row.name} ${row.count}` : row.item.function_id));
     expect(names("prefix")).toEqual([" 1", "ping", "engine 1", "engine::x", "math 2", "math::add", "math::sub"]);
@@ -65,13 +65,13 @@ describe("the list of functions", () => {
     expect([prefixOf("a::b::c"), prefixOf("a.b.c"), prefixOf("plain")]).toEqual(["a::b", "a", ""]);
   });
 
-  it("has what modules provide last", () => {
+  it("lists groups of modules last", () => {
     const rows = groupRows([item("a::x", { workers: [{ id: "m", name: "svc-state" }] }), item("z::x")], "prefix", new Set(), new Set(["m"]));
     expect(rows.flatMap((row) => (row.kind === "group" ? [row.name] : []))).toEqual(["z", "a"]);
   });
 
-  it("tells number and types of triggers", () => {
-    expect(triggerSummary([])).toBe("none");
+  it("shows number and types of triggers", () => {
+    expect(triggerSummary([])).toBe("None");
     expect(
       triggerSummary([
         { id: "1", type: "http" },
@@ -82,7 +82,7 @@ describe("the list of functions", () => {
   });
 });
 
-it("the table of a schema names members of objects and of lists' items", () => {
+it("lists the members of a schema, of its objects and of its array items", () => {
   const schema = {
     type: "object",
     required: ["a"],
@@ -95,7 +95,7 @@ it("the table of a schema names members of objects and of lists' items", () => {
   expect(schemaFields({ type: "object", properties: { me: { $ref: "#" } } }).length).toBeLessThan(20);
 });
 
-it("two values differ where they differ, to the digit", () => {
+it("returns the differences between two values, with all digits", () => {
   const diff = (a: string, b: string) => jsonDiff(parseJson(a), parseJson(b));
   expect(diff('{"a":1,"b":[1,2]}', '{"b":[1,2],"a":1}')).toEqual([]);
   expect(diff("9007199254740993", "9007199254740992")).toMatchObject([{ path: "$", kind: "changed" }]);

@@ -2,7 +2,7 @@ import { isOwn } from "../../lib/own-functions.ts";
 import { type FunctionItem, prefixOf } from "../../model/functions.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
-/** Of `engine::metrics::functions`. */
+/** Figures of one function of `engine::metrics::functions`. */
 export interface FunctionStats {
   readonly function_id: string;
   readonly calls: number;
@@ -21,16 +21,19 @@ export type Grouping = "prefix" | "worker";
 export interface FunctionFilter {
   readonly q: string;
   readonly worker: string | undefined;
-  /** The engine's own as well, of its modules and of itself. */
+  /** Include functions of the engine and its modules. */
   readonly system: boolean;
 }
 
-/** A row of the list: the head of a group, or a function. */
+/** A row of the list: a group heading or a function. */
 export type FunctionRow =
   | { readonly kind: "group"; readonly name: string; readonly count: number; readonly isOpen: boolean }
   | { readonly kind: "function"; readonly item: FunctionItem; readonly group: string };
 
-/** The functions that pass the filter, by id. Text is looked for in id, description and workers' names. `modules` are the ids of workers that are modules. */
+/**
+ * Returns the functions that match the filter, sorted by ID. Words are searched in ID, description and worker names.
+ * `modules`: IDs of workers that are modules.
+ */
 export function filterFunctions(items: readonly FunctionItem[], { q, worker, system }: FunctionFilter, modules: ReadonlySet<string>): readonly FunctionItem[] {
   const words = q.toLowerCase().split(/\s+/).filter(Boolean);
   return items
@@ -44,8 +47,8 @@ export function filterFunctions(items: readonly FunctionItem[], { q, worker, sys
 }
 
 /**
- * Rows with the heads of groups; a function of several workers is in each of their groups once. Groups of the engine's modules alone come last: what
- * somebody wrote is what he looks for. `modules` are the ids of workers that are modules.
+ * Returns rows with group headings. Grouped by worker, a function is in the group of each of its workers. Groups that only
+ * modules provide are last, because users look for their own functions. `modules`: IDs of workers that are modules.
  */
 export function groupRows(
   items: readonly FunctionItem[],
@@ -74,16 +77,21 @@ export function groupRows(
     });
 }
 
-/** `2 · http, cron`: how many triggers and of which types. */
+/** Returns number and types of triggers, for example `2 · cron, http`. */
 export function triggerSummary(triggers: FunctionItem["triggers"]): string {
-  if (triggers.length === 0) return "none";
+  if (triggers.length === 0) return "None";
   return `${triggers.length} · ${[...new Set(triggers.map(({ type }) => type))].sort().join(", ")}`;
 }
 
 export const STATUS_TONES: Readonly<Record<string, Tone>> = { available: "ok", busy: "warn", draining: "info" };
 
 export const STATUS_MEANINGS: Readonly<Record<string, string>> = {
-  available: "A worker can take a call now",
-  busy: "Every worker that provides it is at its limit; calls are refused until one is done",
-  draining: "Its workers are shutting down and take no new calls",
+  available: "A worker can accept a call",
+  busy: "All its workers are at their concurrency limit; calls are rejected until one finishes",
+  draining: "Its workers are shutting down and accept no new calls",
 };
+
+/** Returns a status as shown on the page, for example `Available` or `OK`. */
+export function statusLabel(status: string): string {
+  return status === "ok" ? "OK" : `${status.slice(0, 1).toUpperCase()}${status.slice(1)}`;
+}

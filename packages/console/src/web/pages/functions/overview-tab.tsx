@@ -4,25 +4,25 @@ import type { FunctionItem } from "../../model/functions.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { JsonView } from "../../ui/json-view.tsx";
 import { Ago, Duration } from "../../ui/time.tsx";
-import { type FunctionStats, STATUS_MEANINGS, STATUS_TONES } from "./model.ts";
+import { type FunctionStats, STATUS_MEANINGS, STATUS_TONES, statusLabel } from "./model.ts";
 import type { StatsByFunction } from "./use-function-stats.ts";
 
-/** What the function is, who provides it, what calls it, and how it went of late. */
+/** Description, workers, triggers and recent figures of the function. */
 export function OverviewTab({ item, stats }: { readonly item: FunctionItem; readonly stats: StatsByFunction }) {
   return (
     <div className="flex flex-col gap-5 p-4">
       <div className="flex flex-wrap items-center gap-2">
-        <Badge tone={STATUS_TONES[item.status] ?? "neutral"}>{item.status}</Badge>
+        <Badge tone={STATUS_TONES[item.status] ?? "neutral"}>{statusLabel(item.status)}</Badge>
         <span className="text-ink-2">{STATUS_MEANINGS[item.status]}</span>
-        {item.internal && <Badge>system</Badge>}
-        {item.validated && <Badge tone="info">inputs are checked</Badge>}
+        {item.internal && <Badge>System</Badge>}
+        {item.validated && <Badge tone="info">Validated input</Badge>}
       </div>
-      <p className={item.description === null ? "text-ink-3" : "whitespace-pre-wrap"}>{item.description ?? "The worker gave no description."}</p>
+      <p className={item.description === null ? "text-ink-3" : "whitespace-pre-wrap"}>{item.description ?? "No description"}</p>
       <Figures stats={stats.byId.get(item.function_id)} source={stats} />
       <div className="grid gap-5 sm:grid-cols-2">
         <LinkList
           title={`Workers (${item.workers.length})`}
-          none="No worker"
+          none="No workers"
           items={item.workers.map(({ id, name }) => ({
             key: id,
             content: (
@@ -34,7 +34,7 @@ export function OverviewTab({ item, stats }: { readonly item: FunctionItem; read
         />
         <LinkList
           title={`Triggers (${item.triggers.length})`}
-          none="Nothing triggers it; it runs when it is called."
+          none="No triggers. The function runs only when it is called."
           items={item.triggers.map(({ id, type }) => ({
             key: id,
             content: (
@@ -88,7 +88,7 @@ function Figures({ stats, source }: { readonly stats: FunctionStats | undefined;
   if (!source.loaded)
     return source.error === null ? null : (
       <p role="alert" className="text-ink-2">
-        Its figures cannot be shown: {source.error.message}
+        Failed to load the figures: {source.error.message}
       </p>
     );
   if (stats === undefined) return <p className="text-ink-2">Not called in the last 15 minutes.</p>;
@@ -101,8 +101,8 @@ function Figures({ stats, source }: { readonly stats: FunctionStats | undefined;
     { name: "Last call", value: stats.last_call == null ? "–" : <Ago ms={stats.last_call.at_ms} /> },
   ];
   return (
-    <section aria-label="The last 15 minutes">
-      <h3 className="pb-1 font-medium">The last 15 minutes</h3>
+    <section aria-label="Last 15 minutes">
+      <h3 className="pb-1 font-medium">Last 15 minutes</h3>
       <dl className="grid grid-cols-[repeat(auto-fill,minmax(6.5rem,1fr))] gap-2">
         {figures.map(({ name, value }) => (
           <div key={name} className="rounded-md bg-raised px-3 py-2">

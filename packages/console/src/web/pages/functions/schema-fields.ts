@@ -1,12 +1,12 @@
 import { asSchema, constraintsOf, propertiesOf, requiredOf, resolve, type Schema, typeName } from "../../model/schema.ts";
 
-/** A line of the table of a schema's members. */
+/** A row in the table of a schema's members. */
 export interface SchemaField {
-  /** `address.city`, `tags[]` */
+  /** For example `address.city` or `tags[]`. */
   readonly path: string;
   readonly type: string;
   readonly required: boolean;
-  /** JSON text. */
+  /** JSON. */
   readonly default: string | undefined;
   readonly constraints: readonly string[];
   readonly description: string | undefined;
@@ -15,7 +15,7 @@ export interface SchemaField {
 const MAX_DEPTH = 6;
 const MAX_FIELDS = 500;
 
-/** Every member that a schema names, those of its objects and of its lists' items too. */
+/** Returns all members of a schema, including those of nested objects and array items; at most 500, 6 levels deep. */
 export function schemaFields(schema: unknown): readonly SchemaField[] {
   const root = asSchema(schema);
   const fields: SchemaField[] = [];

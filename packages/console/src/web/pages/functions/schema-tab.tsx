@@ -5,16 +5,16 @@ import { JsonView } from "../../ui/json-view.tsx";
 import { ScrollArea } from "../../ui/scroll-area.tsx";
 import { schemaFields } from "./schema-fields.ts";
 
-/** What the function takes and gives, as its worker describes it. */
+/** Input and result schemas of the function. */
 export function SchemaTab({ item }: { readonly item: FunctionItem }) {
   return (
     <div className="flex flex-col gap-6 p-4">
       {item.format_problem !== null && (
         <p role="alert" className="rounded-md bg-warn-soft px-3 py-2 text-warn">
-          The engine was asked to check inputs by this schema and cannot: {item.format_problem}
+          The engine cannot validate inputs with this schema: {item.format_problem}
         </p>
       )}
-      <SchemaSection title="Input" schema={item.request_format} note={item.validated ? "The engine refuses inputs that do not fit." : undefined} />
+      <SchemaSection title="Input" schema={item.request_format} note={item.validated ? "The engine rejects inputs that do not match." : undefined} />
       <SchemaSection title="Result" schema={item.response_format} note={undefined} />
     </div>
   );
@@ -29,13 +29,13 @@ function SchemaSection({ title, schema, note }: { readonly title: string; readon
       {note !== undefined && <p className="text-ink-2">{note}</p>}
       {schema === null || schema === undefined ? (
         <p className="text-ink-2">
-          The worker gave no schema for it. In TypeScript {title === "Input" ? "request_format" : "response_format"} says it; in Python, type hints do.
+          No schema. Set it with {title === "Input" ? "request_format" : "response_format"} in TypeScript, or with type hints in Python.
         </p>
       ) : (
         <>
           {root !== undefined && (
             <p>
-              Takes <code>{typeName(root, root)}</code>
+              Type <code>{typeName(root, root)}</code>
               {typeof root.description === "string" && <span className="text-ink-2">: {root.description}</span>}
             </p>
           )}
@@ -44,9 +44,9 @@ function SchemaSection({ title, schema, note }: { readonly title: string; readon
               <table className="w-full text-left">
                 <thead className="bg-raised text-[12px] text-ink-2">
                   <tr>
-                    {["Name", "Type", "Required", "Default", "Constraints", "Description"].map((head) => (
-                      <th key={head} scope="col" className="px-2 py-1 font-medium">
-                        {head}
+                    {["Name", "Type", "Required", "Default", "Constraints", "Description"].map((header) => (
+                      <th key={header} scope="col" className="px-2 py-1 font-medium">
+                        {header}
                       </th>
                     ))}
                   </tr>

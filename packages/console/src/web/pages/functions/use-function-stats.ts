@@ -4,8 +4,8 @@ import { call } from "../../lib/api.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import type { FunctionStats } from "./model.ts";
 
-/** What the figures are about, in seconds. */
-export const STATS_WINDOW_SECONDS = 900;
+/** Window of the figures. */
+const STATS_WINDOW_SECONDS = 900;
 const STATS_EVERY_MS = 5_000;
 
 export interface StatsByFunction {
@@ -14,7 +14,7 @@ export interface StatsByFunction {
   readonly loaded: boolean;
 }
 
-/** Calls, failures and times of the last quarter of an hour, of every function that was called. */
+/** Figures of the last 15 minutes, for every function that was called. */
 export function useFunctionStats(): StatsByFunction {
   const { phase } = useLiveState();
   const { data, error } = useQuery({

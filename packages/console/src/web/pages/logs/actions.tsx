@@ -2,6 +2,7 @@ import { Download, Eraser, ListCollapse, PanelLeft, Search, Trash2, WrapText } f
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/hello.tsx";
 import { call, exportLines } from "../../lib/api.ts";
+import { downloadBlob } from "../../lib/download-blob.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import { Button, type ButtonProps } from "../../ui/button.tsx";
 import { ConfirmDialog } from "../../ui/dialog.tsx";
@@ -9,8 +10,8 @@ import { toast } from "../../ui/toasts.tsx";
 import { maskedExport } from "./masked-export.ts";
 import { type LogQuery, windowMembers } from "./use-log-query.ts";
 
-/** Switches of the list. */
-export function Switches({
+/** Buttons that change how the list is shown. */
+export function ViewActions({
   isPanelOpen,
   onPanel,
   grouped,
@@ -31,19 +32,19 @@ export function Switches({
 }) {
   return (
     <>
-      <Small
+      <ToolButton
         label="Sources"
-        title="Where the entries come from"
+        title="Show the breakdown by source, level and function"
         pressed={isPanelOpen}
         onClick={onPanel}
         icon={<PanelLeft aria-hidden className="size-3.5" />}
       />
-      <Small label="Group similar" pressed={grouped} onClick={onGroup} icon={<ListCollapse aria-hidden className="size-3.5" />} />
-      <Small label="Wrap" title="Whole messages, on several lines" pressed={wrap} onClick={onWrap} icon={<WrapText aria-hidden className="size-3.5" />} />
-      <Small label="Find" title="Find in the list (Ctrl or ⌘ F)" onClick={onFind} icon={<Search aria-hidden className="size-3.5" />} />
-      <Small
+      <ToolButton label="Group similar" pressed={grouped} onClick={onGroup} icon={<ListCollapse aria-hidden className="size-3.5" />} />
+      <ToolButton label="Wrap" title="Wrap long messages" pressed={wrap} onClick={onWrap} icon={<WrapText aria-hidden className="size-3.5" />} />
+      <ToolButton label="Find" title="Find in the list (Ctrl or ⌘ F)" onClick={onFind} icon={<Search aria-hidden className="size-3.5" />} />
+      <ToolButton
         label="Clear view"
-        title="Shows only what comes from now on; remove the time filter to have the rest again"
+        title="Show only new entries; remove the time filter to see older entries again"
         onClick={onClear}
         icon={<Eraser aria-hidden className="size-3.5" />}
       />
@@ -51,7 +52,7 @@ export function Switches({
   );
 }
 
-function Small({ label, pressed, ...rest }: Omit<ButtonProps, "children"> & { readonly label: string; readonly pressed?: boolean }) {
+function ToolButton({ label, pressed, ...rest }: Omit<ButtonProps, "children"> & { readonly label: string; readonly pressed?: boolean }) {
   return (
     <Button aria-pressed={pressed} {...rest} className={pressed === true ? "border-accent bg-accent-soft text-accent" : undefined}>
       <span className="sm:max-xl:sr-only">{label}</span>
@@ -59,7 +60,7 @@ function Small({ label, pressed, ...rest }: Omit<ButtonProps, "children"> & { re
   );
 }
 
-/** All matches as a file, written by the engine; and deleting what it keeps. */
+/** Buttons that export all matching entries and delete all stored entries. */
 export function StoredActions({ query, onDeleted }: { readonly query: LogQuery; readonly onDeleted: () => void }) {
   const [pending, setPending] = useState<"csv" | "ndjson">();
   const [failure, setFailure] = useState<string>();
@@ -68,10 +69,10 @@ export function StoredActions({ query, onDeleted }: { readonly query: LogQuery; 
     setFailure(undefined);
     try {
       const lines = await exportLines("engine::logs::export", { ...query.filter, ...windowMembers(query.window(Date.now())), format });
-      if (lines === null) setFailure("There is nothing to export: the engine keeps no log entries");
-      else saveAs(await maskedExport(lines, format), `logs-${new Date().toISOString().slice(0, 19).replaceAll(":", "-")}.${format}`);
+      if (lines === null) setFailure("Nothing to export: the engine stores no log entries");
+      else downloadBlob(await maskedExport(lines, format), `logs-${new Date().toISOString().slice(0, 19).replaceAll(":", "-")}.${format}`);
     } catch (error) {
-      setFailure(`The export failed: ${(error as Error).message}`);
+      setFailure(`Failed to export: ${(error as Error).message}`);
     } finally {
       setPending(undefined);
     }
@@ -83,7 +84,7 @@ export function StoredActions({ query, onDeleted }: { readonly query: LogQuery; 
           key={format}
           isPending={pending === format}
           disabled={pending !== undefined}
-          title={`All entries that match, as ${format === "csv" ? "a table" : "one JSON object in each line"}, with secrets masked`}
+          title={`Export all matching entries as ${format === "csv" ? "CSV" : "newline-delimited JSON"}, with secrets masked`}
           aria-label={`Export as ${format.toUpperCase()}`}
           onClick={() => void save(format)}
           icon={<Download aria-hidden className="size-3.5" />}
@@ -101,17 +102,8 @@ export function StoredActions({ query, onDeleted }: { readonly query: LogQuery; 
   );
 }
 
-function saveAs(blob: Blob, name: string): void {
-  const url = URL.createObjectURL(blob);
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(url);
-}
-
 function DeleteStored({ onDeleted }: { readonly onDeleted: () => void }) {
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const [isPending, setPending] = useState(false);
   const [failure, setFailure] = useState<string>();
   const { phase } = useLiveState();
@@ -122,7 +114,7 @@ function DeleteStored({ onDeleted }: { readonly onDeleted: () => void }) {
     call("engine::logs::clear", {})
       .then(
         () => {
-          setAsking(false);
+          setConfirming(false);
           toast("All stored log entries were deleted");
           onDeleted();
         },
@@ -137,15 +129,15 @@ function DeleteStored({ onDeleted }: { readonly onDeleted: () => void }) {
         disabledReason={refusal}
         aria-label="Delete stored logs"
         title="Delete stored logs"
-        onClick={() => setAsking(true)}
+        onClick={() => setConfirming(true)}
         icon={<Trash2 aria-hidden className="size-3.5" />}
       />
-      {isAsking && (
+      {isConfirming && (
         <ConfirmDialog
           open
-          onClose={() => setAsking(false)}
+          onClose={() => setConfirming(false)}
           title="Delete all stored log entries?"
-          description="The engine forgets every log entry that it keeps, of all sources, not only those that match. This cannot be undone."
+          description="This deletes all stored log entries of all sources, not only those that match the filters. It cannot be undone."
           action="Delete all log entries"
           typeToConfirm="delete logs"
           isPending={isPending}

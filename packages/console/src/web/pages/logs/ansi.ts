@@ -1,13 +1,13 @@
 export interface AnsiPart {
   readonly text: string;
-  /** Classes of its look; empty for plain text. */
+  /** CSS classes of its style; empty for plain text. */
   readonly className: string;
 }
 
 const COLORS = ["text-ink-3", "text-danger", "text-ok", "text-warn", "text-info", "text-violet", "text-accent", "text-ink"] as const;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences begin with one
 const SEQUENCE = /\u001b(?:\[([0-9;:]*)([ -/]*[@-~])|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[@-Z\\^_])/g;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: what has no look is left out
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are removed
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
 
 interface Style {
@@ -18,12 +18,12 @@ interface Style {
   readonly color: string;
 }
 
-/** The text without escape sequences and control characters. */
+/** Returns the text without escape sequences and control characters. */
 export function plainText(text: string): string {
   return text.replace(SEQUENCE, "").replace(CONTROL, "");
 }
 
-/** Text that a terminal would colour, in parts with classes of ours. Everything else that a terminal would do is left out. */
+/** Splits text into parts by its ANSI style. Removes all other escape sequences and control characters. */
 export function ansiParts(text: string): readonly AnsiPart[] {
   const parts: AnsiPart[] = [];
   let style = PLAIN;
@@ -62,7 +62,7 @@ function styled(before: Style, codes: readonly number[]): Style {
   let style = before;
   for (let at = 0; at < codes.length; at++) {
     const code = codes[at] as number;
-    // 38;5;n and 38;2;r;g;b: a colour that the page has no token for.
+    // 38;5;n and 38;2;r;g;b are colours without a token in the console.
     if (code === 38 || code === 48) at += codes[at + 1] === 5 ? 2 : 4;
     else style = { ...style, ...CHANGES[code] };
   }

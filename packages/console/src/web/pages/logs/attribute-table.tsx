@@ -9,12 +9,12 @@ import { useShown } from "../../ui/reveal.tsx";
 import { SearchBox } from "../../ui/search-box.tsx";
 
 const route = getRouteApi("/logs/{-$logId}");
-/** So many that one wants to search them. */
-const MANY = 12;
-/** Of a value, in the table, in characters. */
+/** Number of attributes above which the table has a search box. */
+const SEARCH_ABOVE = 12;
+/** Maximum length of a value in the table, in characters. */
 const MAX_VALUE = 2_000;
 
-/** Names and values, each with what one does with it: filter by it, leave it out, have it as a column. */
+/** Table of names and values. Each row has buttons that filter by it, exclude it, or show it as a column. */
 export function AttributeTable({
   title,
   values,
@@ -23,7 +23,7 @@ export function AttributeTable({
 }: {
   readonly title: string;
   readonly values: Readonly<Record<string, JsonValue>>;
-  /** Before the names, where filters and columns need it. */
+  /** Prefix of the names in filters and columns. */
   readonly prefix: string;
   readonly onColumn: (key: string) => void;
 }) {
@@ -37,9 +37,9 @@ export function AttributeTable({
         <h3 className="flex-1 font-medium">
           {title} <span className="font-mono text-[11px] text-ink-3">{all.length}</span>
         </h3>
-        {all.length > MANY && <SearchBox label={`Search ${title.toLowerCase()}`} value={q} onChange={setQ} hotkey={undefined} />}
+        {all.length > SEARCH_ABOVE && <SearchBox label={`Search ${title.toLowerCase()}`} value={q} onChange={setQ} hotkey={undefined} />}
       </div>
-      {all.length === 0 && <p className="text-ink-3">None.</p>}
+      {all.length === 0 && <p className="text-ink-3">None</p>}
       {shown.length > 0 && (
         <table className="w-full table-fixed border-collapse">
           <tbody>
@@ -53,7 +53,7 @@ export function AttributeTable({
   );
 }
 
-/** A secret can be revealed, but not filtered by before: its value would stand in the address. */
+/** A masked secret has no filter buttons, because its value would be in the URL. */
 function AttributeRow({
   name,
   value,
@@ -83,16 +83,16 @@ function AttributeRow({
             <Button
               look="ghost"
               className="size-6"
-              aria-label={`Only ${name} with this value`}
-              title="Show only these"
+              aria-label={`Filter by this value of ${name}`}
+              title="Filter by this value"
               onClick={() => add(false)}
               icon={<Plus aria-hidden className="size-3.5" />}
             />
             <Button
               look="ghost"
               className="size-6"
-              aria-label={`Without ${name} with this value`}
-              title="Leave these out"
+              aria-label={`Exclude this value of ${name}`}
+              title="Exclude this value"
               onClick={() => add(true)}
               icon={<Minus aria-hidden className="size-3.5" />}
             />
@@ -101,8 +101,8 @@ function AttributeRow({
         <Button
           look="ghost"
           className="size-6"
-          aria-label={`${name} as a column`}
-          title="As a column"
+          aria-label={`Show ${name} as a column`}
+          title="Show as a column"
           onClick={() => onColumn(`${prefix}${name}`)}
           icon={<Columns3 aria-hidden className="size-3.5" />}
         />

@@ -3,9 +3,9 @@ import { cn } from "../../ui/cn.ts";
 import type { LogSearch } from "./filter-terms.ts";
 import type { FacetCount, FacetName } from "./use-logs.ts";
 
-const SHOWN = 15;
+const MAX_SHOWN = 15;
 
-/** Where the entries come from, counted over the whole match. A press filters, with Shift (or the crossed eye) it leaves out. */
+/** Counts of all matching entries by source, level, worker and function. A click filters; Shift-click or the eye excludes. */
 export function Breakdown({
   facets,
   search,
@@ -27,36 +27,36 @@ export function Breakdown({
       <Facet
         title="Source"
         counts={facets.service ?? []}
-        chosen={search.source ?? []}
+        selected={search.source ?? []}
         excluded={search.not ?? []}
-        onChoose={(value) => change({ source: toggle(search.source, value), not: without(search.not, value) })}
+        onSelect={(value) => change({ source: toggle(search.source, value), not: without(search.not, value) })}
         onExclude={(value) => change({ not: toggle(search.not, value), source: without(search.source, value) })}
       />
       <Facet
         title="Level"
         counts={facets.level ?? []}
-        chosen={search.level ?? []}
+        selected={search.level ?? []}
         excluded={(search.attr ?? []).filter((param) => param.startsWith("level:not_equals:")).map((param) => param.slice("level:not_equals:".length))}
-        onChoose={(value) => change({ level: toggle(search.level, value) })}
+        onSelect={(value) => change({ level: toggle(search.level, value) })}
       />
-      {/* Most workers write under their own name: then it would be the same list twice. */}
+      {/* Most workers log under their own name. Then this list would repeat the sources. */}
       {(search.worker !== undefined || JSON.stringify(facets.worker) !== JSON.stringify(facets.service)) && (
         <Facet
           title="Worker"
           counts={facets.worker ?? []}
-          chosen={search.worker === undefined ? [] : [search.worker]}
+          selected={search.worker === undefined ? [] : [search.worker]}
           excluded={[]}
-          onChoose={(value) => change({ worker: search.worker === value ? undefined : value })}
+          onSelect={(value) => change({ worker: search.worker === value ? undefined : value })}
         />
       )}
       <Facet
         title="Function"
         counts={facets.function_id ?? []}
-        chosen={search.fn === undefined ? [] : [search.fn]}
+        selected={search.fn === undefined ? [] : [search.fn]}
         excluded={(search.attr ?? [])
           .filter((param) => param.startsWith("function_id:not_equals:"))
           .map((param) => param.slice("function_id:not_equals:".length))}
-        onChoose={(value) => change({ fn: search.fn === value ? undefined : value })}
+        onSelect={(value) => change({ fn: search.fn === value ? undefined : value })}
         onExclude={(value) => change({ attr: toggle(search.attr, excludes("function_id", value)) })}
       />
     </div>
@@ -66,22 +66,22 @@ export function Breakdown({
 function Facet({
   title,
   counts,
-  chosen,
+  selected,
   excluded,
-  onChoose,
+  onSelect,
   onExclude,
 }: {
   readonly title: string;
   readonly counts: readonly FacetCount[];
-  readonly chosen: readonly string[];
+  readonly selected: readonly string[];
   readonly excluded: readonly string[];
-  readonly onChoose: (value: string) => void;
+  readonly onSelect: (value: string) => void;
   readonly onExclude?: (value: string) => void;
 }) {
   const known = new Set(counts.map(({ value }) => value));
-  // What is chosen or left out stays on the list, whether or not anything matches.
-  const kept = [...chosen, ...excluded].filter((value) => !known.has(value)).map((value) => ({ value, count: 0 }));
-  const shown = [...counts.slice(0, SHOWN), ...kept];
+  // Selected and excluded values stay on the list even if nothing matches them.
+  const unmatched = [...selected, ...excluded].filter((value) => !known.has(value)).map((value) => ({ value, count: 0 }));
+  const shown = [...counts.slice(0, MAX_SHOWN), ...unmatched];
   const most = Math.max(1, ...shown.map(({ count }) => count));
   if (shown.length === 0) return null;
   return (
@@ -92,12 +92,12 @@ function Facet({
           <li key={value} className="group flex items-center">
             <button
               type="button"
-              aria-pressed={chosen.includes(value)}
-              title={onExclude === undefined ? value : `${value}: press to show only it, with Shift to leave it out`}
-              onClick={(event) => (event.shiftKey && onExclude !== undefined ? onExclude(value) : onChoose(value))}
+              aria-pressed={selected.includes(value)}
+              title={onExclude === undefined ? value : `${value}: click to filter by it, Shift-click to exclude it`}
+              onClick={(event) => (event.shiftKey && onExclude !== undefined ? onExclude(value) : onSelect(value))}
               className={cn(
                 "relative flex h-6 min-w-0 flex-1 items-center gap-2 overflow-hidden rounded px-1.5 text-left hover:bg-hover",
-                chosen.includes(value) && "bg-accent-soft font-medium text-accent",
+                selected.includes(value) && "bg-accent-soft font-medium text-accent",
               )}
             >
               <span className={cn("min-w-0 flex-1 truncate", excluded.includes(value) && "text-ink-3 line-through")}>{value}</span>
@@ -109,7 +109,7 @@ function Facet({
             ) : (
               <button
                 type="button"
-                aria-label={`Leave out ${value}`}
+                aria-label={`Exclude ${value}`}
                 aria-pressed={excluded.includes(value)}
                 onClick={() => onExclude(value)}
                 className={cn(
@@ -123,7 +123,7 @@ function Facet({
           </li>
         ))}
       </ul>
-      {counts.length > SHOWN && <p className="px-1.5 pt-1 text-[11px] text-ink-3">and {counts.length - SHOWN} more</p>}
+      {counts.length > MAX_SHOWN && <p className="px-1.5 pt-1 text-[11px] text-ink-3">and {counts.length - MAX_SHOWN} more</p>}
     </section>
   );
 }

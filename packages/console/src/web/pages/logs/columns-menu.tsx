@@ -3,7 +3,7 @@ import { Button } from "../../ui/button.tsx";
 import { PopoverButton } from "../../ui/popover.tsx";
 import { DEFAULT_COLUMNS } from "./columns.tsx";
 
-/** Which columns the list has, and in which order. Attributes become columns from an entry's detail. */
+/** Menu that shows, hides and orders columns. Attributes are added as columns from an entry's details. */
 export function ColumnsMenu({ cols, onChange }: { readonly cols: readonly string[] | undefined; readonly onChange: (cols: string[] | undefined) => void }) {
   const current = cols ?? DEFAULT_COLUMNS;
   const hidden = DEFAULT_COLUMNS.filter((key) => !current.includes(key));
@@ -60,7 +60,7 @@ export function ColumnsMenu({ cols, onChange }: { readonly cols: readonly string
             )}
             {cols !== undefined && (
               <Button look="ghost" className="mt-2" onClick={() => onChange(undefined)}>
-                As it was at first
+                Reset to defaults
               </Button>
             )}
           </>

@@ -11,14 +11,14 @@ import { fieldValue } from "./log-match.ts";
 import { markedParts } from "./rows.ts";
 
 const TONES: Readonly<Record<string, Tone>> = { TRACE: "neutral", DEBUG: "neutral", INFO: "info", WARN: "warn", ERROR: "danger" };
-/** Characters of a message that a row shows. */
+/** Maximum length of a message in a row, in characters. */
 const MAX_MESSAGE = 2_000;
 
 export interface LogColumn {
   readonly key: string;
   readonly header: string;
   readonly width: string;
-  /** Left out where the list is narrower than this, in pixels. */
+  /** Minimum width of the list at which the column is shown, in pixels. */
   readonly from: number;
   cell(log: Log, find: string): ReactNode;
 }
@@ -42,7 +42,7 @@ const BUILT_IN: readonly LogColumn[] = [
 ];
 export const DEFAULT_COLUMNS: readonly string[] = BUILT_IN.map(({ key }) => key);
 
-/** The columns that the address names, in its order; others are attributes. */
+/** Returns the columns with these keys, in order. A key that is not a built-in column is an attribute. */
 export function columnsOf(keys: readonly string[] | undefined): readonly LogColumn[] {
   return (keys ?? DEFAULT_COLUMNS).map(
     (key) =>
@@ -61,22 +61,22 @@ export function columnsOf(keys: readonly string[] | undefined): readonly LogColu
   );
 }
 
-/** The message as a line of a list: as much as a line may hold, and no secret members where it is JSON. */
+/** Returns a message for one row: shortened, without escape sequences, and with secrets masked if it is JSON. */
 export function lineOf(body: string): string {
   return plainText(/^\s*[[{]/.test(body) ? maskedPreview(body, MAX_MESSAGE) : body.slice(0, MAX_MESSAGE));
 }
 
-/** Attributes behind a message: so many, and so many characters of each. */
-const ATTRIBUTES = 6;
-const ATTRIBUTE_LENGTH = 60;
-/** Said by other columns, or of no use in a line. */
-const ELSEWHERE = /^(?:svc\.|function_id$|invocation_id$|worker_id$)/;
+const MAX_ATTRIBUTES = 6;
+/** Maximum length of an attribute's value, in characters. */
+const MAX_ATTRIBUTE = 60;
+/** Attributes that other columns show, or that are not useful in a row. */
+const HIDDEN_ATTRIBUTES = /^(?:svc\.|function_id$|invocation_id$|worker_id$)/;
 
 function attributesOf({ attributes }: Log): string {
   return Object.entries(attributes)
-    .filter(([name]) => !ELSEWHERE.test(name))
-    .slice(0, ATTRIBUTES)
-    .map(([name, value]) => `${name}=${maskedNamed(name, textOfValue(value).slice(0, MAX_MESSAGE)).slice(0, ATTRIBUTE_LENGTH)}`)
+    .filter(([name]) => !HIDDEN_ATTRIBUTES.test(name))
+    .slice(0, MAX_ATTRIBUTES)
+    .map(([name, value]) => `${name}=${maskedNamed(name, textOfValue(value).slice(0, MAX_MESSAGE)).slice(0, MAX_ATTRIBUTE)}`)
     .join(" ");
 }
 
@@ -109,7 +109,7 @@ function MessageText({ text, find }: { readonly text: string; readonly find: str
   );
 }
 
-/** A trace's id leads to the very span. */
+/** Link to the entry's span in its trace. */
 export function TraceLink({
   log: { trace_id: traceId, span_id: spanId },
   isWhole = false,

@@ -8,18 +8,18 @@ import { Timestamp } from "../../ui/time.tsx";
 import { chipTerms, isSameTerm, type LogSearch, searchOfChips } from "./filter-terms.ts";
 
 const HELP = [
-  ['timeout "out of memory"', "words and phrases, in the text or an attribute"],
-  ["/time(out|d)/", "a regular expression, in the text"],
-  ["level:error level>=warn", "a level, or it and more severe ones"],
-  ["source:api -source:cron", "from a source, not from another"],
-  ["worker:orders fn:orders::create", "of a worker, of a function"],
-  ["trace:4bf9… span:00f0…", "of a trace or a span"],
-  ["attr.http.status>=500 attr.user~ann attr.job:*", "an attribute: compared, containing, present"],
-  ["resource.host.name:web-1", "of where it comes from"],
-  ["#level:error", "kept, switched off"],
+  ['timeout "out of memory"', "words and phrases in the message or an attribute"],
+  ["/time(out|d)/", "a regular expression on the message"],
+  ["level:error level>=warn", "a level, or a level and all more severe ones"],
+  ["source:api -source:cron", "entries of a source, or of all other sources"],
+  ["worker:orders fn:orders::create", "entries of a worker or a function"],
+  ["trace:4bf9… span:00f0…", "entries of a trace or a span"],
+  ["attr.http.status>=500 attr.user~ann attr.job:*", "an attribute: comparison, substring, or presence"],
+  ["resource.host.name:web-1", "a resource attribute"],
+  ["#level:error", "a disabled filter"],
 ] as const;
 
-/** The filters: a box that takes the grammar, and what was taken from it or from the page as chips. */
+/** The search box, which accepts filter syntax, and the active filters as chips. */
 export function FilterBar({
   search,
   change,
@@ -29,13 +29,13 @@ export function FilterBar({
   readonly change: (change: Partial<LogSearch>) => void;
   readonly problems: readonly string[];
 }) {
-  const [isHelping, setHelping] = useState(false);
+  const [isHelpOpen, setHelpOpen] = useState(false);
   const chips = chipTerms(search);
   const set = (terms: readonly FilterTerm[]): void => change(searchOfChips(terms).search);
-  /** What of the box has a chip becomes one; texts stay in it. */
-  const settle = (text: string): void => {
-    const { terms, problems: unread } = parseFilter(text);
-    if (unread.length > 0) return;
+  /** Turns filters in the box into chips. Words stay in the box. */
+  const applyFilters = (text: string): void => {
+    const { terms, problems: syntaxErrors } = parseFilter(text);
+    if (syntaxErrors.length > 0) return;
     const { search: next, rest } = searchOfChips([...chips, ...terms]);
     change({ ...next, q: formatFilter(rest) || undefined });
   };
@@ -46,7 +46,7 @@ export function FilterBar({
         onSubmit={(event) => {
           event.preventDefault();
           const box = event.currentTarget.querySelector("input");
-          if (box !== null) settle(box.value);
+          if (box !== null) applyFilters(box.value);
         }}
       >
         <SearchBox
@@ -57,13 +57,13 @@ export function FilterBar({
         />
         <Button
           look="ghost"
-          aria-label="How to filter"
-          aria-expanded={isHelping}
-          onClick={() => setHelping(!isHelping)}
+          aria-label="Filter syntax"
+          aria-expanded={isHelpOpen}
+          onClick={() => setHelpOpen(!isHelpOpen)}
           icon={<CircleHelp aria-hidden className="size-4" />}
         />
       </form>
-      {isHelping && (
+      {isHelpOpen && (
         <dl className="grid grid-cols-[max-content_1fr] gap-x-4 gap-y-0.5 rounded-md bg-raised p-3 max-sm:grid-cols-1">
           {HELP.map(([example, meaning]) => (
             <div key={example} className="contents">
@@ -73,7 +73,7 @@ export function FilterBar({
               <dd className="text-ink-2">{meaning}</dd>
             </div>
           ))}
-          <p className="col-span-full mt-1 text-ink-2">Enter turns filters into chips; a chip can be switched off without losing it.</p>
+          <p className="col-span-full mt-1 text-ink-2">Press Enter to turn filters into chips. Click a chip to disable or enable it.</p>
         </dl>
       )}
       {problems.map((problem) => (
@@ -87,7 +87,7 @@ export function FilterBar({
             <Chip
               key={formatTerm(chip)}
               term={chip}
-              onSwitch={() => set(chips.map((each) => (isSameTerm(each, chip) ? { ...each, off: !chip.off } : each)))}
+              onToggle={() => set(chips.map((each) => (isSameTerm(each, chip) ? { ...each, off: !chip.off } : each)))}
               onRemove={() => set(chips.filter((each) => !isSameTerm(each, chip)))}
             />
           ))}
@@ -117,7 +117,7 @@ export function FilterBar({
   );
 }
 
-function Chip({ term, onSwitch, onRemove }: { readonly term: FilterTerm; readonly onSwitch: () => void; readonly onRemove: () => void }) {
+function Chip({ term, onToggle, onRemove }: { readonly term: FilterTerm; readonly onToggle: () => void; readonly onRemove: () => void }) {
   const text = formatTerm({ ...term, off: false });
   const Icon = term.off ? EyeOff : Eye;
   return (
@@ -130,8 +130,8 @@ function Chip({ term, onSwitch, onRemove }: { readonly term: FilterTerm; readonl
       <button
         type="button"
         aria-pressed={!term.off}
-        title={term.off ? "Switched off: press to filter by it" : "Press to switch it off and keep it"}
-        onClick={onSwitch}
+        title={term.off ? "Disabled; click to enable" : "Click to disable"}
+        onClick={onToggle}
         className="inline-flex h-6 min-w-0 items-center gap-1 rounded-l-full pl-2"
       >
         <Icon aria-hidden className="size-3 shrink-0" />

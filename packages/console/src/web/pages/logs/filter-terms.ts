@@ -3,14 +3,14 @@ import { attrParam, type FieldTerm, type FilterTerm, formatTerm, parseFilter, te
 import { fieldName } from "./log-filter.ts";
 
 export type LogSearch = SearchOf<"logs">;
-/** The part of the address that says which entries. */
+/** Search parameters that filter entries. */
 export type FilterSearch = Pick<LogSearch, "q" | "level" | "source" | "not" | "trace" | "span" | "worker" | "fn" | "attr" | "off">;
 
 function field(name: string, value: string, negated = false): FieldTerm {
   return { kind: "field", field: name, op: "equals", value, negated, off: false };
 }
 
-/** The filters that stand as chips: all of the address but what is typed (`q`). */
+/** Returns the filters shown as chips: all search parameters except the typed text (`q`). */
 export function chipTerms(search: FilterSearch): readonly FilterTerm[] {
   return [
     ...(search.level ?? []).map((value) => field("level", value)),
@@ -22,7 +22,10 @@ export function chipTerms(search: FilterSearch): readonly FilterTerm[] {
   ];
 }
 
-/** Where chips stand in the address. Terms that have no place of their own (texts, `level>=warn`) are answered as `rest`, for the box. */
+/**
+ * Returns the search parameters of these terms. Terms without a parameter of their own, such as words and `level>=warn`,
+ * are returned as `rest` and stay in the search box.
+ */
 export function searchOfChips(terms: readonly FilterTerm[]): { readonly search: Omit<FilterSearch, "q">; readonly rest: readonly FilterTerm[] } {
   const lists = { level: new Set<string>(), source: new Set<string>(), not: new Set<string>(), attr: new Set<string>(), off: new Set<string>() };
   const single: Partial<Record<"worker" | "fn" | "trace" | "span", string>> = {};
@@ -64,7 +67,7 @@ function placeField(
   else rest.push(term);
 }
 
-/** Two filters that say the same, whether or not they are switched on. */
+/** Returns whether two filters are the same, enabled or not. */
 export function isSameTerm(a: FilterTerm, b: FilterTerm): boolean {
   return formatTerm({ ...a, off: false }) === formatTerm({ ...b, off: false });
 }

@@ -1,7 +1,7 @@
 import { ChevronDown, ChevronUp, X } from "lucide-react";
 import { Button } from "../../ui/button.tsx";
 
-/** Finds in the rows that are loaded: the browser's own search sees only those that are drawn. */
+/** Searches all loaded rows. The browser's own search finds only rendered rows. */
 export function FindBar({
   text,
   onText,
@@ -13,7 +13,7 @@ export function FindBar({
   readonly text: string;
   readonly onText: (text: string) => void;
   readonly count: number;
-  /** Index of the match that is shown. */
+  /** Index of the current match. */
   readonly at: number;
   readonly onStep: (by: number) => void;
   readonly onClose: () => void;
@@ -21,7 +21,7 @@ export function FindBar({
   return (
     <search className="flex items-center gap-1.5 border-line border-b bg-surface px-4 py-1.5">
       <input
-        // biome-ignore lint/a11y/noAutofocus: it was asked for by a key
+        // biome-ignore lint/a11y/noAutofocus: the user opened it by a shortcut
         autoFocus
         type="search"
         aria-label="Find in the list"

@@ -13,8 +13,11 @@ function countOf({ counts }: Bucket): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** Empty space of the histogram's height, shown until the counts are loaded. Without it the list would move down under the pointer, and a click would miss. */
-export function HistogramPlace() {
+/**
+ * Empty space of the histogram's height, shown until the counts are loaded. Without it the list would move down under
+ * the pointer, and a click would miss.
+ */
+export function HistogramPlaceholder() {
   return (
     <div aria-hidden className={FRAME}>
       <div className="h-14" />
@@ -26,65 +29,66 @@ export function HistogramPlace() {
   );
 }
 
-/** Entries by time and level. Dragging over it, or arrows with Shift and Enter, chooses a time. */
+/** Entries by time and level. Dragging, or arrow keys with Shift and Enter, select a time range. */
 export function Histogram({ buckets, onRange }: { readonly buckets: readonly Bucket[]; readonly onRange: (fromMs: number, toMs: number) => void }) {
   const zone = useZone();
-  const place = useRef<HTMLDivElement>(null);
-  const [chosen, setChosen] = useState<{ readonly from: number; readonly to: number }>();
+  const bars = useRef<HTMLDivElement>(null);
+  const [selected, setSelected] = useState<{ readonly from: number; readonly to: number }>();
   const most = Math.max(1, ...buckets.map(countOf));
   const first = buckets[0];
   const last = buckets.at(-1);
   if (first === undefined || last === undefined) return null;
   const time = (ms: number): string => (last.end_ms - first.start_ms > DAY_MS ? dateTime(ms, zone) : clockTime(ms, zone, false));
   const at = (event: PointerEvent): number => {
-    const box = place.current?.getBoundingClientRect();
+    const box = bars.current?.getBoundingClientRect();
     if (box === undefined) return 0;
     return Math.min(buckets.length - 1, Math.max(0, Math.floor(((event.clientX - box.left) / box.width) * buckets.length)));
   };
-  const ends = chosen === undefined ? undefined : ([Math.min(chosen.from, chosen.to), Math.max(chosen.from, chosen.to)] as const);
+  const ends = selected === undefined ? undefined : ([Math.min(selected.from, selected.to), Math.max(selected.from, selected.to)] as const);
   const apply = (): void => {
     const [from, to] = [buckets[ends?.[0] ?? -1], buckets[ends?.[1] ?? -1]];
-    setChosen(undefined);
+    setSelected(undefined);
     if (from !== undefined && to !== undefined) onRange(Math.floor(from.start_ms), Math.ceil(to.end_ms));
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const step = event.key === "ArrowLeft" ? -1 : event.key === "ArrowRight" ? 1 : 0;
     if (step !== 0) {
-      const to = Math.min(buckets.length - 1, Math.max(0, (chosen?.to ?? (step < 0 ? buckets.length : -1)) + step));
-      setChosen({ from: event.shiftKey ? (chosen?.from ?? to) : to, to });
-    } else if (event.key === "Enter" && chosen !== undefined) apply();
-    else if (event.key === "Escape" && chosen !== undefined) setChosen(undefined);
+      const to = Math.min(buckets.length - 1, Math.max(0, (selected?.to ?? (step < 0 ? buckets.length : -1)) + step));
+      setSelected({ from: event.shiftKey ? (selected?.from ?? to) : to, to });
+    } else if (event.key === "Enter" && selected !== undefined) apply();
+    else if (event.key === "Escape" && selected !== undefined) setSelected(undefined);
     else return;
     event.preventDefault();
     event.stopPropagation();
   };
   const range = buckets.slice(ends?.[0] ?? 0, (ends?.[1] ?? -1) + 1);
-  const said = ends === undefined ? "" : `${time(range[0]?.start_ms ?? 0)} to ${time(range.at(-1)?.end_ms ?? 0)}: ${wordsOf(range)}. Enter shows only these.`;
+  const summary =
+    ends === undefined ? "" : `${time(range[0]?.start_ms ?? 0)} to ${time(range.at(-1)?.end_ms ?? 0)}: ${countsText(range)}. Press Enter to filter by it.`;
   return (
     <div className={FRAME}>
       <div
-        ref={place}
+        ref={bars}
         role="slider"
         tabIndex={0}
         aria-valuemin={1}
         aria-valuemax={buckets.length}
-        aria-valuenow={(chosen?.to ?? buckets.length - 1) + 1}
-        aria-valuetext={said === "" ? "Nothing is chosen" : said}
-        aria-label={`Entries over time, ${time(first.start_ms)} to ${time(last.end_ms)}. Arrows choose a time, with Shift a longer one, Enter filters by it.`}
+        aria-valuenow={(selected?.to ?? buckets.length - 1) + 1}
+        aria-valuetext={summary === "" ? "No time range selected" : summary}
+        aria-label={`Entries over time, ${time(first.start_ms)} to ${time(last.end_ms)}. Arrow keys select a time range, Shift extends it, Enter filters by it.`}
         onKeyDown={onKeyDown}
-        onBlur={() => setChosen(undefined)}
+        onBlur={() => setSelected(undefined)}
         onPointerDown={(event) => {
           event.currentTarget.setPointerCapture(event.pointerId);
-          setChosen({ from: at(event), to: at(event) });
+          setSelected({ from: at(event), to: at(event) });
         }}
-        onPointerMove={(event) => chosen !== undefined && event.buttons === 1 && setChosen({ from: chosen.from, to: at(event) })}
+        onPointerMove={(event) => selected !== undefined && event.buttons === 1 && setSelected({ from: selected.from, to: at(event) })}
         onPointerUp={apply}
         className="flex h-14 cursor-crosshair touch-none select-none items-end gap-px"
       >
         {buckets.map((bucket, index) => (
           <div
             key={bucket.start_ms}
-            title={`${time(bucket.start_ms)} to ${time(bucket.end_ms)}: ${wordsOf([bucket])}`}
+            title={`${time(bucket.start_ms)} to ${time(bucket.end_ms)}: ${countsText([bucket])}`}
             className={cn("flex h-full min-w-0 flex-1 flex-col-reverse", ends !== undefined && index >= ends[0] && index <= ends[1] && "bg-accent-soft")}
           >
             {LEVELS.toReversed().map((level) => (
@@ -96,7 +100,7 @@ export function Histogram({ buckets, onRange }: { readonly buckets: readonly Buc
       <div className={AXIS}>
         <span>{time(first.start_ms)}</span>
         <span aria-hidden className="flex min-w-0 items-center gap-3 px-2 font-sans text-ink-2">
-          {said === "" ? <Legend buckets={buckets} most={most} /> : <span className="truncate">{said}</span>}
+          {summary === "" ? <Legend buckets={buckets} most={most} /> : <span className="truncate">{summary}</span>}
         </span>
         <span>{time(last.end_ms)}</span>
       </div>
@@ -112,12 +116,12 @@ function Legend({ buckets, most }: { readonly buckets: readonly Bucket[]; readon
           <span className={cn("size-2 rounded-[2px]", FILLS[level])} /> {level}
         </span>
       ))}
-      <span className="text-ink-3">at most {most.toLocaleString("en-GB")} a bar</span>
+      <span className="text-ink-3">max {most.toLocaleString("en-GB")} per bar</span>
     </>
   );
 }
 
-function wordsOf(buckets: readonly Bucket[]): string {
+function countsText(buckets: readonly Bucket[]): string {
   const parts = LEVELS.map((level) => [level, buckets.reduce((sum, { counts }) => sum + (counts[level] ?? 0), 0)] as const).filter(([, count]) => count > 0);
   return parts.length === 0 ? "none" : parts.map(([level, count]) => `${count.toLocaleString("en-GB")} ${level}`).join(", ");
 }

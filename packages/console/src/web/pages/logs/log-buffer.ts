@@ -1,9 +1,9 @@
 import { isBefore, type Log } from "./log.ts";
 
-/** Entries that a page keeps. */
+/** Maximum number of entries in the buffer. It may exceed it by 2 % between evictions. */
 export const MAX_LOGS = 100_000;
 
-/** Entries in the order of time, each once, however they came. Lives outside React. */
+/** Entries sorted by time, without duplicates, in whatever order they arrive. */
 export class LogBuffer {
   /** Oldest first. */
   #logs: Log[] = [];
@@ -23,12 +23,12 @@ export class LogBuffer {
     return this.#logs.length;
   }
 
-  /** Live entries that were added, in all. */
+  /** Total number of live entries that were added. */
   get received(): number {
     return this.#received;
   }
 
-  /** Entries that the oldest had to give way for, in all. */
+  /** Total number of entries that were evicted. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -37,7 +37,7 @@ export class LogBuffer {
     return this.#logs[this.#logs.length - 1];
   }
 
-  /** Adds what came live, mostly newer than all; the oldest give way. */
+  /** Adds live entries, which are mostly newer than all others. Evicts the oldest entries. */
   addLive(logs: readonly Log[]): void {
     for (const log of logs) {
       if (this.#ids.has(log.id)) continue;
@@ -45,37 +45,37 @@ export class LogBuffer {
       this.#received++;
       const { newest } = this;
       if (newest === undefined || isBefore(newest, log)) this.#logs.push(log);
-      else this.#logs.splice(this.#placeOf(log), 0, log);
+      else this.#logs.splice(this.#indexOf(log), 0, log);
     }
     const over = this.#logs.length - MAX_LOGS;
-    // In large steps: moving all for each entry would cost more than all else.
+    // Evicts in large steps, because each eviction copies the whole array.
     if (over > MAX_LOGS / 50) {
       for (const log of this.#logs.slice(0, over)) this.#ids.delete(log.id);
       this.#logs = this.#logs.slice(over);
       this.#dropped += over;
     }
-    this.#tell();
+    this.#notify();
   }
 
-  /** Adds a page of what is kept, newest first and older than most that is here. */
+  /** Adds a page of stored entries, newest first and mostly older than those in the buffer. */
   addHistory(logs: readonly Log[]): void {
     const fresh = logs.filter(({ id }) => !this.#ids.has(id)).reverse();
     for (const { id } of fresh) this.#ids.add(id);
     const oldest = this.#logs[0];
     const last = fresh[fresh.length - 1];
     if (oldest === undefined || last === undefined || isBefore(last, oldest)) this.#logs = [...fresh, ...this.#logs];
-    else for (const log of fresh) this.#logs.splice(this.#placeOf(log), 0, log);
-    this.#tell();
+    else for (const log of fresh) this.#logs.splice(this.#indexOf(log), 0, log);
+    this.#notify();
   }
 
   clear(): void {
     this.#logs = [];
     this.#ids.clear();
-    this.#tell();
+    this.#notify();
   }
 
-  /** Where an entry stands, or would: how many are before it. */
-  #placeOf(log: Pick<Log, "timestamp_ms" | "id">): number {
+  /** Returns the index of an entry, or the index to insert it at. */
+  #indexOf(log: Pick<Log, "timestamp_ms" | "id">): number {
     let [from, to] = [0, this.#logs.length];
     while (from < to) {
       const middle = (from + to) >> 1;
@@ -85,19 +85,19 @@ export class LogBuffer {
     return from;
   }
 
-  /** Newest first; with `upTo` none that is newer than that entry. */
+  /** Returns the entries, newest first. With `upTo`, entries newer than it are left out. */
   view(upTo: Pick<Log, "timestamp_ms" | "id"> | undefined): readonly Log[] {
     if (upTo === undefined) return this.#logs.toReversed();
-    const place = this.#placeOf(upTo);
-    const holdsIt = this.#logs[place]?.id === upTo.id;
-    return this.#logs.slice(0, place + (holdsIt ? 1 : 0)).reverse();
+    const index = this.#indexOf(upTo);
+    const isIncluded = this.#logs[index]?.id === upTo.id;
+    return this.#logs.slice(0, index + (isIncluded ? 1 : 0)).reverse();
   }
 
   find(id: string): Log | undefined {
     return this.#ids.has(id) ? this.#logs.find((log) => log.id === id) : undefined;
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of this.#listeners) listener();
   }
 }

@@ -17,7 +17,7 @@ import { holdsSecrets, maskedBody, maskedEntry } from "./masked-entry.ts";
 
 type Values = Readonly<Record<string, JsonValue>>;
 
-/** An entry whole, numbers to the digit. `known`: the entry as the list has it, shown until then. */
+/** A complete entry with exact numbers. `known`: the entry from the list, shown until the exact one is loaded. */
 export function LogDetail({ id, known, onColumn }: { readonly id: string; readonly known: Log | undefined; readonly onColumn: (key: string) => void }) {
   const { data, error, isPending, refetch } = useQuery({
     queryKey: ["logs", "entry", id],
@@ -29,15 +29,15 @@ export function LogDetail({ id, known, onColumn }: { readonly id: string; readon
   if (log === undefined) {
     if (isPending) return <SkeletonRows rows={6} />;
     return error === null ? (
-      <p className="p-4 text-ink-2">There is no such entry: it was deleted, or was never here.</p>
+      <p className="p-4 text-ink-2">Log entry not found; it may have been deleted or evicted.</p>
     ) : (
       <ErrorState error={error} retry={() => void refetch()} />
     );
   }
-  // What the list knows has lost digits of large numbers: who copies it gets the exact entry, or is told that it cannot be had.
+  // The entry from the list has lost digits of large numbers. So a copy waits for the exact entry, or fails.
   const readExact = async (): Promise<Values> => {
     const entry = exact ?? (await refetch({ cancelRefetch: false })).data;
-    if (!isEntry(entry)) throw new Error("the entry cannot be read");
+    if (!isEntry(entry)) throw new Error("failed to load the entry");
     return entry;
   };
   return (
@@ -109,7 +109,7 @@ function Entry({ log, readExact, onColumn }: { readonly log: Log; readonly readE
           <h3 className="flex-1 font-medium">Message</h3>
           {button}
           <CopyButton text={body} label="Copy the message" withText className="h-6 text-[12px]" />
-          <CopyButton text={line} label="Copy with its time" withText className="h-6 text-[12px]" />
+          <CopyButton text={line} label="Copy with timestamp" withText className="h-6 text-[12px]" />
           <CopyButton text={exactJson} label="Copy as JSON" withText className="h-6 text-[12px]" />
         </div>
         {json === undefined ? <Body text={log.body} /> : <JsonView text={json} name="message" openTo={3} isPlain={isRevealed} />}
@@ -131,7 +131,7 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
   );
 }
 
-/** All entries of something, without the filters there are now. */
+/** Link to all entries that match `search`, without the current filters. */
 function LogsOf({
   search,
   children,
@@ -146,7 +146,7 @@ function LogsOf({
   );
 }
 
-/** The text as a terminal would show it: its colours as ours, everything else as text. */
+/** Text with ANSI colours. */
 function Body({ text }: { readonly text: string }) {
   return (
     <ScrollArea label="Text" className="max-h-96 rounded-md bg-raised p-2">
@@ -162,7 +162,7 @@ function Body({ text }: { readonly text: string }) {
   );
 }
 
-/** The body where it is a JSON object or list. */
+/** Returns the body if it is a JSON object or array. */
 function jsonBody(body: string): string | undefined {
   const text = body.trim();
   if (!/^[[{]/.test(text)) return undefined;

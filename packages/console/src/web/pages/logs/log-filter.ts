@@ -1,7 +1,7 @@
 import { activeTerms, type EngineFilter, engineFilterOf, type FieldTerm, type FilterTerm } from "../../lib/filter-grammar.ts";
 import { LEVELS } from "./log.ts";
 
-/** The members that every function over log entries understands; without the time, which the page adds. */
+/** Filter members that all log functions of the engine accept. The page adds the time range. */
 export interface LogFilter {
   readonly levels?: readonly string[];
   readonly severity_min?: number;
@@ -16,7 +16,7 @@ export interface LogFilter {
   readonly exclude?: { readonly services?: readonly string[]; readonly text?: string };
 }
 
-/** Other words for the same field. */
+/** Aliases of fields. */
 const FIELDS: Readonly<Record<string, string>> = {
   level: "level",
   severity: "level",
@@ -34,19 +34,19 @@ const FIELDS: Readonly<Record<string, string>> = {
   body: "body",
   message: "body",
 };
-/** What the engine calls them in its list of filters. */
+/** Names of fields in the engine's `filters`. */
 const KEYS: Readonly<Record<string, string>> = { source: "service", fn: "function", worker: "worker", trace: "trace_id", span: "span_id", body: "body" };
 const FIRST_NUMBERS: Readonly<Record<string, number>> = { TRACE: 1, DEBUG: 5, INFO: 9, WARN: 13, ERROR: 17, FATAL: 21 };
 
-/** What a level's term says with a minus before it; every level is there, and contains itself only. */
+/** Operators of a negated level term. Every entry has a level, and a level contains only itself. */
 const OPPOSITES = { equals: "not", contains: "not", exists: "not", gte: "lt", gt: "lte", lt: "gte", lte: "gt" } as const;
 
-/** The field that a term is about, by its one name; an attribute's name as it is. */
+/** Returns the canonical name of a field. Names of attributes are returned unchanged. */
 export function fieldName(field: string): string {
   return FIELDS[field.toLowerCase()] ?? field;
 }
 
-/** What the engine is asked for by these terms, and what of them it cannot be asked. */
+/** Converts terms to the engine's filter. `problems` lists terms that it cannot express. */
 export function logFilterOf(terms: readonly FilterTerm[]): { readonly filter: LogFilter; readonly problems: readonly string[] } {
   const problems: string[] = [];
   const levels = new Set<string>();
@@ -59,14 +59,14 @@ export function logFilterOf(terms: readonly FilterTerm[]): { readonly filter: Lo
 
   const addFilter = (term: FieldTerm, key?: string): void => {
     const filter = engineFilterOf(term, key);
-    if (filter === undefined) problems.push(`-${term.field} with greater or less: turn the sign round instead`);
+    if (filter === undefined) problems.push(`-${term.field} cannot negate < or >; use the opposite operator instead`);
     else filters.push(filter);
   };
   const addLevel = (term: FieldTerm): void => {
     if (term.op === "exists") return;
     const range = levelRange(term.value);
     if (range === undefined) {
-      problems.push(`there is no level ${term.value}; levels are ${LEVELS.join(", ")} and FATAL`);
+      problems.push(`unknown level ${term.value}; use ${LEVELS.join(", ")} or FATAL`);
       return;
     }
     const op = term.negated ? OPPOSITES[term.op] : term.op === "contains" ? "equals" : term.op;
@@ -90,7 +90,7 @@ export function logFilterOf(terms: readonly FilterTerm[]): { readonly filter: Lo
   for (const term of activeTerms(terms)) {
     if (term.kind === "field") addField(term);
     else if (term.kind === "regex") {
-      if (term.negated || single.regex !== undefined) problems.push("only one regular expression can be searched for, and not by its opposite");
+      if (term.negated || single.regex !== undefined) problems.push("only one regular expression is allowed, and it cannot be negated");
       else single.regex = term.text;
     } else if (term.negated) {
       if (notText === undefined) notText = term.text;
@@ -127,7 +127,7 @@ function levelRange(text: string): LevelRange | undefined {
 
 function levelFilter(op: "lt" | "lte" | "not", { level, first, last }: LevelRange): EngineFilter {
   if (op === "lte") return { key: "severity_number", op: "lte", value: String(last) };
-  // FATAL is no level of its own but the upper part of ERROR.
+  // FATAL is the upper part of ERROR, not a level of its own.
   if (op === "lt" || level === "FATAL") return { key: "severity_number", op: "lt", value: String(first) };
   return { key: "level", op: "not_equals", value: level };
 }

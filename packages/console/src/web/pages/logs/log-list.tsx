@@ -18,14 +18,14 @@ export interface LogListProps {
   readonly onToggle: (groupId: string) => void;
   readonly wrap: boolean;
   readonly find: string;
-  /** The row to bring into view; another object brings it again. */
+  /** Row to scroll to. A new object scrolls again. */
   readonly target: { readonly index: number } | undefined;
   readonly onTop: (isAtTop: boolean) => void;
   readonly onEnd: () => void;
   readonly total: number;
 }
 
-/** Log entries, drawn only where they are seen. Arrows, j and k, Home, End and Page keys move. */
+/** Virtualized list of log entries. Arrow keys, j, k, Home, End, Page Up and Page Down move the selection. */
 export function LogList({ rows, columns, selectedId, onSelect, onToggle, wrap, find, target, onTop, onEnd, total }: LogListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const width = useWidth(scroller);
@@ -46,7 +46,7 @@ export function LogList({ rows, columns, selectedId, onSelect, onToggle, wrap, f
   useEffect(() => {
     if (target !== undefined) virtualizer.scrollToIndex(target.index, { align: "center" });
   }, [target]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: heights of the other form are of no use
+  // biome-ignore lint/correctness/useExhaustiveDependencies: measured heights are invalid after these change
   useEffect(() => virtualizer.measure(), [wrap, rowHeight]);
   const shown = columns.filter(({ from }) => width >= from);
   const template = { gridTemplateColumns: shown.map(({ width }) => width).join(" ") };
@@ -78,7 +78,7 @@ export function LogList({ rows, columns, selectedId, onSelect, onToggle, wrap, f
   };
 
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a table cannot be drawn in part; the roles say what a table would
+    // biome-ignore lint/a11y/useSemanticElements: a table element cannot be virtualized; the roles describe a table
     <div
       role="grid"
       aria-label="Log entries"
@@ -122,7 +122,7 @@ export function LogList({ rows, columns, selectedId, onSelect, onToggle, wrap, f
               aria-rowindex={item.index + 2}
               aria-selected={row.kind === "pause" ? undefined : isSelected}
               onClick={() => {
-                // Who selects text to copy it does not mean to open the row.
+                // Selecting text does not open the row.
                 if (row.kind === "pause" || getSelection()?.isCollapsed === false) return;
                 if (row.kind === "group") onToggle(row.id);
                 else onSelect(row.id);
@@ -192,7 +192,7 @@ function PauseCell({ row: { mark } }: { readonly row: Extract<LogRow, { readonly
       <CirclePause aria-hidden className="size-4 shrink-0" />
       <span>
         Paused <Timestamp ms={mark.fromMs} withMs={false} /> to <Timestamp ms={mark.toMs} withMs={false} />: {mark.received.toLocaleString("en-GB")} received,{" "}
-        {mark.lost.toLocaleString("en-GB")} no longer kept
+        {mark.lost.toLocaleString("en-GB")} dropped
       </span>
     </div>
   );

@@ -2,10 +2,10 @@ import type { EngineFilter } from "../../lib/filter-grammar.ts";
 import { attributeOf, functionOf, type Log, textOfValue, workerOf } from "./log.ts";
 import type { LogFilter } from "./log-filter.ts";
 
-/** Characters of a body that a regular expression is tried on, as the engine does. */
+/** Maximum number of characters that a regular expression is tested on, as in the engine. */
 const MAX_SEARCHED = 16 * 1024;
 
-/** Judges entries that come live as the engine judges those that it keeps. Throws SyntaxError for a regular expression that is none. */
+/** Returns a function that filters live entries as the engine filters stored ones. Throws SyntaxError for an invalid regex. */
 export function logMatcher(filter: LogFilter, window: { readonly startMs?: number; readonly endMs?: number }): (log: Log) => boolean {
   const { levels, severity_min, services, worker, function_id, trace_id, span_id, text, regex, filters = [], exclude } = filter;
   const checks: ((log: Log) => boolean)[] = [];
@@ -20,11 +20,11 @@ export function logMatcher(filter: LogFilter, window: { readonly startMs?: numbe
   if (function_id !== undefined) checks.push((log) => functionOf(log) === function_id);
   if (trace_id !== undefined) checks.push((log) => log.trace_id === trace_id.toLowerCase());
   if (span_id !== undefined) checks.push((log) => log.span_id === span_id.toLowerCase());
-  for (const each of filters) checks.push(filterCheck(each));
-  if (text !== undefined) checks.push((log) => holdsText(log, text.toLowerCase()));
+  for (const each of filters) checks.push(filterMatcher(each));
+  if (text !== undefined) checks.push((log) => containsText(log, text.toLowerCase()));
   if (exclude?.text !== undefined) {
     const not = exclude.text.toLowerCase();
-    checks.push((log) => !holdsText(log, not));
+    checks.push((log) => !containsText(log, not));
   }
   if (regex !== undefined) {
     const expression = new RegExp(regex, "i");
@@ -33,18 +33,18 @@ export function logMatcher(filter: LogFilter, window: { readonly startMs?: numbe
   return (log) => checks.every((check) => check(log));
 }
 
-function holdsText(log: Log, lower: string): boolean {
+function containsText(log: Log, lower: string): boolean {
   if (log.body.toLowerCase().includes(lower)) return true;
   return Object.values(log.attributes).some((value) => value !== null && textOfValue(value).toLowerCase().includes(lower));
 }
 
-function filterCheck({ key, op, value = "" }: EngineFilter): (log: Log) => boolean {
+function filterMatcher({ key, op, value = "" }: EngineFilter): (log: Log) => boolean {
   const positive = op.replace(/^not_/, "");
   const isNegated = positive !== op;
-  return (log) => judge(fieldValue(log, key), positive, value) !== isNegated;
+  return (log) => matchesOperator(fieldValue(log, key), positive, value) !== isNegated;
 }
 
-function judge(value: unknown, op: string, wanted: string): boolean {
+function matchesOperator(value: unknown, op: string, wanted: string): boolean {
   if (value === undefined) return false;
   if (op === "exists") return true;
   const text = textOfValue(value);
@@ -55,7 +55,7 @@ function judge(value: unknown, op: string, wanted: string): boolean {
   return op === "gt" ? number > bound : op === "gte" ? number >= bound : op === "lt" ? number < bound : number <= bound;
 }
 
-/** A field by the name that the engine's filters know it by, else an attribute. */
+/** Returns a field by its name in the engine's filters, or else an attribute. */
 export function fieldValue(log: Log, key: string): unknown {
   if (key.startsWith("resource.")) return attributeOf(log.resource, key.slice("resource.".length)) ?? attributeOf(log.attributes, key);
   switch (key) {

@@ -5,7 +5,7 @@ import { LogBuffer, MAX_LOGS } from "./log-buffer.ts";
 import { logMatcher } from "./log-match.ts";
 import { type LogQuery, windowMembers } from "./use-log-query.ts";
 
-/** Entries of the first page, and of those after it, which are for who scrolls far. */
+/** Page sizes. Later pages are larger, because users who load them scroll far. */
 const FIRST_PAGE = 300;
 const NEXT_PAGE = 2_000;
 
@@ -20,21 +20,20 @@ interface ListAnswer {
 }
 
 export interface SessionState {
-  /** The first answer is there. */
   readonly isLoaded: boolean;
   readonly isLoadingMore: boolean;
   readonly error: Error | undefined;
-  /** Of all matches when they were asked for; live ones have come since. */
+  /** Number of stored matches at the time of the request, without later live entries. */
   readonly total: number | undefined;
   readonly hasMore: boolean;
-  /** Why no entries are kept. */
+  /** Why the engine stores no entries; undefined if it does. */
   readonly disabled: string | undefined;
-  /** Entries that the engine left out of the live view. */
+  /** Number of entries that the engine dropped from the live stream. */
   readonly missed: number;
   readonly tail: "joining" | "live" | "refused";
 }
 
-/** The entries of one query: what is kept, page by page, and what comes live. */
+/** The entries of one query: stored entries page by page, and live entries. */
 export class LogSession {
   readonly buffer = new LogBuffer();
   readonly #query: LogQuery;
@@ -50,8 +49,8 @@ export class LogSession {
   };
   #cursor: string | null = null;
   readonly #listeners = new Set<() => void>();
-  readonly #gone = new AbortController();
-  #leave: (() => void) | undefined;
+  readonly #abort = new AbortController();
+  #unsubscribe: (() => void) | undefined;
 
   constructor(query: LogQuery) {
     this.#query = query;
@@ -66,69 +65,69 @@ export class LogSession {
     };
   };
 
-  /** Joins the live view first: what comes while the rest is asked for is in both, and shown once. */
+  /** Subscribes before loading, so that no entry is missed in between. The buffer removes duplicates. */
   start(): () => void {
-    if (this.#query.isOpen) this.#join();
+    if (this.#query.isOpen) this.#subscribe();
     void this.load();
     return () => {
-      this.#leave?.();
-      this.#gone.abort();
+      this.#unsubscribe?.();
+      this.#abort.abort();
     };
   }
 
-  #join(): void {
-    const take = (logs: readonly Log[]): void => {
+  #subscribe(): void {
+    const add = (logs: readonly Log[]): void => {
       const matches = logMatcher(this.#query.filter, this.#query.window(Date.now()));
       const matching = logs.filter(matches);
       if (matching.length > 0) this.buffer.addLive(matching);
     };
-    this.#leave = live.subscribe("svc.logs", "all", {
-      // A sync holds the latest entries of all; it fills the gap of a connection that was lost.
-      onSync: (data) => take(data as readonly Log[]),
+    this.#unsubscribe = live.subscribe("svc.logs", "all", {
+      // A sync contains the latest entries, which fill the gap after a lost connection.
+      onSync: (data) => add(data as readonly Log[]),
       onEvent: (event) => {
         const { logs, dropped } = (event.data as { readonly data: { readonly logs: readonly Log[]; readonly dropped: number } }).data;
         if (dropped > 0) this.#set({ missed: this.#state.missed + dropped });
-        take(logs);
+        add(logs);
       },
       onGap: (_reason, dropped) => this.#set({ missed: this.#state.missed + Math.max(1, dropped) }),
       onStatus: (tail) => this.#set({ tail }),
     });
   }
 
-  /** The first page, or again from the newest on. */
+  /** Loads the first page, or loads it again. */
   async load(): Promise<void> {
     try {
-      const answer = await this.#ask(FIRST_PAGE, undefined);
+      const answer = await this.#list(FIRST_PAGE, undefined);
       this.buffer.addHistory(answer.logs);
       this.#cursor = answer.cursor;
-      const disabled = answer.disabled === true ? (answer.message ?? "no log entries are kept") : undefined;
+      const disabled = answer.disabled === true ? (answer.message ?? "no log entries are stored") : undefined;
       this.#set({ isLoaded: true, error: undefined, total: answer.total, hasMore: answer.cursor !== null, disabled });
     } catch (error) {
-      this.#failed(error as Error);
+      this.#fail(error as Error);
     }
   }
 
-  /** The next page of older ones. */
+  /** Loads the next page of older entries. */
   async loadMore(): Promise<void> {
     if (this.#cursor === null || this.#state.isLoadingMore || this.buffer.size >= MAX_LOGS) return;
     this.#set({ isLoadingMore: true });
     try {
-      const answer = await this.#ask(NEXT_PAGE, this.#cursor);
+      const answer = await this.#list(NEXT_PAGE, this.#cursor);
       this.buffer.addHistory(answer.logs);
       this.#cursor = answer.cursor;
       this.#set({ isLoadingMore: false, error: undefined, hasMore: answer.cursor !== null && this.buffer.size < MAX_LOGS });
     } catch (error) {
-      this.#failed(error as Error);
+      this.#fail(error as Error);
     }
   }
 
-  #ask(limit: number, cursor: string | undefined): Promise<ListAnswer> {
+  #list(limit: number, cursor: string | undefined): Promise<ListAnswer> {
     const payload = { ...this.#query.filter, ...windowMembers(this.#query.window(Date.now())), limit, ...(cursor === undefined ? {} : { cursor }) };
-    return call<ListAnswer>("engine::logs::list", payload, { signal: this.#gone.signal });
+    return call<ListAnswer>("engine::logs::list", payload, { signal: this.#abort.signal });
   }
 
-  #failed(error: Error): void {
-    if (!this.#gone.signal.aborted) this.#set({ isLoadingMore: false, error });
+  #fail(error: Error): void {
+    if (!this.#abort.signal.aborted) this.#set({ isLoadingMore: false, error });
   }
 
   #set(change: Partial<SessionState>): void {

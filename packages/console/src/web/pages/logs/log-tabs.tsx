@@ -1,7 +1,7 @@
 import { getRouteApi } from "@tanstack/react-router";
 import { Tabs } from "../../ui/tabs.tsx";
-import { Around } from "./around.tsx";
 import { LogDetail } from "./log-detail.tsx";
+import { SurroundingEntries } from "./surrounding-entries.tsx";
 
 const route = getRouteApi("/logs/{-$logId}");
 
@@ -10,12 +10,12 @@ export default function LogTabs({ id, known, onColumn }: React.ComponentProps<ty
   const navigate = route.useNavigate();
   return (
     <Tabs
-      label="Of this entry"
+      label="Log entry"
       value={tab}
       onChange={(next) => void navigate({ search: (before) => ({ ...before, tab: next === "around" ? next : undefined }), replace: true })}
       tabs={[
         { value: "entry", label: "Entry", content: <LogDetail id={id} known={known} onColumn={onColumn} /> },
-        { value: "around", label: "50 around it", content: <Around id={id} /> },
+        { value: "around", label: "Context", content: <SurroundingEntries id={id} /> },
       ]}
     />
   );

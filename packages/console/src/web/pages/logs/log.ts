@@ -1,4 +1,4 @@
-/** An entry as `engine::logs::*` and `svc.logs` tell it. */
+/** An entry of `engine::logs::*` and of the stream `svc.logs`. */
 export interface Log {
   readonly id: string;
   readonly timestamp_ms: number;
@@ -13,14 +13,14 @@ export interface Log {
   readonly span_id: string | null;
   readonly instrumentation_scope_name?: string;
   readonly instrumentation_scope_version?: string;
-  /** Severity numbers 21 to 24, which the five texts call ERROR. */
+  /** Severity number 21 to 24. Their `severity_text` is ERROR. */
   readonly fatal?: true;
 }
 
 export const LEVELS = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR"] as const;
 export type Level = (typeof LEVELS)[number];
 
-/** Names that published clients use, and the engine's for the same. */
+/** Attribute names that published clients use, and the engine's names, in both directions. */
 const OTHER_NAMES: Readonly<Record<string, string>> = {
   function_id: "svc.function_id",
   invocation_id: "svc.invocation_id",
@@ -36,7 +36,7 @@ export function attributeOf(attributes: Readonly<Record<string, unknown>>, key: 
   return other !== undefined && Object.hasOwn(attributes, other) ? attributes[other] : undefined;
 }
 
-/** How filters and cells see a value: text as it is, all else as JSON. */
+/** Returns a value as text: strings unchanged, other values as JSON. */
 export function textOfValue(value: unknown): string {
   return typeof value === "string" ? value : (JSON.stringify(value) ?? "");
 }
@@ -51,7 +51,7 @@ export function workerOf(log: Log): string {
   return typeof name === "string" ? name : log.service_name;
 }
 
-/** Where an entry stands among others: by time, then as they came. */
+/** Orders entries by time, then by arrival. */
 export function isBefore(a: Pick<Log, "timestamp_ms" | "id">, b: Pick<Log, "timestamp_ms" | "id">): boolean {
   return a.timestamp_ms === b.timestamp_ms ? Number(a.id) < Number(b.id) : a.timestamp_ms < b.timestamp_ms;
 }

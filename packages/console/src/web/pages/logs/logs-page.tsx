@@ -9,21 +9,21 @@ import { Page } from "../../ui/page.tsx";
 import { PauseButton } from "../../ui/pause-button.tsx";
 import { ListDetail, useIsNarrow } from "../../ui/split.tsx";
 import { TimeRange } from "../../ui/time-range.tsx";
-import { StoredActions, Switches } from "./actions.tsx";
+import { StoredActions, ViewActions } from "./actions.tsx";
 import { Breakdown } from "./breakdown.tsx";
 import { columnsOf, DEFAULT_COLUMNS, lineOf } from "./columns.tsx";
 import { ColumnsMenu } from "./columns-menu.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { type LogSearch, searchOfChips } from "./filter-terms.ts";
 import { FindBar } from "./find-bar.tsx";
-import { Histogram, HistogramPlace } from "./histogram.tsx";
+import { Histogram, HistogramPlaceholder } from "./histogram.tsx";
 import { LogList } from "./log-list.tsx";
 import { findRows, rowsOf } from "./rows.ts";
 import { DEFAULT_RANGE, useLogQuery } from "./use-log-query.ts";
 import { useLogView } from "./use-log-view.ts";
 import { useLogCounts, useLogSession } from "./use-logs.ts";
 
-/** With what it shows values by; loaded when the first entry is opened. */
+/** Loaded when the first entry is opened, because of its size. */
 const LogTabs = lazy(() => import("./log-tabs.tsx"));
 
 const route = getRouteApi("/logs/{-$logId}");
@@ -47,23 +47,23 @@ export default function LogsPage() {
   const columns = useMemo(() => columnsOf(search.cols), [search.cols]);
   const find = useFind(rows);
   useHotkey("mod+f", "Find in the list", find.open, "Logs");
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const loadMore = useCallback(() => void session.loadMore(), [session]);
   const clearFilters = (): void => change({ ...searchOfChips([]).search, q: undefined, from: undefined, to: undefined, range: undefined });
   const selected = logId === undefined ? undefined : session.buffer.find(logId);
   const toTop = (): void => {
-    const grid = place.current?.querySelector('[role="grid"]');
+    const grid = container.current?.querySelector('[role="grid"]');
     if (grid) grid.scrollTop = 0;
     view.setAtTop(true);
   };
-  const isNarrowed = query.hasFilters || search.from !== undefined || search.to !== undefined || search.range !== undefined;
+  const isFiltered = query.hasFilters || search.from !== undefined || search.to !== undefined || search.range !== undefined;
 
   const list = (
-    <div ref={place} className="relative flex min-h-0 flex-1 flex-col">
+    <div ref={container} className="relative flex min-h-0 flex-1 flex-col">
       {find.isOpen && <FindBar text={find.text} onText={find.setText} count={find.matches.length} at={find.at} onStep={find.step} onClose={find.close} />}
       {state.missed > 0 && (
         <p role="status" className="bg-warn-soft px-4 py-1 text-warn">
-          The live view missed {state.missed.toLocaleString("en-GB")} or more entries: more came than it is told.{" "}
+          The live view missed at least {state.missed.toLocaleString("en-GB")} entries, because they arrived too fast.{" "}
           <button type="button" className="underline" onClick={() => setEpoch((before) => before + 1)}>
             Load them
           </button>
@@ -74,12 +74,12 @@ export default function LogsPage() {
         error={state.error}
         retry={() => void session.load()}
         empty={rows.length === 0}
-        filtered={isNarrowed ? { what: "No log entry that is kept matches the filters and the time.", clear: clearFilters } : undefined}
+        filtered={isFiltered ? { what: "No stored log entry matches the filters and the time range.", clear: clearFilters } : undefined}
         emptyState={<NoLogs disabled={state.disabled} />}
       >
         {view.isPaused && (
           <p role="status" className="bg-warn-soft px-4 py-1 text-warn">
-            Paused. {view.fresh.toLocaleString("en-GB")} new since then are kept and shown when you go on.
+            Paused. {view.fresh.toLocaleString("en-GB")} new entries are buffered.
           </p>
         )}
         {!view.isPaused && view.fresh > 0 && (
@@ -119,7 +119,7 @@ export default function LogsPage() {
           <TimeRange value={search} fallback={DEFAULT_RANGE} onChange={change} />
           {query.isOpen && <PauseButton isPaused={view.isPaused} waiting={view.isPaused ? view.fresh : 0} onChange={view.togglePause} />}
           <MoreTools>
-            <Switches
+            <ViewActions
               isPanelOpen={isPanelOpen}
               onPanel={() => setPanelOpen(!isPanelOpen)}
               grouped={search.group === true}
@@ -138,7 +138,7 @@ export default function LogsPage() {
     >
       <FilterBar search={search} change={change} problems={query.problems} />
       {counts.histogram.isPending ? (
-        <HistogramPlace />
+        <HistogramPlaceholder />
       ) : (
         counts.histogram.data !== undefined &&
         counts.histogram.data.total > 0 && <Histogram buckets={counts.histogram.data.buckets} onRange={(from, to) => change({ from, to, range: undefined })} />
@@ -190,7 +190,7 @@ function toggled(set: ReadonlySet<string>, id: string): ReadonlySet<string> {
   return next;
 }
 
-/** The find bar: which rows match, and which of them is looked at. */
+/** State of the find bar: matching rows and the current match. */
 function useFind(rows: Parameters<typeof findRows>[0]) {
   const [isOpen, setIsOpen] = useState(false);
   const [text, setText] = useState("");
@@ -238,10 +238,10 @@ function Footer({
         {loaded.toLocaleString("en-GB")} loaded
         {total !== undefined && total > loaded && ` of ${total.toLocaleString("en-GB")}`}
       </span>
-      {isLoading && <span role="status">Loading older ones…</span>}
+      {isLoading && <span role="status">Loading older entries…</span>}
       {hasMore && !isLoading && (
         <Button look="ghost" className="h-5 text-[12px]" onClick={onMore}>
-          Load older ones
+          Load older entries
         </Button>
       )}
     </div>
@@ -252,26 +252,26 @@ function NoLogs({ disabled }: { readonly disabled: string | undefined }) {
   if (disabled !== undefined) {
     return (
       <EmptyState
-        title="Log entries are not kept"
+        title="Log storage is disabled"
         snippet={"workers:\n  - name: svc-observability\n    config:\n      logs_enabled: true\n      logs_exporter: memory"}
       >
-        <p>The engine says: {disabled}.</p>
+        <p>Reported by the engine: {disabled}.</p>
         <p>
           See{" "}
           <Link to="/config" search={{}} className="text-accent underline">
             Config
           </Link>{" "}
-          for what is set now.
+          for the current settings.
         </p>
       </EmptyState>
     );
   }
   return (
     <EmptyState
-      title="There are no log entries yet"
+      title="No log entries yet"
       snippet={`svc trigger --function-id='engine::log::info' \\\n  --payload='{"message": "Hello", "service_name": "me", "data": {"answer": 42}}'`}
     >
-      What workers log by the SDK's logger, what they write to their output, and what the engine itself says appears here as it happens.
+      Entries from the SDK's logger, the output of workers and the engine appear here live.
     </EmptyState>
   );
 }

@@ -27,13 +27,13 @@ function log(id: number, more: Partial<Log> = {}): Log {
 }
 
 describe("a log filter", () => {
-  it("is asked of the engine as its functions take it", () => {
+  it("is converted to the engine's filter", () => {
     const { filter, problems } = logFilterOf(
       parseFilter(
         'level:warn,x level:error level>=warn source:api -source:cron fn:a::b worker:w trace:T attr.http.status>=500 -attr.u:ann "out of" memory -noise /t(o|u)/',
       ).terms,
     );
-    expect(problems).toEqual([expect.stringContaining("there is no level warn,x")]);
+    expect(problems).toEqual([expect.stringContaining("unknown level warn,x")]);
     expect(filter).toEqual({
       levels: ["ERROR"],
       severity_min: 13,
@@ -52,7 +52,7 @@ describe("a log filter", () => {
     });
   });
 
-  it("judges live entries as the engine judges stored ones", () => {
+  it("filters live entries as the engine filters stored ones", () => {
     const entry = log(5, {
       severity_text: "ERROR",
       severity_number: 21,
@@ -99,7 +99,7 @@ describe("a log filter", () => {
     expect(logMatcher({}, { startMs: 6 })(entry)).toBe(false);
   });
 
-  it("keeps every chip in the address and reads it back", () => {
+  it("writes every chip to the URL and reads it back", () => {
     const { terms } = parseFilter("level:ERROR source:api -source:cron worker:w fn:a::b trace:t span:s attr.a:1 -resource.h~x #level:warn");
     const { search, rest } = searchOfChips(terms);
     expect(rest).toEqual([]);
@@ -108,8 +108,8 @@ describe("a log filter", () => {
   });
 });
 
-describe("the buffer of entries", () => {
-  it("keeps the order of time and each entry once, whichever way they come", () => {
+describe("the log buffer", () => {
+  it("sorts entries by time and removes duplicates, in whatever order they arrive", () => {
     const buffer = new LogBuffer();
     buffer.addLive([log(10), log(12)]);
     buffer.addHistory([log(10), log(9), log(8)]);
@@ -119,7 +119,7 @@ describe("the buffer of entries", () => {
     expect(buffer.view(log(11)).map(({ timestamp_ms }) => timestamp_ms)).toEqual([11, 10, 9, 8, 7, 6]);
   });
 
-  it("keeps no more than its bound, and counts what gave way", () => {
+  it("stays within its bound, and counts evicted entries", () => {
     const buffer = new LogBuffer();
     for (let at = 0; at < 240; at++) buffer.addLive(Array.from({ length: 500 }, (_, index) => log(at * 500 + index)));
     expect(buffer.size).toBeLessThanOrEqual(MAX_LOGS * 1.02);
@@ -130,7 +130,7 @@ describe("the buffer of entries", () => {
 });
 
 describe("rows", () => {
-  it("groups what differs in numbers, ids and quoted texts only, newest first", () => {
+  it("groups entries that differ only in numbers, IDs and quoted strings, newest first", () => {
     const logs = [
       log(3, { body: "user 5 took 12ms" }),
       log(2, { body: "other" }),
@@ -143,20 +143,20 @@ describe("rows", () => {
     expect(rowsOf(logs, { grouped: true, open: new Set([group?.id ?? ""]), marks: [] }).map(({ id }) => id)).toEqual([group?.id, "3", "1", "2", "0"]);
   });
 
-  it("puts the mark of a pause between what came before and after it", () => {
+  it("puts a pause between the entries before and after it", () => {
     const mark = { fromMs: 2, toMs: 3, received: 1, lost: 0 };
     expect(rowsOf([log(5), log(1)], { grouped: false, open: new Set(), marks: [mark] }).map(({ kind }) => kind)).toEqual(["log", "pause", "log"]);
   });
 
-  it("finds rows and marks what was found, in any case", () => {
+  it("finds rows and marks matches, ignoring case", () => {
     const rows = rowsOf([log(2, { body: "A Timeout" }), log(1)], { grouped: false, open: new Set(), marks: [] });
     expect(findRows(rows, "timeOUT")).toEqual([0]);
     expect(markedParts("a Timeout, timeout", "TIMEOUT")).toEqual(["a ", "Timeout", ", ", "timeout", ""]);
   });
 });
 
-describe("colours of terminals", () => {
-  it("become classes, and every other sequence and control character goes", () => {
+describe("ANSI colours", () => {
+  it("become CSS classes, and other sequences and control characters are removed", () => {
     expect(ansiParts("\u001b[1;31mred\u001b[0m <b>\u001b[2J\u0007 \u001b]0;title\u0007end")).toEqual([
       { text: "red", className: "font-semibold text-danger" },
       { text: " <b>", className: "" },

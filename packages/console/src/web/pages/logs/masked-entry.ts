@@ -3,12 +3,12 @@ import { maskedMember, maskedNamed, maskedText } from "../../lib/secrets.ts";
 
 type Values = Readonly<Record<string, JsonValue>>;
 
-/** A body that is JSON has members that may be secrets; what else it says nobody can tell apart. */
+/** Masks secret members of a JSON body. Secrets in other text cannot be recognized. */
 export function maskedBody(body: string): string {
   return /^\s*[[{]/.test(body) ? maskedText(body) : body;
 }
 
-/** An entry as it may be copied while its secrets are not revealed. */
+/** Returns an entry with its secrets masked. */
 export function maskedEntry(entry: Values): Values {
   const { body, attributes, resource } = entry;
   return {
@@ -19,7 +19,7 @@ export function maskedEntry(entry: Values): Values {
   };
 }
 
-/** Values by name, attributes for example, with secrets masked; also inside of texts that are JSON. */
+/** Returns values, for example attributes, with secrets masked, also inside JSON strings. */
 export function maskedValues(values: Values): Values {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, maskedOne(name, value)]));
 }
@@ -28,7 +28,7 @@ function maskedOne(name: string, value: JsonValue): JsonValue {
   return typeof value === "string" ? maskedNamed(name, value) : maskedMember(name, value);
 }
 
-/** Whether masking changes anything of it. */
+/** Returns whether masking changes the entry. */
 export function holdsSecrets({ body, attributes, resource }: { readonly body: string; readonly attributes: Values; readonly resource: Values }): boolean {
   const isChanged = (values: Values): boolean => Object.entries(values).some(([name, value]) => maskedOne(name, value) !== value);
   return maskedBody(body) !== body || isChanged(attributes) || isChanged(resource);

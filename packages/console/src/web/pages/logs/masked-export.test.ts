@@ -3,7 +3,7 @@ import { maskedExport } from "./masked-export.ts";
 
 const textOf = async (text: string, format: "ndjson" | "csv"): Promise<string> => (await maskedExport(new Blob([text]), format)).text();
 
-it("masks in lines of JSON what the page masks, and leaves the rest to the digit", async () => {
+it("masks in NDJSON what the page masks, and leaves the rest unchanged", async () => {
   const entry = '{"id":"1","body":"{\\"password\\":\\"p1\\"}","attributes":{"api_key":"k1","large":9007199254740993},"resource":{"db.token":"t1"}}';
   const plain = '{"id":"2","body":"said the token","attributes":{"n":1.50},"resource":{}}';
   const masked = (await textOf(`${entry}\n${plain}\n`, "ndjson")).split("\n");
@@ -12,7 +12,7 @@ it("masks in lines of JSON what the page masks, and leaves the rest to the digit
   expect(masked.slice(1)).toEqual([plain, ""]);
 });
 
-it("masks in the cells of a table, also where one runs over several lines", async () => {
+it("masks in CSV cells, also in cells of several lines", async () => {
   const cell = (text: string): string => `"${text.replaceAll('"', '""')}"`;
   const head = "timestamp,body,attributes";
   const secret = [cell("t"), cell('{\n"password": "p1"}'), cell('{"api_key":"k1","text":"{\\"token\\":\\"t1\\"}","n":9007199254740993}')].join(",");
@@ -24,6 +24,6 @@ it("masks in the cells of a table, also where one runs over several lines", asyn
   expect(masked.endsWith(`\n${plain}\n`)).toBe(true);
 });
 
-it("masks JSON behind the apostrophe that keeps a spreadsheet from running it", async () => {
+it("masks JSON after the apostrophe that disables formulas", async () => {
   expect(await textOf(`"'\n{""password"":""p1""}"\n`, "csv")).not.toContain("p1");
 });

@@ -4,13 +4,13 @@ import { maskedBody, maskedEntry, maskedValues } from "./masked-entry.ts";
 type Values = Readonly<Record<string, JsonValue>>;
 const CELL = /"(?:[^"]|"")*"/g;
 
-/** An export of the engine's with what the page shows masked. In pieces, so that a large one does not hold up the page. */
+/** Masks an export of the engine as the page masks entries. Works in chunks, so that a large export does not block the page. */
 export async function maskedExport(lines: Blob, format: "ndjson" | "csv"): Promise<Blob> {
   const masked: string[] = [];
   let rest = "";
   const reader = lines.stream().pipeThrough(new TextDecoderStream()).getReader();
-  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
-    const records = recordsOf(rest + piece.value, format);
+  for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+    const records = recordsOf(rest + chunk.value, format);
     rest = records.pop() ?? "";
     masked.push(records.map((record) => `${maskedRecord(record, format)}\n`).join(""));
   }
@@ -18,7 +18,7 @@ export async function maskedExport(lines: Blob, format: "ndjson" | "csv"): Promi
   return new Blob(masked, { type: lines.type });
 }
 
-/** What stands between the ends of lines; in CSV, one within quotes ends nothing. */
+/** Splits text into records. In CSV, a line end within quotes does not end a record. */
 function recordsOf(text: string, format: "ndjson" | "csv"): string[] {
   const lines = text.split("\n");
   if (format === "ndjson") return lines;
@@ -42,7 +42,10 @@ function maskedRecord(record: string, format: "ndjson" | "csv"): string {
   return formatJson(maskedEntry(entry), 0);
 }
 
-/** The cells that hold JSON are the message, where it is JSON, and the attributes. The engine puts an apostrophe before what a spreadsheet would run. */
+/**
+ * Masks a CSV cell. Attributes and some messages are JSON. The engine writes an apostrophe before a value that a
+ * spreadsheet would run as a formula.
+ */
 function maskedCell(cell: string): string {
   const text = cell.slice(1, -1).replaceAll('""', '"');
   const guard = /^'(?=\s)/.exec(text)?.[0] ?? "";

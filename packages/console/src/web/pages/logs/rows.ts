@@ -1,7 +1,7 @@
 import type { Log } from "./log.ts";
 import { groupSimilar } from "./similar.ts";
 
-/** A pause of the view, between the entries before and after it. */
+/** A pause of the live view, shown between the entries before and after it. */
 export interface PauseMark {
   readonly fromMs: number;
   readonly toMs: number;
@@ -14,10 +14,10 @@ export type LogRow =
   | { readonly kind: "group"; readonly id: string; readonly log: Log; readonly count: number; readonly isOpen: boolean }
   | { readonly kind: "pause"; readonly id: string; readonly mark: PauseMark };
 
-/** The rows of the list, newest first: entries with the marks of pauses between them, or groups of similar ones. */
+/** Returns the rows of the list, newest first: entries and pauses, or groups of similar entries. `open`: IDs of open groups. */
 export function rowsOf(
   logs: readonly Log[],
-  options: { readonly grouped: boolean /** Ids of the groups that are open. */; readonly open: ReadonlySet<string>; readonly marks: readonly PauseMark[] },
+  options: { readonly grouped: boolean; readonly open: ReadonlySet<string>; readonly marks: readonly PauseMark[] },
 ): readonly LogRow[] {
   if (options.grouped) return groupedRows(logs, options.open);
   const marks = options.marks.toSorted((a, b) => b.fromMs - a.fromMs);
@@ -45,7 +45,7 @@ function groupedRows(logs: readonly Log[], open: ReadonlySet<string>): readonly 
   });
 }
 
-/** Indexes of the rows whose text holds what is searched for. */
+/** Returns the indexes of the rows that contain the text. */
 export function findRows(rows: readonly LogRow[], text: string): readonly number[] {
   if (text === "") return [];
   const wanted = text.toLowerCase();
@@ -54,13 +54,13 @@ export function findRows(rows: readonly LogRow[], text: string): readonly number
   return found;
 }
 
-/** The text in pieces, every second of which is what is searched for. */
+/** Splits the text at matches. Every second part is a match. */
 export function markedParts(text: string, wanted: string): readonly string[] {
   if (wanted === "") return [text];
   const parts: string[] = [];
   const lower = text.toLowerCase();
   const search = wanted.toLowerCase();
-  // Where a letter has more characters in the other case, places in the two texts differ.
+  // If lower case changes the length of the text, its offsets are not those of the original.
   if (lower.length !== text.length) return [text];
   let from = 0;
   for (let at = lower.indexOf(search); at >= 0; at = lower.indexOf(search, from)) {

@@ -7,18 +7,18 @@ import { type LogFilter, logFilterOf } from "./log-filter.ts";
 export const DEFAULT_RANGE = "all";
 
 export interface LogQuery {
-  /** Says when the query is another one. */
+  /** Changes if and only if the query changes. */
   readonly key: string;
   readonly filter: LogFilter;
-  /** The window as of now; a rolling one begins later with each asking. */
+  /** Returns the time range at `nowMs`. The start of a relative range moves with it. */
   window(nowMs: number): TimeWindow;
-  /** New entries may be in it: it has no end. */
+  /** Whether the range has no end, so that new entries can match. */
   readonly isOpen: boolean;
   readonly problems: readonly string[];
   readonly hasFilters: boolean;
 }
 
-/** What the address asks for. */
+/** Returns the query of the URL's search parameters. */
 export function useLogQuery(search: LogSearch): LogQuery {
   const { q = "", from, to, range = DEFAULT_RANGE } = search;
   const chips = JSON.stringify(chipTerms(search));
@@ -41,7 +41,7 @@ export function useLogQuery(search: LogSearch): LogQuery {
   }, [q, from, to, range, chips]);
 }
 
-/** Members of a payload that say the window. */
+/** Returns the members of a payload for a time range. */
 export function windowMembers({ startMs, endMs }: TimeWindow): { readonly start_time?: number; readonly end_time?: number } {
   return { ...(startMs === undefined ? {} : { start_time: startMs }), ...(endMs === undefined ? {} : { end_time: endMs }) };
 }

@@ -4,7 +4,7 @@ import type { LogSession } from "./log-session.ts";
 import type { PauseMark } from "./rows.ts";
 import { useLogRows } from "./use-logs.ts";
 
-/** Which of a session's entries are shown: all, or none newer than when the view was paused or scrolled away from the newest. */
+/** Entries to show. While the view is paused or scrolled away from the newest entry, newer entries are held back. */
 export function useLogView(session: LogSession) {
   const [isAtTop, setAtTop] = useState(true);
   const [isPaused, setPaused] = useState(false);
@@ -12,7 +12,7 @@ export function useLogView(session: LogSession) {
   const [heldAt, setHeldAt] = useState<Pick<Log, "timestamp_ms" | "id">>();
   const pause = useRef<{ readonly fromMs: number; readonly received: number; readonly dropped: number }>(null);
   const isHeld = isPaused || !isAtTop;
-  // Another query is another list: nothing of it is held back.
+  // A new query is a new list, in which nothing is held back.
   // biome-ignore lint/correctness/useExhaustiveDependencies: see above
   useEffect(() => {
     setAtTop(true);
@@ -40,7 +40,7 @@ export function useLogView(session: LogSession) {
     togglePause,
     setAtTop,
     isHeld,
-    /** Entries newer than those shown. */
+    /** Number of entries that are held back. */
     fresh: useMemo(() => (heldAt === undefined ? 0 : Math.max(0, session.buffer.size - logs.length)), [heldAt, session, logs]),
   };
 }

@@ -6,34 +6,34 @@ import type { Log } from "./log.ts";
 import { LogSession, type SessionState } from "./log-session.ts";
 import { type LogQuery, windowMembers } from "./use-log-query.ts";
 
-/** The session of the query: another query or another engine begins anew. */
+/** Returns the session of the query. A new query, engine or `epoch` starts a new session. */
 export function useLogSession(query: LogQuery, epoch: number): { readonly session: LogSession; readonly state: SessionState } {
   const { generation } = useLiveState();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the key says when the query is another one; the rest begins it anew
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key identifies the query; the others restart the session
   const session = useMemo(() => new LogSession(query), [query.key, generation, epoch]);
   useEffect(() => session.start(), [session]);
   return { session, state: useSyncExternalStore(session.listen, session.getState) };
 }
 
-/** The entries to show, newest first, at most once a frame. `upTo`: none that is newer. */
+/** Returns the entries, newest first, updated at most once per frame. Entries newer than `upTo` are left out. */
 export function useLogRows(session: LogSession, upTo: Pick<Log, "timestamp_ms" | "id"> | undefined): readonly Log[] {
   const [frame, setFrame] = useState(0);
   useEffect(() => {
-    let asked = 0;
+    let requested = 0;
     const stop = session.buffer.listen(() => {
-      if (asked !== 0) return;
-      asked = requestAnimationFrame(() => {
-        asked = 0;
+      if (requested !== 0) return;
+      requested = requestAnimationFrame(() => {
+        requested = 0;
         setFrame((before) => before + 1);
       });
     });
     setFrame((before) => before + 1);
     return () => {
-      cancelAnimationFrame(asked);
+      cancelAnimationFrame(requested);
       stop();
     };
   }, [session]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: with each frame the buffer may hold more
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the buffer changes between frames
   return useMemo(() => session.buffer.view(upTo), [session, upTo, frame]);
 }
 
@@ -50,22 +50,22 @@ export type FacetName = "level" | "service" | "function_id" | "worker";
 
 const REFRESH_MS = 5_000;
 
-/** Counts over the whole match, not only over what is loaded; asked for anew every 5 s while new entries may come. */
+/** Counts of all matching entries, not only of loaded ones. Polled every 5 s while new entries can match. */
 export function useLogCounts(query: LogQuery, isPaused: boolean, epoch: number) {
   const { phase, generation } = useLiveState();
   const refetchInterval = phase === "live" && query.isOpen && !isPaused ? REFRESH_MS : (false as const);
-  const ask = <Result>(functionId: string, more: object, signal: AbortSignal): Promise<Result> =>
+  const fetchCounts = <Result>(functionId: string, more: object, signal: AbortSignal): Promise<Result> =>
     call<Result>(functionId, { ...query.filter, ...windowMembers(query.window(Date.now())), ...more }, { signal });
   const facets = useQuery({
     queryKey: ["logs", "facets", query.key, generation, epoch],
     queryFn: ({ signal }) =>
-      ask<{ readonly facets: Readonly<Partial<Record<FacetName, readonly FacetCount[]>>>; readonly total: number }>("engine::logs::facets", {}, signal),
+      fetchCounts<{ readonly facets: Readonly<Partial<Record<FacetName, readonly FacetCount[]>>>; readonly total: number }>("engine::logs::facets", {}, signal),
     refetchInterval,
     placeholderData: (before) => before,
   });
   const histogram = useQuery({
     queryKey: ["logs", "histogram", query.key, generation, epoch],
-    queryFn: ({ signal }) => ask<{ readonly buckets: readonly Bucket[]; readonly total: number }>("engine::logs::histogram", { buckets: 80 }, signal),
+    queryFn: ({ signal }) => fetchCounts<{ readonly buckets: readonly Bucket[]; readonly total: number }>("engine::logs::histogram", { buckets: 80 }, signal),
     refetchInterval,
     placeholderData: (before) => before,
   });

@@ -8,51 +8,50 @@ import { toast } from "../../ui/toasts.tsx";
 import { discard, redrive, redriveAll } from "./queue-api.ts";
 import { useAction } from "./use-queues.ts";
 
-/** What can be done with dead letters: put back some or all, throw some away. */
+/** Buttons that redrive the selected or all dead letters, or discard the selected ones. */
 export function DeadActions({
   queue,
-  chosen,
+  selected,
   loaded,
-  onChooseAll,
+  onSelectAll,
 }: {
   readonly queue: string;
-  readonly chosen: readonly string[];
+  readonly selected: readonly string[];
   readonly loaded: number;
-  readonly onChooseAll: () => void;
+  readonly onSelectAll: () => void;
 }) {
   const refusal = useWriteRefusal(useLiveState().phase);
   const action = useAction();
-  const [asking, setAsking] = useState<"redrive" | "discard" | undefined>();
-  const letters = chosen.length === 1 ? "1 dead letter" : `${chosen.length} dead letters`;
-  const run = async (what: () => Promise<unknown>, said: string): Promise<void> => {
-    if (!(await action.run(what))) return;
-    // Closes only the dialog that this action came from: another may have been opened while it ran.
-    setAsking((now) => (now === asking ? undefined : now));
-    toast(said);
+  const [openDialog, setOpenDialog] = useState<"redrive" | "discard" | undefined>();
+  const countText = selected.length === 1 ? "1 dead letter" : `${selected.length} dead letters`;
+  const run = async (change: () => Promise<unknown>, message: string): Promise<void> => {
+    if (!(await action.run(change))) return;
+    // Closes only the dialog of this action, because the user may have opened another one while it ran.
+    setOpenDialog((now) => (now === openDialog ? undefined : now));
+    toast(message);
   };
-  const back = `put back on ${queue}`;
   return (
     <div className="flex shrink-0 flex-wrap items-center gap-1.5 border-line border-b px-3 py-1.5">
-      <Button look="ghost" onClick={onChooseAll}>
-        {chosen.length === loaded ? "Choose none" : `Choose all ${loaded}`}
+      <Button look="ghost" onClick={onSelectAll}>
+        {selected.length === loaded ? "Clear selection" : `Select all ${loaded}`}
       </Button>
       <span className="flex-1" />
-      {chosen.length > 0 && (
+      {selected.length > 0 && (
         <>
           <Button
             icon={<RotateCcw aria-hidden className="size-3.5" />}
             disabledReason={refusal}
-            isPending={action.isPending && asking === undefined}
-            onClick={() => void run(() => redrive(queue, chosen), `${letters} ${back}`)}
+            isPending={action.isPending && openDialog === undefined}
+            onClick={() => void run(() => redrive(queue, selected), `${countText} redriven to ${queue}`)}
           >
-            Redrive {chosen.length} chosen
+            Redrive {selected.length} selected
           </Button>
-          <Button look="danger" icon={<Trash2 aria-hidden className="size-3.5" />} disabledReason={refusal} onClick={() => setAsking("discard")}>
-            Discard {chosen.length}
+          <Button look="danger" icon={<Trash2 aria-hidden className="size-3.5" />} disabledReason={refusal} onClick={() => setOpenDialog("discard")}>
+            Discard {selected.length}
           </Button>
         </>
       )}
-      <Button icon={<RotateCcw aria-hidden className="size-3.5" />} disabledReason={refusal} onClick={() => setAsking("redrive")}>
+      <Button icon={<RotateCcw aria-hidden className="size-3.5" />} disabledReason={refusal} onClick={() => setOpenDialog("redrive")}>
         Redrive all
       </Button>
       {action.problem !== undefined && (
@@ -60,30 +59,30 @@ export function DeadActions({
           {action.problem}
         </p>
       )}
-      {asking === "redrive" && (
+      {openDialog === "redrive" && (
         <ConfirmDialog
           open
-          onClose={() => setAsking(undefined)}
+          onClose={() => setOpenDialog(undefined)}
           title="Redrive all dead letters?"
-          description={`Every dead letter of ${queue}, also those not shown, goes back on the queue with all its attempts before it.`}
+          description={`This puts all dead letters of ${queue} back on the queue, including those not loaded here. Each gets its full number of attempts again.`}
           action="Redrive all"
           isPending={action.isPending}
           refusal={refusal}
-          onConfirm={() => void run(() => redriveAll(queue), `All dead letters are ${back}`)}
+          onConfirm={() => void run(() => redriveAll(queue), `All dead letters redriven to ${queue}`)}
         >
           <Problem text={action.problem} />
         </ConfirmDialog>
       )}
-      {asking === "discard" && (
+      {openDialog === "discard" && (
         <ConfirmDialog
           open
-          onClose={() => setAsking(undefined)}
-          title={`Discard ${letters}?`}
-          description={`They are taken out of ${queue} for good; their data is gone.`}
+          onClose={() => setOpenDialog(undefined)}
+          title={`Discard ${countText}?`}
+          description={`This permanently deletes them and their data from ${queue}.`}
           action="Discard"
           isPending={action.isPending}
           refusal={refusal}
-          onConfirm={() => void run(() => discard(queue, chosen), `${letters} discarded`)}
+          onConfirm={() => void run(() => discard(queue, selected), `${countText} discarded`)}
         >
           <Problem text={action.problem} />
         </ConfirmDialog>

@@ -11,15 +11,15 @@ import { useAction } from "./use-queues.ts";
 const INPUT = "h-8 rounded-md border border-line-strong/60 bg-surface px-2 font-mono text-[12px]";
 const DELAY = /^\d{1,11}$/;
 
-interface Functional {
+interface ListedFunction {
   readonly id: string;
   readonly internal: boolean;
 }
 
-/** Puts a job on the queue. */
+/** Form that enqueues a job. */
 export function EnqueueForm({ queue, onOpen }: { readonly queue: string; readonly onOpen: (jobId: string) => void }) {
   const refusal = useWriteRefusal(useLiveState().phase);
-  const functions = useLiveCollection<Functional>("svc.functions", ({ id }) => id);
+  const functions = useLiveCollection<ListedFunction>("svc.functions", ({ id }) => id);
   const action = useAction();
   const [functionId, setFunctionId] = useState("");
   const [json, setJson] = useState("{}");
@@ -27,7 +27,7 @@ export function EnqueueForm({ queue, onOpen }: { readonly queue: string; readonl
   const [dedupeKey, setDedupeKey] = useState("");
   const [added, setAdded] = useState<{ readonly job_id: string; readonly duplicate: boolean } | undefined>();
   const syntax = jsonProblem(json);
-  const problem = syntax === undefined ? maskProblem(json) : `This is not JSON: ${syntax}`;
+  const problem = syntax === undefined ? maskProblem(json) : `Invalid JSON: ${syntax}`;
   const isDelayWrong = delay !== "" && !DELAY.test(delay);
   const isReady = problem === undefined && !isDelayWrong && refusal === undefined;
   const send = async (): Promise<void> => {
@@ -48,7 +48,7 @@ export function EnqueueForm({ queue, onOpen }: { readonly queue: string; readonl
       <label className="flex flex-col gap-1">
         Function
         <input list="queue-functions" value={functionId} spellCheck={false} onChange={(event) => setFunctionId(event.target.value)} className={INPUT} />
-        <span className="text-[12px] text-ink-2">Left empty, the job is for the triggers of the queue.</span>
+        <span className="text-[12px] text-ink-2">If empty, the triggers of the queue handle the job.</span>
         <datalist id="queue-functions">
           {functions.items
             .filter(({ internal }) => !internal)
@@ -66,7 +66,7 @@ export function EnqueueForm({ queue, onOpen }: { readonly queue: string; readonl
         <label className="flex min-w-32 flex-1 flex-col gap-1">
           Delay in ms
           <input inputMode="numeric" value={delay} onChange={(event) => setDelay(event.target.value)} className={INPUT} />
-          {isDelayWrong && <span className="text-danger">A whole number of milliseconds.</span>}
+          {isDelayWrong && <span className="text-danger">Must be a whole number of milliseconds</span>}
         </label>
         <label className="flex min-w-32 flex-1 flex-col gap-1">
           Dedupe key
@@ -79,7 +79,7 @@ export function EnqueueForm({ queue, onOpen }: { readonly queue: string; readonl
         </Button>
         {added !== undefined && (
           <p role="status" className="text-ok">
-            {added.duplicate ? "There already: " : "On the disk: "}
+            {added.duplicate ? "Duplicate of " : "Enqueued: "}
             <button type="button" className="font-mono text-[12px] underline" onClick={() => onOpen(added.job_id)}>
               {added.job_id}
             </button>
@@ -88,7 +88,7 @@ export function EnqueueForm({ queue, onOpen }: { readonly queue: string; readonl
       </div>
       {action.problem !== undefined && (
         <p role="alert" className="text-danger">
-          Not enqueued: {action.problem}
+          Failed to enqueue: {action.problem}
         </p>
       )}
     </form>

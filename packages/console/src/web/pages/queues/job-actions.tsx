@@ -9,20 +9,19 @@ import { cancelJob, discard, redrive } from "./queue-api.ts";
 import { RedriveDialog } from "./redrive-dialog.tsx";
 import { useAction } from "./use-queues.ts";
 
-/** Of a dead letter: redrive, with other data too, and discard. Of any other job: cancel. */
+/** Buttons that redrive or discard a dead letter, or cancel any other job. */
 export function JobActions({ job, onGone }: { readonly job: Job; readonly onGone: () => void }) {
   const refusal = useWriteRefusal(useLiveState().phase);
   const action = useAction();
-  const [asking, setAsking] = useState<"edit" | "discard" | "cancel" | undefined>();
-  const run = async (what: () => Promise<unknown>, said: string): Promise<void> => {
-    // The job is left at once: asked for again, it may be there no more.
-    const leave = async (): Promise<void> => {
-      await what();
-      setAsking(undefined);
-      toast(said);
+  const [openDialog, setOpenDialog] = useState<"edit" | "discard" | "cancel" | undefined>();
+  const run = async (change: () => Promise<unknown>, message: string): Promise<void> => {
+    await action.run(async () => {
+      await change();
+      setOpenDialog(undefined);
+      toast(message);
+      // Closes the job before the data is loaded again, because it may no longer exist.
       onGone();
-    };
-    await action.run(leave);
+    });
   };
   const isDead = job.state === "dead";
   return (
@@ -32,34 +31,34 @@ export function JobActions({ job, onGone }: { readonly job: Job; readonly onGone
           <Button
             look="primary"
             disabledReason={refusal}
-            isPending={action.isPending && asking === undefined}
-            onClick={() => void run(() => redrive(job.queue, [job.job_id]), "The job is back on its queue")}
+            isPending={action.isPending && openDialog === undefined}
+            onClick={() => void run(() => redrive(job.queue, [job.job_id]), "Job redriven")}
           >
             Redrive
           </Button>
-          <Button disabledReason={refusal} onClick={() => setAsking("edit")}>
+          <Button disabledReason={refusal} onClick={() => setOpenDialog("edit")}>
             Edit and redrive …
           </Button>
-          <Button look="danger" disabledReason={refusal} onClick={() => setAsking("discard")}>
+          <Button look="danger" disabledReason={refusal} onClick={() => setOpenDialog("discard")}>
             Discard …
           </Button>
         </>
       ) : (
-        <Button look="danger" disabledReason={refusal} onClick={() => setAsking("cancel")}>
+        <Button look="danger" disabledReason={refusal} onClick={() => setOpenDialog("cancel")}>
           Cancel the job …
         </Button>
       )}
-      {action.problem !== undefined && asking === undefined && (
+      {action.problem !== undefined && openDialog === undefined && (
         <p role="alert" className="w-full text-danger">
           {action.problem}
         </p>
       )}
-      {asking === "edit" && <RedriveDialog job={job} onClose={() => setAsking(undefined)} onDone={onGone} />}
-      {(asking === "discard" || asking === "cancel") && (
+      {openDialog === "edit" && <RedriveDialog job={job} onClose={() => setOpenDialog(undefined)} onDone={onGone} />}
+      {(openDialog === "discard" || openDialog === "cancel") && (
         <ConfirmDialog
           open
           onClose={() => {
-            setAsking(undefined);
+            setOpenDialog(undefined);
             action.clear();
           }}
           title={isDead ? "Discard this dead letter?" : "Cancel this job?"}
@@ -67,20 +66,17 @@ export function JobActions({ job, onGone }: { readonly job: Job; readonly onGone
             <>
               <code className="break-all text-ink">{job.job_id}</code>{" "}
               {isDead
-                ? "is taken out for good; its data is gone."
+                ? "is permanently deleted with its data."
                 : job.state === "active"
-                  ? "is withdrawn from the worker that runs it."
-                  : "is taken out of its queue."}
+                  ? "is cancelled on the worker that runs it."
+                  : "is removed from its queue."}
             </>
           }
           action={isDead ? "Discard" : "Cancel the job"}
           isPending={action.isPending}
           refusal={refusal}
           onConfirm={() =>
-            void run(
-              () => (isDead ? discard(job.queue, [job.job_id]) : cancelJob(job.job_id)),
-              isDead ? "The dead letter is discarded" : "The job is cancelled",
-            )
+            void run(() => (isDead ? discard(job.queue, [job.job_id]) : cancelJob(job.job_id)), isDead ? "Dead letter discarded" : "Job cancelled")
           }
         >
           {action.problem !== undefined && (

@@ -8,23 +8,23 @@ const PREVIEW = 120;
 
 const at = (iso: string | null) => (iso === null ? "–" : <Ago ms={Date.parse(iso)} />);
 
-/** What is worth a column depends on the state: when it comes, since when it waits, why it died. */
+/** Returns the columns for jobs in a state. Dead letters have checkboxes and their last error. */
 export function jobColumns(
   state: JobState,
-  ticks: { readonly isTicked: (id: string) => boolean; readonly tick: (id: string) => void },
+  selection: { readonly isSelected: (id: string) => boolean; readonly toggle: (id: string) => void },
 ): readonly Column<Job>[] {
-  const tick: Column<Job> = {
-    key: "tick",
-    header: "Chosen",
+  const checkbox: Column<Job> = {
+    key: "selected",
+    header: "Selected",
     headerHidden: true,
     width: "1.5rem",
     cell: ({ job_id: id }) => (
       <input
         type="checkbox"
-        aria-label={`Choose ${id}`}
-        checked={ticks.isTicked(id)}
+        aria-label={`Select ${id}`}
+        checked={selection.isSelected(id)}
         onClick={(event) => event.stopPropagation()}
-        onChange={() => ticks.tick(id)}
+        onChange={() => selection.toggle(id)}
         className="block size-4"
       />
     ),
@@ -52,7 +52,7 @@ export function jobColumns(
     from: state === "dead" ? 480 : 0,
     cell: ({ json }) => <code className="text-ink-2">{maskedPreview(json, PREVIEW)}</code>,
   };
-  // Beside the list of queues there are 540 px on a common screen.
+  // Next to the list of queues, a common screen has about 540 px for this table.
   const target: Column<Job> = { key: "function", header: "Function", width: "minmax(5rem,1fr)", from: 420, cell: ({ function_id }) => function_id ?? "–" };
   if (state === "dead") {
     const error: Column<Job> = {
@@ -68,19 +68,19 @@ export function jobColumns(
         );
       },
     };
-    return [tick, id, error, data, { key: "failed", header: "Failed", width: "5rem", cell: ({ failed_at }) => at(failed_at) }];
+    return [checkbox, id, error, data, { key: "failed", header: "Failed", width: "5rem", cell: ({ failed_at }) => at(failed_at) }];
   }
   const time: Column<Job> =
     state === "delayed"
       ? { key: "run_at", header: "Runs", width: "5rem", cell: ({ run_at }) => at(run_at) }
       : { key: "created", header: "Added", width: "5rem", cell: ({ created_at }) => at(created_at) };
-  const tries: Column<Job> = {
+  const attempts: Column<Job> = {
     key: "attempts",
-    header: "Failed",
-    width: "4rem",
+    header: "Attempts",
+    width: "4.5rem",
     align: "right",
     from: 900,
-    cell: ({ attempts, max_attempts }) => `${attempts} of ${max_attempts}`,
+    cell: ({ attempts: failed, max_attempts }) => `${failed} of ${max_attempts}`,
   };
-  return [id, target, data, tries, time];
+  return [id, target, data, attempts, time];
 }

@@ -20,12 +20,12 @@ const STATES: Readonly<Record<string, { readonly tone: Tone; readonly label: str
   expired: { tone: "neutral", label: "Expired" },
 };
 
-/** One job: what it is, why it failed, its data, and what can be done with it. */
+/** Details of a job: state, actions, failed attempts and data. */
 export function JobDetail({ jobId, onClose }: { readonly jobId: string; readonly onClose: () => void }) {
   const query = useJob(jobId);
   const job = query.data;
-  const isGone = query.error instanceof ApiFailure && query.error.code === "job_not_found";
-  const state = STATES[isGone ? "" : (job?.state ?? "")];
+  const isNotFound = query.error instanceof ApiFailure && query.error.code === "job_not_found";
+  const state = STATES[isNotFound ? "" : (job?.state ?? "")];
   return (
     <section aria-label="Job" className="flex min-h-0 flex-1 flex-col overflow-auto">
       <div className="sticky top-0 z-10 flex items-center gap-2 border-line border-b bg-surface px-2 py-1.5">
@@ -35,21 +35,19 @@ export function JobDetail({ jobId, onClose }: { readonly jobId: string; readonly
         <code className="min-w-0 truncate" title={jobId}>
           {jobId}
         </code>
-        <CopyButton text={jobId} label="Copy the id" />
+        <CopyButton text={jobId} label="Copy the ID" />
         {state !== undefined && <Badge tone={state.tone}>{state.label}</Badge>}
       </div>
       <DataRegion
-        loading={query.data === undefined && !isGone}
-        error={isGone ? null : query.error}
+        loading={query.data === undefined && !isNotFound}
+        error={isNotFound ? null : query.error}
         retry={() => void query.refetch()}
-        empty={isGone}
-        emptyState={
-          <EmptyState title="There is no such job any more">It has ended, or was taken out. The engine keeps dead letters, and what waits or runs.</EmptyState>
-        }
+        empty={isNotFound}
+        emptyState={<EmptyState title="Job not found">It has completed or was removed. The engine stores only unfinished jobs and dead letters.</EmptyState>}
         className="gap-3 p-3"
       >
         {job === undefined ? null : !("json" in job) ? (
-          <p className="text-ink-2">This job has ended; that is all that is kept of it.</p>
+          <p className="text-ink-2">This job has completed. The engine stores only its ID and state.</p>
         ) : (
           <>
             <JobActions job={job} onGone={onClose} />

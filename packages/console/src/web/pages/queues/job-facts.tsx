@@ -16,13 +16,13 @@ export function TraceLink({ id }: { readonly id: string }) {
   );
 }
 
-/** What is known about a job, each fact on its line. */
+/** Properties of a job. */
 export function JobFacts({ job }: { readonly job: Job }) {
   return (
     <dl className="grid grid-cols-[auto_1fr] gap-x-4 gap-y-1">
       <Fact name="Function">
         {job.function_id === null ? (
-          "whoever serves the queue"
+          "triggers of the queue"
         ) : (
           <Link to="/functions/{-$functionId}" params={{ functionId: job.function_id }} className="text-accent underline">
             {job.function_id}
@@ -32,21 +32,21 @@ export function JobFacts({ job }: { readonly job: Job }) {
       <Fact name="Failed attempts">
         {job.attempts} of {job.max_attempts}
       </Fact>
-      <Moment name="Added" iso={job.created_at} />
-      <Moment name="Runs" iso={job.run_at} />
-      <Moment name="Died" iso={job.failed_at} />
-      <Moment name="Expires" iso={job.expires_at} />
+      <TimeFact name="Added" iso={job.created_at} />
+      <TimeFact name="Runs" iso={job.run_at} />
+      <TimeFact name="Failed" iso={job.failed_at} />
+      <TimeFact name="Expires" iso={job.expires_at} />
       <Fact name="Priority">{job.priority === 0 ? null : job.priority}</Fact>
       <Fact name="Group">{job.group}</Fact>
       <Fact name="Dedupe key">{job.dedupe_key}</Fact>
-      <Fact name="Made by">{job.made_by?.principal ?? null}</Fact>
+      <Fact name="Enqueued by">{job.made_by?.principal ?? null}</Fact>
       <Fact name="Trace">{job.trace_id === null ? null : <TraceLink id={job.trace_id} />}</Fact>
       <Fact name="Size">{bytes(job.bytes)}</Fact>
     </dl>
   );
 }
 
-/** Nothing where there is nothing to tell. */
+/** Renders nothing if the value is null. */
 function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
   if (children === null) return null;
   return (
@@ -57,7 +57,7 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
   );
 }
 
-function Moment({ name, iso }: { readonly name: string; readonly iso: string | null }) {
+function TimeFact({ name, iso }: { readonly name: string; readonly iso: string | null }) {
   if (iso === null) return null;
   const ms = Date.parse(iso);
   return (

@@ -4,7 +4,7 @@ import { Timestamp } from "../../ui/time.tsx";
 import { TraceLink } from "./job-facts.tsx";
 import type { Failure } from "./model.ts";
 
-/** The attempts that failed, the latest first. */
+/** Failed attempts, the latest first. */
 export function JobFailures({ failures }: { readonly failures: readonly Failure[] }) {
   return (
     <div>
@@ -13,7 +13,7 @@ export function JobFailures({ failures }: { readonly failures: readonly Failure[
         {[...failures].reverse().map((failure) => (
           <li key={`${failure.attempt} ${failure.at}`} className="rounded-md border border-danger/40 bg-danger-soft p-2">
             <div className="flex flex-wrap items-center gap-x-3 gap-y-1 text-[12px] text-ink-2">
-              <span>attempt {failure.attempt}</span>
+              <span>Attempt {failure.attempt}</span>
               <Timestamp ms={Date.parse(failure.at)} as="date" />
               {failure.worker !== null && <WorkerLink worker={failure.worker} />}
               {failure.trace_id !== null && <TraceLink id={failure.trace_id} />}
@@ -36,7 +36,7 @@ export function JobFailures({ failures }: { readonly failures: readonly Failure[
   );
 }
 
-/** `worker` is a name and an id in brackets. */
+/** `worker` is a name followed by an ID in parentheses. */
 function WorkerLink({ worker }: { readonly worker: string }) {
   const id = /\(([^()]+)\)$/.exec(worker)?.[1];
   if (id === undefined) return <span className="break-all">{worker}</span>;

@@ -7,14 +7,14 @@ import { jobColumns } from "./job-columns.tsx";
 import type { JobState } from "./model.ts";
 import { useJobs } from "./use-queues.ts";
 
-const NOTHING: Readonly<Record<JobState, { readonly title: string; readonly text: string }>> = {
-  waiting: { title: "No job waits", text: "Jobs wait here until the queue has room to run them, and while it is paused or nobody serves their function." },
-  active: { title: "No job runs", text: "Jobs are here while a worker has them." },
-  delayed: { title: "No job is delayed", text: "Jobs are here until their time comes: a delay, or the wait before another attempt." },
-  dead: { title: "No dead letters", text: "A job whose last attempt failed comes here, with why, and can be put back." },
+const EMPTY_TEXTS: Readonly<Record<JobState, { readonly title: string; readonly text: string }>> = {
+  waiting: { title: "No waiting jobs", text: "Jobs wait while the queue is at its concurrency limit or paused, or while no worker provides their function." },
+  active: { title: "No jobs in flight", text: "A job is in flight while a worker runs it." },
+  delayed: { title: "No delayed jobs", text: "A job is delayed until its start time, or during the backoff before its next attempt." },
+  dead: { title: "No dead letters", text: "A job becomes a dead letter when its last attempt fails. You can redrive it from here." },
 };
 
-/** A queue's jobs in one state; nothing is taken out by looking. */
+/** A queue's jobs in one state. Listing them does not lease them. */
 export function JobsList({
   queue,
   state,
@@ -23,21 +23,21 @@ export function JobsList({
 }: {
   readonly queue: string;
   readonly state: JobState;
-  /** The job that was open last: the arrows go on from there. */
+  /** The job that was open last. Arrow keys continue from it. */
   readonly last: string | undefined;
   readonly onOpen: (jobId: string) => void;
 }) {
   const query = useJobs(queue, state);
   const jobs = useMemo(() => query.data?.pages.flatMap((page) => page.jobs) ?? [], [query.data]);
-  const [ticked, setTicked] = useState<ReadonlySet<string>>(new Set());
-  const chosen = useMemo(() => jobs.map(({ job_id }) => job_id).filter((id) => ticked.has(id)), [jobs, ticked]);
+  const [selectedIds, setSelectedIds] = useState<ReadonlySet<string>>(new Set());
+  const selected = useMemo(() => jobs.map(({ job_id }) => job_id).filter((id) => selectedIds.has(id)), [jobs, selectedIds]);
   const columns = useMemo(
     () =>
       jobColumns(state, {
-        isTicked: (id) => ticked.has(id),
-        tick: (id) => setTicked((before) => (before.has(id) ? new Set([...before].filter((other) => other !== id)) : new Set([...before, id]))),
+        isSelected: (id) => selectedIds.has(id),
+        toggle: (id) => setSelectedIds((before) => (before.has(id) ? new Set([...before].filter((other) => other !== id)) : new Set([...before, id]))),
       }),
-    [state, ticked],
+    [state, selectedIds],
   );
   return (
     <div className="flex h-full min-h-40 flex-col">
@@ -46,24 +46,17 @@ export function JobsList({
         error={query.error}
         retry={() => void query.refetch()}
         empty={query.data !== undefined && jobs.length === 0}
-        emptyState={<EmptyState title={NOTHING[state].title}>{NOTHING[state].text}</EmptyState>}
+        emptyState={<EmptyState title={EMPTY_TEXTS[state].title}>{EMPTY_TEXTS[state].text}</EmptyState>}
       >
         {state === "dead" && (
           <DeadActions
             queue={queue}
-            chosen={chosen}
+            selected={selected}
             loaded={jobs.length}
-            onChooseAll={() => setTicked(chosen.length === jobs.length ? new Set() : new Set(jobs.map(({ job_id }) => job_id)))}
+            onSelectAll={() => setSelectedIds(selected.length === jobs.length ? new Set() : new Set(jobs.map(({ job_id }) => job_id)))}
           />
         )}
-        <DataTable
-          label={NOTHING[state].title.replace(/^No /, "")}
-          columns={columns}
-          rows={jobs}
-          idOf={({ job_id }) => job_id}
-          selectedId={last}
-          onSelect={({ job_id }) => onOpen(job_id)}
-        />
+        <DataTable label="Jobs" columns={columns} rows={jobs} idOf={({ job_id }) => job_id} selectedId={last} onSelect={({ job_id }) => onOpen(job_id)} />
         {query.hasNextPage && (
           <div className="border-line border-t p-1.5 text-center">
             <Button look="ghost" isPending={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { QueueStats } from "../../model/queues.ts";
-import { chosenBy, readJob, readJobPage, rowsOf, titleOf } from "./model.ts";
+import { readJob, readJobPage, rowsOf, selectionOf, titleOf } from "./model.ts";
 
 const NONE = { waiting: 0, delayed: 0, active: 0, dead: 0, bytes: 0, paused: false, added: 0, done: 0, died: 0, expired: 0, cancelled: 0 } as const;
 const queue = (name: string, more: Partial<QueueStats> = {}): QueueStats => ({ ...NONE, queue: name, type: "standard", concurrency: 1, topic: null, ...more });
@@ -16,7 +16,7 @@ const topics = [
   { name: "emails", broker_type: "function_queue", subscriber_count: 1 },
 ];
 
-it("lists queues, then topics with their subscriptions and sums", () => {
+it("lists queues, then topics with subscriptions and totals", () => {
   const rows = rowsOf(queues, topics, "");
   expect(rows.map(({ kind, label, waiting, dead }) => [kind, label, waiting, dead])).toEqual([
     ["queue", "emails", 2, 0],
@@ -27,27 +27,27 @@ it("lists queues, then topics with their subscriptions and sums", () => {
   ]);
 });
 
-it("finds by the names of queues, topics and subscribers", () => {
+it("searches by names of queues, topics and subscribers", () => {
   expect(rowsOf(queues, topics, "AUDIT").map(({ label }) => label)).toEqual(["orders", "audit::log"]);
   expect(rowsOf(queues, topics, "orders").map(({ label }) => label)).toEqual(["orders", "audit::log", "mail::send"]);
   expect(rowsOf(queues, topics, "nothing")).toEqual([]);
 });
 
-it("understands the names of queues, of topics and of the rows of topics", () => {
-  expect(chosenBy("emails", queues, topics)).toMatchObject({ kind: "queue" });
-  expect(chosenBy("orders", queues, topics)).toMatchObject({ kind: "topic", name: "orders" });
-  expect(chosenBy("topic:alone", queues, topics)).toMatchObject({ kind: "topic", name: "alone" });
-  expect(titleOf(chosenBy("topic:orders>audit::log", queues, topics))).toBe("audit::log on orders");
-  expect(chosenBy("gone", queues, topics)).toBeUndefined();
+it("accepts names of queues, names of topics and IDs of topic rows", () => {
+  expect(selectionOf("emails", queues, topics)).toMatchObject({ kind: "queue" });
+  expect(selectionOf("orders", queues, topics)).toMatchObject({ kind: "topic", name: "orders" });
+  expect(selectionOf("topic:alone", queues, topics)).toMatchObject({ kind: "topic", name: "alone" });
+  expect(titleOf(selectionOf("topic:orders>audit::log", queues, topics))).toBe("audit::log on orders");
+  expect(selectionOf("gone", queues, topics)).toBeUndefined();
 });
 
-it("prefers the queue where a topic is called the same", () => {
+it("prefers a queue to a topic of the same name", () => {
   const both = [...topics, { name: "emails", broker_type: "builtin", subscriber_count: 0 }];
-  expect(chosenBy("emails", queues, both)).toMatchObject({ kind: "queue" });
-  expect(chosenBy("topic:emails", queues, both)).toMatchObject({ kind: "topic", name: "emails" });
+  expect(selectionOf("emails", queues, both)).toMatchObject({ kind: "queue" });
+  expect(selectionOf("topic:emails", queues, both)).toMatchObject({ kind: "topic", name: "emails" });
 });
 
-it("reads jobs and leaves their data as text", () => {
+it("reads jobs and keeps their data as text", () => {
   const job = '{"job_id":"j","queue":"q","state":"dead","failures":[{"attempt":1}],"data":{"n":9007199254740993}}';
   expect(readJobPage(`{"jobs":[${job}],"cursor":null}`)).toMatchObject({
     jobs: [{ job_id: "j", failures: [{ attempt: 1 }], json: '{"n":9007199254740993}' }],

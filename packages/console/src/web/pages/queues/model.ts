@@ -19,7 +19,7 @@ export interface Failure {
   readonly trace_id: string | null;
 }
 
-/** A job. Its data is JSON text, as the engine has it. */
+/** A job. `json` is its data as stored, so numbers keep all digits. */
 export interface Job {
   readonly job_id: string;
   readonly queue: string;
@@ -33,7 +33,7 @@ export interface Job {
   readonly expires_at: string | null;
   readonly group: string | null;
   readonly dedupe_key: string | null;
-  /** Null: a trusted caller. Older engines do not say it. */
+  /** Null for a trusted caller; missing from older engines. */
   readonly made_by?: { readonly principal: string; readonly role: string | null } | null;
   readonly failed_at: string | null;
   readonly trace_id: string | null;
@@ -42,7 +42,7 @@ export interface Job {
   readonly json: string;
 }
 
-/** A job that has ended: only that is known of it. */
+/** A job that has ended. The engine stores only these members of it. */
 export interface EndedJob {
   readonly job_id: string;
   readonly queue: string;
@@ -55,7 +55,7 @@ export interface JobPage {
   readonly size: number;
 }
 
-/** The answer of `queue::get_job`. */
+/** Reads the result of `queue::get_job`. */
 export function readJob(text: string): Job | EndedJob {
   const members = memberTexts(text);
   const job: Record<string, unknown> = {};
@@ -64,7 +64,7 @@ export function readJob(text: string): Job | EndedJob {
   return (data === undefined ? job : { ...job, json: data }) as unknown as Job | EndedJob;
 }
 
-/** The answer of `queue::peek`. */
+/** Reads the result of `queue::peek`. */
 export function readJobPage(text: string): JobPage {
   const members = memberTexts(text);
   return {
@@ -74,17 +74,20 @@ export function readJobPage(text: string): JobPage {
   };
 }
 
-/** The function whose messages a subscription's queue holds: the queue is called `topic:TOPIC>FUNCTION`, with `>` escaped in the topic. */
+/** Returns the function of a subscription's queue. Its name is `topic:TOPIC>FUNCTION`, with `>` escaped in the topic. */
 export function functionOfSubscription(queue: string): string {
   return queue.slice(queue.indexOf(">") + 1);
 }
 
-/** The id of a topic's row and the end of its address. No queue is called so: those of subscriptions have a `>`, others may not begin with `topic:`. */
+/**
+ * Returns the ID of a topic's row, which is also its URL segment. No queue has this name: a subscription's queue contains
+ * `>`, and other queues must not begin with `topic:`.
+ */
 export function idOfTopic(topic: string): string {
   return `topic:${topic}`;
 }
 
-/** One line of the list. */
+/** One row of the list. */
 export interface Row {
   readonly id: string;
   readonly kind: "queue" | "topic" | "subscription";
@@ -97,7 +100,7 @@ export interface Row {
   readonly subscriptions: number;
 }
 
-/** Queues, then each topic with its subscriptions below it. `q` is found in names, of topics and functions too. */
+/** Returns queues, then topics, each followed by its subscriptions. `q` filters by names of queues, topics and functions. */
 export function rowsOf(queues: readonly QueueStats[], topics: readonly TopicRow[], q: string): readonly Row[] {
   const has = (text: string): boolean => text.toLowerCase().includes(q.toLowerCase());
   const own = queues.filter(({ topic, queue }) => topic === null && has(queue)).map((stats) => rowOf(stats, "queue", stats.queue));
@@ -130,23 +133,23 @@ function topicRow(name: string, subscriptions: readonly QueueStats[]): Row {
   };
 }
 
-export type Chosen =
+export type Selection =
   | { readonly kind: "queue"; readonly stats: QueueStats }
   | { readonly kind: "topic"; readonly name: string; readonly id: string }
   | undefined;
 
-/** What an address means: the name of a queue, the id of a topic's row, or just the name of a topic, as other pages link to it. */
-export function chosenBy(id: string, queues: readonly QueueStats[], topics: readonly TopicRow[]): Chosen {
+/** Resolves a URL segment: the name of a queue, the ID of a topic's row, or, in links of other pages, the name of a topic. */
+export function selectionOf(id: string, queues: readonly QueueStats[], topics: readonly TopicRow[]): Selection {
   const stats = queues.find(({ queue }) => queue === id);
   if (stats !== undefined) return { kind: "queue", stats };
   const name = topicNames(queues, topics).find((topic) => idOfTopic(topic) === id || topic === id);
   return name === undefined ? undefined : { kind: "topic", name, id: idOfTopic(name) };
 }
 
-/** How the detail is called. */
-export function titleOf(chosen: Chosen): string | undefined {
-  if (chosen?.kind !== "queue") return chosen?.name;
-  const { queue, topic } = chosen.stats;
+/** Returns the title of the details. */
+export function titleOf(selection: Selection): string | undefined {
+  if (selection?.kind !== "queue") return selection?.name;
+  const { queue, topic } = selection.stats;
   return topic === null ? queue : `${functionOfSubscription(queue)} on ${topic}`;
 }
 

@@ -2,9 +2,10 @@ import { call, callText } from "../../lib/api.ts";
 import type { QueueStats } from "../../model/queues.ts";
 import { type EndedJob, type Job, type JobPage, type JobState, readJob, readJobPage, type TopicRow } from "./model.ts";
 
-// What the page asks of the engine. Data of jobs passes as text, to the digit.
+// Calls of the engine. Data of jobs is passed as text, so numbers keep all digits.
 
-const MANY = 1_000;
+/** The engine's limit of IDs per call. */
+const MAX_IDS = 1_000;
 
 export interface Overview {
   readonly queues: readonly QueueStats[];
@@ -27,7 +28,7 @@ export async function fetchJob(jobId: string, signal: AbortSignal): Promise<Job 
   return readJob(await callText("queue::get_job", JSON.stringify({ job_id: jobId }), { signal }));
 }
 
-/** Messages that wait for a topic, also for its first subscription. */
+/** Returns the number of messages that wait in a topic, including those kept for its first subscription. */
 export async function fetchTopicDepth(topic: string, signal: AbortSignal): Promise<number> {
   return (await call<{ readonly depth: number }>("engine::queue::topic_stats", { topic }, { signal })).depth;
 }
@@ -41,7 +42,7 @@ export async function redrive(queue: string, jobIds: readonly string[]): Promise
   for (const ids of chunks(jobIds)) await call("queue::redrive", { queue, job_ids: ids });
 }
 
-/** Puts one dead letter back with other data. */
+/** Puts a dead letter back on its queue with new data. */
 export async function redriveWith(queue: string, jobId: string, json: string): Promise<void> {
   await callText("queue::redrive", `{${JSON.stringify({ queue, job_ids: [jobId] }).slice(1, -1)},"payload":${json}}`);
 }
@@ -58,7 +59,7 @@ export interface NewJob {
   readonly dedupeKey: string;
 }
 
-/** Answers the job; `duplicate` when one with the same key was there. */
+/** Returns the job. `duplicate`: a job with the same dedupe key exists, and its ID is returned. */
 export async function enqueue(job: NewJob): Promise<{ readonly job_id: string; readonly duplicate: boolean }> {
   const { queue, functionId, json, delayMs, dedupeKey } = job;
   const members = { queue, function_id: functionId || undefined, delay_ms: delayMs, dedupe_key: dedupeKey || undefined };
@@ -71,5 +72,5 @@ export async function publish(topic: string, json: string): Promise<{ readonly m
 }
 
 function chunks(ids: readonly string[]): readonly (readonly string[])[] {
-  return Array.from({ length: Math.ceil(ids.length / MANY) }, (_, at) => ids.slice(at * MANY, (at + 1) * MANY));
+  return Array.from({ length: Math.ceil(ids.length / MAX_IDS) }, (_, at) => ids.slice(at * MAX_IDS, (at + 1) * MAX_IDS));
 }

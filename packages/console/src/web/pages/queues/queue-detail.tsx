@@ -10,7 +10,7 @@ import { QueueHead } from "./queue-head.tsx";
 
 const route = getRouteApi("/queues/{-$topic}");
 
-/** A queue: its numbers, its jobs by state, and putting one on it. */
+/** Details of a queue: counters, jobs by state, and a form that enqueues a job. */
 export function QueueDetail({ stats }: { readonly stats: QueueStats }) {
   const { tab, job } = route.useSearch();
   const navigate = route.useNavigate();
@@ -24,9 +24,9 @@ export function QueueDetail({ stats }: { readonly stats: QueueStats }) {
     { value: "delayed", label: "Delayed", count: stats.delayed, content: jobs("delayed") },
     { value: "dead", label: "Dead letters", count: stats.dead, content: jobs("dead") },
   ];
-  // What a subscription gets is published to its topic.
+  // Jobs of a subscription come from its topic, so they cannot be enqueued here.
   if (stats.topic === null) tabs.push({ value: "enqueue", label: "Enqueue", content: <EnqueueForm queue={stats.queue} onOpen={openJob} /> });
-  // Chosen once: a tab does not change under the reader's eyes because the numbers do.
+  // Set once, so that the tab does not switch when the counts change.
   const [first] = useState(stats.dead > 0 && stats.waiting === 0 ? "dead" : "waiting");
   const shown = tabs.some(({ value }) => value === tab) ? tab : undefined;
   return (

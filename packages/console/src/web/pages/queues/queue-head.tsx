@@ -14,13 +14,21 @@ import { functionOfSubscription, idOfTopic } from "./model.ts";
 import { purge, setPaused } from "./queue-api.ts";
 import { useAction } from "./use-queues.ts";
 
-/** What a queue is and what became of its jobs; pause, resume, purge. */
+const COUNTERS = [
+  { name: "added", label: "Added" },
+  { name: "done", label: "Done" },
+  { name: "died", label: "Dead-lettered" },
+  { name: "expired", label: "Expired" },
+  { name: "cancelled", label: "Cancelled" },
+] as const;
+
+/** State and counters of a queue, with buttons that pause, resume and purge it. */
 export function QueueHead({ stats }: { readonly stats: QueueStats }) {
   const refusal = useWriteRefusal(useLiveState().phase);
   const action = useAction();
   const [isPurging, setPurging] = useState(false);
   const { queue, paused, topic } = stats;
-  const held = stats.waiting + stats.delayed;
+  const purgeable = stats.waiting + stats.delayed;
   return (
     <div className="flex flex-col gap-1.5 border-line border-b px-3 py-2 text-[12px] text-ink-2">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
@@ -33,8 +41,8 @@ export function QueueHead({ stats }: { readonly stats: QueueStats }) {
             Running
           </Badge>
         )}
-        <span>{stats.type ?? "not declared"}</span>
-        {stats.concurrency !== null && <span>{stats.concurrency} at a time</span>}
+        <span>{stats.type ?? "not in the config"}</span>
+        {stats.concurrency !== null && <span>concurrency {stats.concurrency}</span>}
         <span>{bytes(stats.bytes)} stored</span>
         <span className="ml-auto flex gap-1">
           <Button
@@ -45,7 +53,7 @@ export function QueueHead({ stats }: { readonly stats: QueueStats }) {
           >
             {paused ? "Resume" : "Pause"}
           </Button>
-          <Button icon={<Trash2 aria-hidden className="size-3.5" />} disabledReason={refusal} disabled={held === 0} onClick={() => setPurging(true)}>
+          <Button icon={<Trash2 aria-hidden className="size-3.5" />} disabledReason={refusal} disabled={purgeable === 0} onClick={() => setPurging(true)}>
             Purge
           </Button>
         </span>
@@ -63,15 +71,15 @@ export function QueueHead({ stats }: { readonly stats: QueueStats }) {
         </p>
       )}
       <dl className="flex flex-wrap gap-x-3">
-        {(["added", "done", "died", "expired", "cancelled"] as const).map((name) => (
+        {COUNTERS.map(({ name, label }) => (
           <div key={name} className="flex gap-1">
-            <dt>{name}</dt>
+            <dt>{label}</dt>
             <dd className="font-mono text-ink tabular-nums">{stats[name].toLocaleString("en-GB")}</dd>
           </div>
         ))}
         <div className="text-ink-3">
-          <dt className="sr-only">since</dt>
-          <dd>since it was first used</dd>
+          <dt className="sr-only">Since</dt>
+          <dd>since the queue was first used</dd>
         </div>
       </dl>
       {action.problem !== undefined && !isPurging && (
@@ -87,7 +95,7 @@ export function QueueHead({ stats }: { readonly stats: QueueStats }) {
             action.clear();
           }}
           title="Purge this queue?"
-          description={`${held.toLocaleString("en-GB")} jobs that wait or are delayed are taken out for good. Those in flight go on, and dead letters stay.`}
+          description={`This permanently deletes ${purgeable.toLocaleString("en-GB")} waiting and delayed jobs. Jobs in flight and dead letters stay.`}
           action="Purge"
           typeToConfirm={queue}
           isPending={action.isPending}
@@ -98,7 +106,7 @@ export function QueueHead({ stats }: { readonly stats: QueueStats }) {
               .then((isDone) => {
                 if (!isDone) return;
                 setPurging(false);
-                toast(`${queue} is purged`);
+                toast(`Queue ${queue} purged`);
               })
           }
         >

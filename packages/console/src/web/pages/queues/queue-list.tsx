@@ -5,7 +5,7 @@ import type { Row } from "./model.ts";
 import { queueColumns } from "./queue-columns.tsx";
 import type { useOverview } from "./use-queues.ts";
 
-/** All queues, and topics with their subscriptions. */
+/** List of all queues, and of topics with their subscriptions. */
 export function QueueList({
   overview,
   rows,
@@ -29,16 +29,16 @@ export function QueueList({
       error={overview.error}
       retry={() => void overview.refetch()}
       empty={overview.data !== undefined && rows.length === 0}
-      filtered={q === "" ? undefined : { what: `No queue, topic or subscriber is called “${q}”.`, clear: onClear }}
+      filtered={q === "" ? undefined : { what: `No queue, topic or subscriber matches “${q}”.`, clear: onClear }}
       emptyState={
-        <EmptyState title="There is no queue" snippet={"workers:\n  - name: svc-queue\n    config:\n      queue_configs:\n        emails: {}"}>
-          A queue holds jobs until a function has done them. Name some in the config.
+        <EmptyState title="No queues" snippet={"workers:\n  - name: svc-queue\n    config:\n      queue_configs:\n        emails: {}"}>
+          A queue stores jobs until a function has processed them. Add queues to the config.
         </EmptyState>
       }
     >
       <DataTable label="Queues" columns={queueColumns(isCompact)} rows={rows} idOf={({ id }) => id} selectedId={selectedId} onSelect={({ id }) => onOpen(id)} />
       <p className="shrink-0 border-line border-t bg-surface px-4 py-1.5 text-[12px] text-ink-2">
-        as of {overview.dataUpdatedAt === 0 ? "…" : <Timestamp ms={overview.dataUpdatedAt} withMs={false} />}
+        As of {overview.dataUpdatedAt === 0 ? "…" : <Timestamp ms={overview.dataUpdatedAt} withMs={false} />}
       </p>
     </DataRegion>
   );

@@ -6,9 +6,9 @@ import { isModuleMissing, ModuleMissing } from "../../ui/module-missing.tsx";
 import { Page } from "../../ui/page.tsx";
 import { SearchBox } from "../../ui/search-box.tsx";
 import { ListDetail } from "../../ui/split.tsx";
-import { ChosenDetail } from "./chosen-detail.tsx";
-import { chosenBy, rowsOf, titleOf } from "./model.ts";
+import { rowsOf, selectionOf, titleOf } from "./model.ts";
 import { QueueList } from "./queue-list.tsx";
+import { SelectionDetail } from "./selection-detail.tsx";
 import { useOverview } from "./use-queues.ts";
 
 const route = getRouteApi("/queues/{-$topic}");
@@ -20,7 +20,7 @@ export default function QueuesPage() {
   const navigate = route.useNavigate();
   const overview = useOverview();
   const rows = useMemo(() => rowsOf(overview.data?.queues ?? [], overview.data?.topics ?? [], q), [overview.data, q]);
-  const chosen = id === undefined ? undefined : chosenBy(id, overview.data?.queues ?? [], overview.data?.topics ?? []);
+  const selection = id === undefined ? undefined : selectionOf(id, overview.data?.queues ?? [], overview.data?.topics ?? []);
   const open = (next: string | undefined): void =>
     void navigate({
       to: "/queues/{-$topic}",
@@ -40,7 +40,7 @@ export default function QueuesPage() {
       </Page>
     );
   }
-  const title = titleOf(chosen) ?? id ?? "";
+  const title = titleOf(selection) ?? id ?? "";
   return (
     <Page
       title="Queues"
@@ -56,14 +56,14 @@ export default function QueuesPage() {
             rows={rows}
             q={q}
             onClear={() => setQ("")}
-            selectedId={chosen?.kind === "topic" ? chosen.id : id}
+            selectedId={selection?.kind === "topic" ? selection.id : id}
             isCompact={id !== undefined}
             onOpen={open}
           />
         }
         title={title}
         onClose={() => open(undefined)}
-        detail={id === undefined ? undefined : <ChosenDetail key={id} id={id} chosen={chosen} overview={overview} onOpen={open} />}
+        detail={id === undefined ? undefined : <SelectionDetail key={id} id={id} selection={selection} overview={overview} onOpen={open} />}
       />
     </Page>
   );

@@ -12,19 +12,19 @@ import type { Job } from "./model.ts";
 import { redriveWith } from "./queue-api.ts";
 import { useAction } from "./use-queues.ts";
 
-/** Puts a dead letter back with other data. */
+/** Dialog that redrives a dead letter with edited data. */
 export function RedriveDialog({ job, onClose, onDone }: { readonly job: Job; readonly onClose: () => void; readonly onDone: () => void }) {
   const refusal = useWriteRefusal(useLiveState().phase);
   const action = useAction();
   const [text, setText] = useState(() => pretty(job.json));
   const [isRevealed, setRevealed] = useState(() => maskedText(job.json) === job.json);
   const syntax = jsonProblem(text);
-  const problem = syntax === undefined ? maskProblem(text, job.json) : `This is not JSON: ${syntax}`;
+  const problem = syntax === undefined ? maskProblem(text, job.json) : `Invalid JSON: ${syntax}`;
   const send = async (): Promise<void> => {
     if (problem !== undefined || !isRevealed || refusal !== undefined) return;
     await action.run(async () => {
       await redriveWith(job.queue, job.job_id, text);
-      toast("The job is back on its queue, with other data");
+      toast("Job redriven with edited data");
       onClose();
       onDone();
     });
@@ -33,10 +33,10 @@ export function RedriveDialog({ job, onClose, onDone }: { readonly job: Job; rea
     <Dialog
       open
       onClose={onClose}
-      title="Redrive with other data"
+      title="Edit and redrive"
       description={
         <>
-          <code className="break-all text-ink">{job.job_id}</code> goes back on {job.queue} with this instead of its data.
+          <code className="break-all text-ink">{job.job_id}</code> goes back to {job.queue} with the data below.
         </>
       }
       footer={
@@ -58,7 +58,7 @@ export function RedriveDialog({ job, onClose, onDone }: { readonly job: Job; rea
         <JsonEditor label="Data of the job" value={text} onChange={setText} onSubmit={() => void send()} className="h-64" />
       ) : (
         <p className="flex flex-wrap items-center gap-3 text-ink-2">
-          Its data holds secrets, which are to be seen while it is edited. <Button onClick={() => setRevealed(true)}>Reveal and edit</Button>
+          The data contains secrets, which must be revealed for editing. <Button onClick={() => setRevealed(true)}>Reveal and edit</Button>
         </p>
       )}
       {problem !== undefined && (

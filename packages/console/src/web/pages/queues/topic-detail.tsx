@@ -10,7 +10,7 @@ import { functionOfSubscription } from "./model.ts";
 import { publish } from "./queue-api.ts";
 import { useAction, useTopicDepth } from "./use-queues.ts";
 
-/** A durable topic: who has subscribed, and publishing to it. */
+/** Details of a durable topic: its subscriptions, and a form that publishes a message. */
 export function TopicDetail({
   topic,
   queues,
@@ -30,9 +30,8 @@ export function TopicDetail({
         </h3>
         {subscriptions.length === 0 ? (
           <p className="text-ink-2">
-            Nobody has subscribed.{" "}
-            {depth.data !== undefined &&
-              `${depth.data === 1 ? "One message waits" : `${depth.data.toLocaleString("en-GB")} messages wait`} for the first who does.`}
+            No subscriptions.{" "}
+            {depth.data !== undefined && `${depth.data === 1 ? "1 message waits" : `${depth.data.toLocaleString("en-GB")} messages wait`} for the first one.`}
             {depth.error !== null && <span className="text-danger"> {depth.error.message}</span>}
           </p>
         ) : (
@@ -48,7 +47,7 @@ export function TopicDetail({
                   <span className="text-[12px] text-ink-2">
                     {waiting} waiting, {active} in flight, {delayed} delayed
                   </span>
-                  {dead > 0 && <span className="text-[12px] text-danger">{dead} dead</span>}
+                  {dead > 0 && <span className="text-[12px] text-danger">{dead} dead letters</span>}
                 </button>
               </li>
             ))}
@@ -66,7 +65,7 @@ function PublishForm({ topic }: { readonly topic: string }) {
   const [json, setJson] = useState("{}");
   const [sent, setSent] = useState<{ readonly message_id: string; readonly subscriptions: number } | undefined>();
   const syntax = jsonProblem(json);
-  const problem = syntax === undefined ? maskProblem(json) : `This is not JSON: ${syntax}`;
+  const problem = syntax === undefined ? maskProblem(json) : `Invalid JSON: ${syntax}`;
   const send = async (): Promise<void> => {
     if (problem !== undefined || refusal !== undefined) return;
     setSent(undefined);
@@ -85,14 +84,14 @@ function PublishForm({ topic }: { readonly topic: string }) {
         </Button>
         {sent !== undefined && (
           <p role="status" className="text-ok">
-            Stored for {sent.subscriptions === 1 ? "one subscription" : `${sent.subscriptions} subscriptions`}
-            {sent.subscriptions === 0 && "; it waits for the first"}.
+            Published to {sent.subscriptions === 1 ? "1 subscription" : `${sent.subscriptions} subscriptions`}
+            {sent.subscriptions === 0 && "; the message waits for the first one"}.
           </p>
         )}
       </div>
       {action.problem !== undefined && (
         <p role="alert" className="text-danger">
-          Not published: {action.problem}
+          Failed to publish: {action.problem}
         </p>
       )}
     </section>

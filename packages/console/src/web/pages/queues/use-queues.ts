@@ -4,57 +4,58 @@ import { useLiveState } from "../../lib/use-live.ts";
 import type { JobState } from "./model.ts";
 import { fetchJob, fetchJobs, fetchOverview, fetchTopicDepth } from "./queue-api.ts";
 
-/** Queues have no stream: while the page is seen, what it shows is asked for again this often, in milliseconds; large answers more seldom. */
+/** The engine has no stream of queues, so the page polls. Large results are polled less often. */
 const EVERY_MS = 2_000;
-const SELDOM_MS = 15_000;
-const LARGE = 512 * 1024;
+const LARGE_EVERY_MS = 15_000;
+const LARGE_CHARACTERS = 512 * 1024;
 
-function usePace(): (size?: number) => number | false {
+/** Returns a function from the size of the last result, in characters, to the polling interval. */
+function usePollInterval(): (size?: number) => number | false {
   const isLive = useLiveState().phase === "live";
-  return (size = 0) => isLive && (size > LARGE ? SELDOM_MS : EVERY_MS);
+  return (size = 0) => isLive && (size > LARGE_CHARACTERS ? LARGE_EVERY_MS : EVERY_MS);
 }
 
 export function useOverview() {
-  const pace = usePace();
-  return useQuery({ queryKey: ["queues"], queryFn: ({ signal }) => fetchOverview(signal), refetchInterval: pace(), refetchOnWindowFocus: "always" });
+  const intervalFor = usePollInterval();
+  return useQuery({ queryKey: ["queues"], queryFn: ({ signal }) => fetchOverview(signal), refetchInterval: intervalFor(), refetchOnWindowFocus: "always" });
 }
 
 export function useJobs(queue: string, state: JobState) {
-  const pace = usePace();
+  const intervalFor = usePollInterval();
   return useInfiniteQuery({
     queryKey: ["queue-jobs", queue, state],
     queryFn: ({ pageParam, signal }) => fetchJobs(queue, state, pageParam, signal),
     initialPageParam: null as string | null,
     getNextPageParam: ({ cursor }) => cursor,
-    refetchInterval: ({ state: { data } }) => pace(data?.pages.reduce((sum, { size }) => sum + size, 0)),
+    refetchInterval: ({ state: { data } }) => intervalFor(data?.pages.reduce((sum, { size }) => sum + size, 0)),
     refetchOnWindowFocus: "always",
   });
 }
 
 export function useJob(jobId: string) {
-  const pace = usePace();
+  const intervalFor = usePollInterval();
   return useQuery({
     queryKey: ["queue-job", jobId],
     queryFn: ({ signal }) => fetchJob(jobId, signal),
-    refetchInterval: ({ state: { data, error } }) => (error === null ? pace(data !== undefined && "json" in data ? data.json.length : 0) : false),
+    refetchInterval: ({ state: { data, error } }) => (error === null ? intervalFor(data !== undefined && "json" in data ? data.json.length : 0) : false),
     refetchOnWindowFocus: "always",
   });
 }
 
 export function useTopicDepth(topic: string) {
-  const pace = usePace();
-  return useQuery({ queryKey: ["queue-topic", topic], queryFn: ({ signal }) => fetchTopicDepth(topic, signal), refetchInterval: pace() });
+  const intervalFor = usePollInterval();
+  return useQuery({ queryKey: ["queue-topic", topic], queryFn: ({ signal }) => fetchTopicDepth(topic, signal), refetchInterval: intervalFor() });
 }
 
 export interface Action {
   readonly isPending: boolean;
   readonly problem: string | undefined;
-  /** Runs it, then asks again for what the page shows; true when it went well. */
+  /** Runs `action`, then loads the page's data again. Resolves to whether it succeeded. */
   run(action: () => Promise<unknown>): Promise<boolean>;
   clear(): void;
 }
 
-/** A change: pending until what came of it is on the screen, its failure kept to be told where it was asked for. */
+/** State of a change. It is pending until the page shows the result. `problem` is the error of the last change. */
 export function useAction(): Action {
   const client = useQueryClient();
   const [isPending, setPending] = useState(false);

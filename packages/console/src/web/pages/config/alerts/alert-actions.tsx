@@ -13,20 +13,19 @@ const SILENCES = [
 
 export function AlertActions({ alert, refusal, onEdit }: { readonly alert: Alert; readonly refusal: string | undefined; readonly onEdit: () => void }) {
   const { name, enabled, source, silenced_until: until } = alert;
-  const [isAsking, setAsking] = useState(false);
+  const [isConfirming, setConfirming] = useState(false);
   const change = useAlertChange();
   const now = useNow();
   const isSilent = until !== null && until > now;
   const run = (functionId: AlertChange["functionId"], payload: Readonly<Record<string, unknown>>): void =>
     change.mutate({ functionId, payload: { name, ...payload } });
-  const isOurs = source === "runtime";
-  const ofTheFile = isOurs ? undefined : "It stands in the config file: change it there";
+  const fileRefusal = source === "runtime" ? undefined : "This alert is defined in the config file; change it there";
   return (
     <>
       <span className="flex flex-wrap items-center gap-1">
         {isSilent ? (
           <Button disabledReason={refusal} isPending={change.isPending} onClick={() => run("engine::alerts::silence", { seconds: 0 })}>
-            End the silence
+            End silence
           </Button>
         ) : (
           <select
@@ -34,7 +33,7 @@ export function AlertActions({ alert, refusal, onEdit }: { readonly alert: Alert
             className="h-7 rounded-md border border-line-strong/60 bg-surface px-1.5 disabled:opacity-50"
             value=""
             disabled={refusal !== undefined || change.isPending}
-            title={refusal ?? "It gives no notice for a while; it is still evaluated"}
+            title={refusal ?? "Send no notifications for this time; the alert is still evaluated"}
             onChange={(event) => run("engine::alerts::silence", { seconds: Number(event.target.value) })}
           >
             <option value="" disabled>
@@ -48,12 +47,12 @@ export function AlertActions({ alert, refusal, onEdit }: { readonly alert: Alert
           </select>
         )}
         <Button disabledReason={refusal} isPending={change.isPending} onClick={() => run("engine::alerts::update", { enabled: !enabled })}>
-          {enabled ? "Switch off" : "Switch on"}
+          {enabled ? "Disable" : "Enable"}
         </Button>
-        <Button disabledReason={refusal ?? ofTheFile} onClick={onEdit}>
+        <Button disabledReason={refusal ?? fileRefusal} onClick={onEdit}>
           Edit
         </Button>
-        <Button look="danger" disabledReason={refusal ?? ofTheFile} onClick={() => setAsking(true)}>
+        <Button look="danger" disabledReason={refusal ?? fileRefusal} onClick={() => setConfirming(true)}>
           Delete
         </Button>
       </span>
@@ -63,14 +62,14 @@ export function AlertActions({ alert, refusal, onEdit }: { readonly alert: Alert
         </p>
       )}
       <ConfirmDialog
-        open={isAsking}
-        onClose={() => setAsking(false)}
+        open={isConfirming}
+        onClose={() => setConfirming(false)}
         title={`Delete the alert ${name}?`}
-        description="It is watched no longer. When it fired stays in the history until the engine stops."
+        description="The engine stops evaluating it. Its past firings stay in the history until the engine stops."
         action="Delete the alert"
         isPending={change.isPending}
         refusal={refusal}
-        onConfirm={() => change.mutate({ functionId: "engine::alerts::delete", payload: { name } }, { onSuccess: () => setAsking(false) })}
+        onConfirm={() => change.mutate({ functionId: "engine::alerts::delete", payload: { name } }, { onSuccess: () => setConfirming(false) })}
       />
     </>
   );

@@ -3,18 +3,18 @@ import { NEW_ALERT, operatorSign, problemsOf, ruleOf } from "./alert-draft.ts";
 
 const GOOD = { ...NEW_ALERT, name: "many errors", metric: "svc.calls", threshold: "0.5" };
 
-it("says of each field what is wrong with it", () => {
+it("reports the problem of each field", () => {
   expect(Object.keys(problemsOf(NEW_ALERT)).sort()).toEqual(["metric", "name", "threshold"]);
   expect(problemsOf(GOOD)).toEqual({});
   expect(problemsOf({ ...GOOD, windowSeconds: "4", forSeconds: "-1", labels: "status", action: "webhook" })).toEqual({
-    windowSeconds: "5 to 86,400 whole seconds",
-    forSeconds: "0 to 86,400 whole seconds",
-    labels: "Each line is name=value",
-    target: "It needs an address",
+    windowSeconds: "Must be a whole number from 5 to 86,400",
+    forSeconds: "Must be a whole number from 0 to 86,400",
+    labels: "Each line must be name=value",
+    target: "URL is required",
   });
 });
 
-it("makes the rule that the engine takes", () => {
+it("builds the rule for the engine", () => {
   expect(ruleOf({ ...GOOD, labels: "function_id=math::add\nquery=a=b\n", action: "function", target: "alerts::tell" })).toMatchObject({
     threshold: 0.5,
     window_seconds: 60,

@@ -1,6 +1,6 @@
 import type { Alert } from "./use-alerts.ts";
 
-/** The form of an alert: all texts, as they are typed. */
+/** Contents of the alert form, as typed. */
 export interface AlertDraft {
   readonly name: string;
   readonly metric: string;
@@ -10,9 +10,9 @@ export interface AlertDraft {
   readonly forSeconds: string;
   readonly cooldownSeconds: string;
   readonly rate: boolean;
-  /** One `name=value` to a line. */
+  /** One `name=value` per line. */
   readonly labels: string;
-  /** `keep`: what it is now; a webhook's address is not told in full, so it cannot be filled in. */
+  /** `keep` leaves the action unchanged. The engine masks the URL of a webhook, so the form cannot prefill it. */
   readonly action: "log" | "webhook" | "function" | "keep";
   readonly target: string;
 }
@@ -51,26 +51,26 @@ export function draftOf(alert: Alert): AlertDraft {
 
 export type DraftProblems = Partial<Record<keyof AlertDraft, string>>;
 
-/** What is wrong with each field; empty when it may be sent. */
+/** Returns a message for each invalid field; empty if the draft is valid. */
 export function problemsOf(draft: AlertDraft): DraftProblems {
   const problems: DraftProblems = {};
-  if (draft.name.trim() === "") problems.name = "It needs a name";
-  if (draft.metric.trim() === "") problems.metric = "Which metric is watched?";
-  if (draft.threshold.trim() === "" || !Number.isFinite(Number(draft.threshold))) problems.threshold = "It takes a number";
+  if (draft.name.trim() === "") problems.name = "Name is required";
+  if (draft.metric.trim() === "") problems.metric = "Metric is required";
+  if (draft.threshold.trim() === "" || !Number.isFinite(Number(draft.threshold))) problems.threshold = "Must be a number";
   const windowSeconds = whole(draft.windowSeconds);
-  if (windowSeconds === undefined || windowSeconds < 5 || windowSeconds > 86_400) problems.windowSeconds = "5 to 86,400 whole seconds";
+  if (windowSeconds === undefined || windowSeconds < 5 || windowSeconds > 86_400) problems.windowSeconds = "Must be a whole number from 5 to 86,400";
   for (const field of ["forSeconds", "cooldownSeconds"] as const) {
     const seconds = whole(draft[field]);
-    if (seconds === undefined || seconds > 86_400) problems[field] = "0 to 86,400 whole seconds";
+    if (seconds === undefined || seconds > 86_400) problems[field] = "Must be a whole number from 0 to 86,400";
   }
-  if (labelsOf(draft.labels) === undefined) problems.labels = "Each line is name=value";
+  if (labelsOf(draft.labels) === undefined) problems.labels = "Each line must be name=value";
   if ((draft.action === "webhook" || draft.action === "function") && draft.target.trim() === "") {
-    problems.target = draft.action === "webhook" ? "It needs an address" : "It needs the id of a function";
+    problems.target = draft.action === "webhook" ? "URL is required" : "Function ID is required";
   }
   return problems;
 }
 
-/** What `create` and `update` take. */
+/** Returns the payload of `engine::alerts::create` and `engine::alerts::update`. */
 export function ruleOf(draft: AlertDraft): Readonly<Record<string, unknown>> {
   const labels = labelsOf(draft.labels) ?? {};
   return {

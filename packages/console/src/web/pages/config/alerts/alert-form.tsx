@@ -6,7 +6,7 @@ import { type Alert, useAlertChange, useMetricNames } from "./use-alerts.ts";
 
 const FIELD = "h-8 w-full min-w-0 rounded-md border border-line-strong/60 bg-surface px-2";
 
-/** Makes an alert, or changes one that was made here; `alert` undefined: a new one. */
+/** Form that creates an alert, or edits `alert` if there is one. */
 export function AlertForm({
   alert,
   refusal,
@@ -17,13 +17,13 @@ export function AlertForm({
   readonly onClose: () => void;
 }) {
   const [draft, setDraft] = useState<AlertDraft>(alert === undefined ? NEW_ALERT : draftOf(alert));
-  const [isTried, setTried] = useState(false);
+  const [isSubmitted, setSubmitted] = useState(false);
   const change = useAlertChange();
   const formId = useId();
-  const problems: DraftProblems = isTried ? problemsOf(draft) : {};
+  const problems: DraftProblems = isSubmitted ? problemsOf(draft) : {};
   const set = (next: Partial<AlertDraft>): void => setDraft({ ...draft, ...next });
   const send = (): void => {
-    setTried(true);
+    setSubmitted(true);
     if (Object.keys(problemsOf(draft)).length > 0) return;
     const functionId = alert === undefined ? "engine::alerts::create" : "engine::alerts::update";
     change.mutate({ functionId, payload: ruleOf(draft) }, { onSuccess: onClose });
@@ -33,7 +33,7 @@ export function AlertForm({
       open
       onClose={onClose}
       title={alert === undefined ? "New alert" : `Edit ${alert.name}`}
-      description="The engine looks every 5 s. It is kept over restarts."
+      description="The engine evaluates alerts every 5 s and keeps them across restarts."
       footer={
         <>
           <Button onClick={onClose}>Cancel</Button>
@@ -69,13 +69,13 @@ export function AlertForm({
         </Field>
         <TextField label="Threshold" field="threshold" {...{ draft, set, problems }} />
         <TextField label="Window in seconds" field="windowSeconds" {...{ draft, set, problems }} />
-        <TextField label="Must hold for, in seconds" field="forSeconds" {...{ draft, set, problems }} />
-        <TextField label="Between two notices, in seconds" field="cooldownSeconds" {...{ draft, set, problems }} />
+        <TextField label="Pending period in seconds" field="forSeconds" {...{ draft, set, problems }} />
+        <TextField label="Cooldown in seconds" field="cooldownSeconds" {...{ draft, set, problems }} />
         <label className="flex items-center gap-2 self-end pb-1.5 text-ink-2">
           <input type="checkbox" checked={draft.rate} onChange={(event) => set({ rate: event.target.checked })} />
           Compare the increase per second
         </label>
-        <Field label="Only series with these labels, one name=value to a line" problem={problems.labels} isWide>
+        <Field label="Only series with these labels (one name=value per line)" problem={problems.labels} isWide>
           {(aria) => (
             <textarea
               {...aria}
@@ -86,24 +86,24 @@ export function AlertForm({
             />
           )}
         </Field>
-        <ActionFields draft={draft} set={set} problems={problems} hasOne={alert !== undefined} />
+        <ActionFields draft={draft} set={set} problems={problems} hasAction={alert !== undefined} />
       </form>
       {change.error !== null && (
         <p role="alert" className="mt-3 text-danger">
-          It was not saved: {change.error.message}
+          Failed to save: {change.error.message}
         </p>
       )}
     </Dialog>
   );
 }
 
-interface Parts {
+interface FieldsProps {
   readonly draft: AlertDraft;
   readonly set: (next: Partial<AlertDraft>) => void;
   readonly problems: DraftProblems;
 }
 
-function MetricField({ draft, set, problem }: Omit<Parts, "problems"> & { readonly problem: string | undefined }) {
+function MetricField({ draft, set, problem }: Omit<FieldsProps, "problems"> & { readonly problem: string | undefined }) {
   const { data } = useMetricNames();
   const listId = useId();
   const known = data?.names.find(({ name }) => name === draft.metric);
@@ -125,21 +125,21 @@ function MetricField({ draft, set, problem }: Omit<Parts, "problems"> & { readon
   );
 }
 
-function ActionFields({ draft, set, problems, hasOne }: Parts & { readonly hasOne: boolean }) {
+function ActionFields({ draft, set, problems, hasAction }: FieldsProps & { readonly hasAction: boolean }) {
   const hasTarget = draft.action === "webhook" || draft.action === "function";
   return (
     <>
       <Field label="When it fires">
         {(aria) => (
           <select {...aria} className={FIELD} value={draft.action} onChange={(event) => set({ action: event.target.value as AlertDraft["action"] })}>
-            {hasOne && <option value="keep">do as now</option>}
+            {hasAction && <option value="keep">keep the current action</option>}
             <option value="log">write a log entry</option>
             <option value="webhook">send a webhook</option>
             <option value="function">call a function</option>
           </select>
         )}
       </Field>
-      {hasTarget && <TextField label={draft.action === "webhook" ? "Address" : "Function id"} field="target" {...{ draft, set, problems }} />}
+      {hasTarget && <TextField label={draft.action === "webhook" ? "URL" : "Function ID"} field="target" {...{ draft, set, problems }} />}
     </>
   );
 }
@@ -150,7 +150,7 @@ function TextField({
   draft,
   set,
   problems,
-}: Parts & { readonly label: string; readonly field: "threshold" | "windowSeconds" | "forSeconds" | "cooldownSeconds" | "target" }) {
+}: FieldsProps & { readonly label: string; readonly field: "threshold" | "windowSeconds" | "forSeconds" | "cooldownSeconds" | "target" }) {
   return (
     <Field label={label} problem={problems[field]}>
       {(aria) => <input {...aria} className={FIELD} value={draft[field]} onChange={(event) => set({ [field]: event.target.value })} />}
@@ -178,16 +178,16 @@ function Field({
   readonly children: (aria: FieldAria) => ReactNode;
 }) {
   const id = useId();
-  const said = problem ?? note;
+  const hint = problem ?? note;
   return (
     <div className={isWide ? "flex min-w-0 flex-col gap-1 sm:col-span-2" : "flex min-w-0 flex-col gap-1"}>
       <label htmlFor={id} className="text-ink-2">
         {label}
       </label>
-      {children({ id, "aria-invalid": problem !== undefined, "aria-describedby": said === undefined ? undefined : `${id}-said` })}
-      {said !== undefined && (
-        <span id={`${id}-said`} className={problem === undefined ? "text-[12px] text-ink-3" : "text-[12px] text-danger"}>
-          {said}
+      {children({ id, "aria-invalid": problem !== undefined, "aria-describedby": hint === undefined ? undefined : `${id}-hint` })}
+      {hint !== undefined && (
+        <span id={`${id}-hint`} className={problem === undefined ? "text-[12px] text-ink-3" : "text-[12px] text-danger"}>
+          {hint}
         </span>
       )}
     </div>

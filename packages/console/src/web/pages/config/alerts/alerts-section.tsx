@@ -13,7 +13,7 @@ import { operatorSign } from "./alert-draft.ts";
 import { AlertForm } from "./alert-form.tsx";
 import { type Alert, useAlertHistory, useAlerts } from "./use-alerts.ts";
 
-/** Alerts of the engine: how they stand, and what can be done about them. */
+/** Alerts of the engine with their state, actions and history. */
 export default function AlertsSection() {
   const { phase } = useLiveState();
   const refusal = useWriteRefusal(phase);
@@ -25,7 +25,7 @@ export default function AlertsSection() {
     <>
       <Section
         title="Alerts"
-        description="Looked at every 5 s; those of the config file are changed there"
+        description="Evaluated every 5 s. Alerts from the config file can only be edited there."
         controls={
           <Button icon={<Plus aria-hidden className="size-3.5" />} disabledReason={refusal} onClick={() => setNew(true)}>
             New alert
@@ -37,8 +37,8 @@ export default function AlertsSection() {
           error={error}
           empty={data?.alerts.length === 0}
           emptyState={
-            <EmptyState title="There is no alert" snippet={SNIPPET}>
-              An alert watches a metric and tells when it passes a threshold. Make one here, or in the config file.
+            <EmptyState title="No alerts" snippet={SNIPPET}>
+              An alert watches a metric and notifies you when it crosses a threshold. Create one here or in the config file.
             </EmptyState>
           }
           retry={() => void refetch()}
@@ -51,13 +51,13 @@ export default function AlertsSection() {
               { header: "Alert", cell: (alert) => <NameAndRule alert={alert} />, className: "min-w-52" },
               { header: "State", cell: (alert) => <AlertState alert={alert} /> },
               {
-                header: "Now",
+                header: "Value",
                 align: "right",
-                cell: ({ current_value: now }) => (now === null ? <span title="No series has a value in the window">–</span> : round(now)),
+                cell: ({ current_value: now }) => (now === null ? <span title="No series has a value in this window">–</span> : round(now)),
               },
-              { header: "Fired", cell: ({ last_triggered: at }) => (at === null ? "never" : <Ago ms={at} className="whitespace-nowrap" />) },
-              { header: "Does", cell: (alert) => <Action alert={alert} /> },
-              { header: "Actions", cell: (alert) => <AlertActions alert={alert} refusal={refusal} onEdit={() => setEdited(alert)} /> },
+              { header: "Last fired", cell: ({ last_triggered: at }) => (at === null ? "never" : <Ago ms={at} className="whitespace-nowrap" />) },
+              { header: "Action", cell: (alert) => <Action alert={alert} /> },
+              { header: "Change", cell: (alert) => <AlertActions alert={alert} refusal={refusal} onEdit={() => setEdited(alert)} /> },
             ]}
           />
         </DataRegion>
@@ -89,7 +89,7 @@ function NameAndRule({ alert }: { readonly alert: Alert }) {
           {labels.length > 0 && `{${labels.join(", ")}}`}
         </code>{" "}
         {operatorSign(alert.operator)} {alert.threshold}
-        {alert.rate && " a second"} in {alert.window_seconds} s{alert.for_seconds > 0 && `, for ${alert.for_seconds} s`}
+        {alert.rate && " per second"} over {alert.window_seconds} s{alert.for_seconds > 0 && `, for ${alert.for_seconds} s`}
       </span>
     </>
   );
@@ -101,13 +101,13 @@ function AlertState({ alert }: { readonly alert: Alert }) {
   return (
     <span className="flex flex-col items-start gap-1">
       {!alert.enabled ? (
-        <Badge>Switched off</Badge>
+        <Badge>Disabled</Badge>
       ) : alert.firing ? (
         <Badge tone="danger" icon={<Bell aria-hidden className="size-3" />}>
           Firing
         </Badge>
       ) : (
-        <Badge tone="ok">Quiet</Badge>
+        <Badge tone="ok">Normal</Badge>
       )}
       {isSilent && (
         <Badge tone="warn" icon={<BellOff aria-hidden className="size-3" />}>
@@ -122,14 +122,14 @@ function Action({ alert }: { readonly alert: Alert }) {
   const target = alert.action.url ?? alert.action.path;
   return (
     <>
-      {alert.action.type === "log" ? "writes a log entry" : alert.action.type}
+      {alert.action.type === "log" ? "log entry" : alert.action.type}
       {target !== undefined && <code className="block break-all">{target}</code>}
       {alert.action_failures > 0 && (
         <span className="block text-danger">
           failed {alert.action_failures} times{alert.last_action_error !== null && `: ${alert.last_action_error}`}
         </span>
       )}
-      <span className="block text-ink-3">{alert.source === "config" ? "from the config file" : "made at run time"}</span>
+      <span className="block text-ink-3">{alert.source === "config" ? "from the config file" : "created at run time"}</span>
     </>
   );
 }
@@ -139,21 +139,21 @@ function History() {
   if (error !== null && data === undefined) {
     return (
       <p role="alert" className="text-danger">
-        When alerts fired cannot be had: {error.message}
+        Failed to load the alert history: {error.message}
       </p>
     );
   }
   if (data === undefined || data.events.length === 0) return null;
   return (
-    <Section title="When they fired" description={`The last ${data.events.length} of ${data.total}, since the engine started`}>
+    <Section title="Alert history" description={`The last ${data.events.length} of ${data.total} since the engine started`}>
       <PlainTable
-        label="When alerts fired"
+        label="Alert history"
         rows={data.events}
         idOf={({ name, timestamp, state }) => `${timestamp} ${name} ${state}`}
         columns={[
           { header: "Time", cell: ({ timestamp }) => <Timestamp ms={timestamp} as="date" className="whitespace-nowrap" /> },
           { header: "Alert", cell: ({ name }) => name },
-          { header: "What", cell: ({ state }) => (state === "firing" ? <Badge tone="danger">began to fire</Badge> : <Badge tone="ok">ceased</Badge>) },
+          { header: "State", cell: ({ state }) => (state === "firing" ? <Badge tone="danger">Firing</Badge> : <Badge tone="ok">Resolved</Badge>) },
         ]}
       />
     </Section>

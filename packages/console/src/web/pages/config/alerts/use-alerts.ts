@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { call } from "../../../lib/api.ts";
 import { usePolledCall } from "../../../lib/use-polled-call.ts";
 
-/** An alert as `engine::alerts::list` tells of it; times are in ms since 1970. */
+/** An alert of `engine::alerts::list`. Times are in milliseconds since the Unix epoch. */
 export interface Alert {
   readonly name: string;
   readonly firing: boolean;
@@ -51,7 +51,7 @@ export interface AlertChange {
   readonly payload: Readonly<Record<string, unknown>>;
 }
 
-/** Changes alerts; settles when the list has been read again, so that what is shown is what is. */
+/** Mutation that changes an alert. It settles after the list is loaded again, so that the page shows the new state. */
 export function useAlertChange() {
   const queries = useQueryClient();
   return useMutation({

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { aligned } from "./align.ts";
-import { GAP, NODE } from "./place.ts";
+import { GAP, NODE } from "./positions.ts";
 
-const places = new Map([
+const positions = new Map([
   ["a", { x: 0, y: 0 }],
   ["b", { x: 500, y: 100 }],
   ["c", { x: 1000, y: 110 }],
@@ -11,14 +11,14 @@ const places = new Map([
 const ids = ["a", "b", "c"];
 const of = (moved: ReturnType<typeof aligned>) => [...ids, "d"].map((id) => moved.get(id));
 
-it("puts the chosen nodes in a column or in a row, and none on another", () => {
-  expect(of(aligned(places, ids, "left"))).toEqual([
+it("aligns the selected nodes in a column or row without overlap", () => {
+  expect(of(aligned(positions, ids, "left"))).toEqual([
     { x: 0, y: 0 },
     { x: 0, y: 100 },
     { x: 0, y: 100 + NODE.height + GAP },
     { x: 7, y: 7 },
   ]);
-  expect(of(aligned(places, ids, "top"))).toEqual([
+  expect(of(aligned(positions, ids, "top"))).toEqual([
     { x: 0, y: 0 },
     { x: 500, y: 0 },
     { x: 1000, y: 0 },
@@ -26,15 +26,15 @@ it("puts the chosen nodes in a column or in a row, and none on another", () => {
   ]);
 });
 
-it("leaves the same room between each two", () => {
+it("distributes the selected nodes evenly", () => {
   const down = (NODE.height + GAP) * 2;
-  expect(of(aligned(places, ids, "across"))).toEqual([
+  expect(of(aligned(positions, ids, "across"))).toEqual([
     { x: 0, y: 0 },
     { x: 500, y: 100 },
     { x: 1000, y: 110 },
     { x: 7, y: 7 },
   ]);
-  expect(of(aligned(places, ids, "down"))).toEqual([
+  expect(of(aligned(positions, ids, "down"))).toEqual([
     { x: 0, y: 0 },
     { x: 500, y: down / 2 },
     { x: 1000, y: down },
@@ -42,6 +42,6 @@ it("leaves the same room between each two", () => {
   ]);
 });
 
-it("does nothing with a single one", () => {
-  expect(aligned(places, ["a", "gone"], "left")).toBe(places);
+it("does nothing with a single node", () => {
+  expect(aligned(positions, ["a", "gone"], "left")).toBe(positions);
 });

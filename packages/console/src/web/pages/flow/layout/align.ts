@@ -1,15 +1,15 @@
-import { GAP, NODE, type Places, type Point } from "./place.ts";
+import { GAP, NODE, type Point, type Positions } from "./positions.ts";
 
 export type Alignment = "left" | "top" | "across" | "down";
 
-/** The places with these nodes in a column, in a row, or with the same room between each of them; nobody is laid on another. */
-export function aligned(places: Places, ids: readonly string[], how: Alignment): Places {
+/** Returns the positions with these nodes aligned in a column or row, or distributed evenly. They do not overlap. */
+export function aligned(positions: Positions, ids: readonly string[], how: Alignment): Positions {
   const points = ids.flatMap((id) => {
-    const point = places.get(id);
+    const point = positions.get(id);
     return point === undefined ? [] : [{ id, ...point }];
   });
-  if (points.length < 2) return places;
-  const next = new Map(places);
+  if (points.length < 2) return positions;
+  const next = new Map(positions);
   const along: keyof Point = how === "left" || how === "down" ? "y" : "x";
   const least = (along === "y" ? NODE.height : NODE.width) + GAP;
   points.sort((a, b) => a[along] - b[along]);
@@ -21,7 +21,7 @@ export function aligned(places: Places, ids: readonly string[], how: Alignment):
     if (how === "across") next.set(id, { x: first.x + at * even, y });
     else if (how === "down") next.set(id, { x, y: first.y + at * even });
     else {
-      // In a row or a column those that would cover each other move on.
+      // Moves a node that would overlap the one before it.
       before = Math.max(how === "left" ? y : x, before + least);
       next.set(id, how === "left" ? { x: edge, y: before } : { x: before, y: edge });
     }

@@ -1,10 +1,10 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { ApiFailure, call } from "../../../lib/api.ts";
-import { type Places, readPlaces, writePlaces } from "./place.ts";
+import { type Positions, readPositions, writePositions } from "./positions.ts";
 
 const SCOPE = "__console";
-/** After the last move, in milliseconds. */
-const WAIT_MS = 500;
+/** Delay between the last move and the save. */
+const SAVE_DELAY_MS = 500;
 
 interface Entry {
   readonly value: unknown;
@@ -13,45 +13,44 @@ interface Entry {
 
 export type SaveState =
   | { readonly kind: "loading" }
-  /** `atMs`: when it was saved last; undefined where it never was. */
+  /** `atMs`: time of the last save; undefined if there is none. */
   | { readonly kind: "saved"; readonly atMs: number | undefined }
   | { readonly kind: "waiting" | "saving" }
-  /** Somebody else saved meanwhile. */
+  /** Another browser saved this layout since it was loaded. */
   | { readonly kind: "conflict" }
-  /** What is saved could not be read. */
-  | { readonly kind: "unread"; readonly error: Error }
-  | { readonly kind: "failed"; readonly error: Error }
-  /** Nothing may be changed just now, and why; saved as soon as it may. */
+  | { readonly kind: "load-failed"; readonly error: Error }
+  | { readonly kind: "save-failed"; readonly error: Error }
+  /** Saving is not allowed now, for this reason. The layout is saved as soon as it is allowed. */
   | { readonly kind: "refused"; readonly reason: string };
 
 export interface SavedLayout {
-  /** What was saved, as it was loaded; undefined until that is known. Another object each time that it is loaded. */
-  readonly loaded: Places | undefined;
+  /** Layout as loaded; undefined until then. Each load sets a new object. */
+  readonly loaded: Positions | undefined;
   readonly state: SaveState;
-  readonly save: (places: Places) => void;
-  /** Saves over what somebody else saved, or tries again what failed. */
+  readonly save: (positions: Positions) => void;
+  /** Overwrites the saved layout after a conflict, or retries what failed. */
   readonly saveAnyway: () => void;
-  /** Takes what is saved, and forgets the moves made here. */
+  /** Loads the saved layout and drops unsaved moves. */
   readonly reload: () => void;
-  /** Deletes what is saved. */
+  /** Deletes the saved layout. */
   readonly reset: () => Promise<void>;
 }
 
-/** One flow's layout between its loading and the next. */
+/** State of one flow's layout, from one load to the next. */
 interface Session {
   readonly key: string;
-  /** The version that moves here are made on; 0 where nothing is saved. */
+  /** Version of the saved layout; 0 if there is none. */
   version: number;
-  /** Not saved yet. */
-  pending: Places | undefined;
+  /** Positions that are not saved yet. */
+  pending: Positions | undefined;
   timer: ReturnType<typeof setTimeout> | undefined;
   isSaving: boolean;
-  readonly tell: (state: SaveState) => void;
+  readonly report: (state: SaveState) => void;
 }
 
 /**
- * Saves what is pending, one save after the other: each names the version that it was made on, so that two browsers do not overwrite each other unasked, and
- * one browser's own saves must not seem to be two.
+ * Saves pending positions, one save at a time. Each save names the version that it replaces, so that two browsers do not
+ * overwrite each other's layout. Concurrent saves of one browser would look like such a conflict.
  */
 async function write(session: Session): Promise<void> {
   clearTimeout(session.timer);
@@ -60,73 +59,73 @@ async function write(session: Session): Promise<void> {
   session.isSaving = true;
   try {
     while (session.pending !== undefined) {
-      session.tell({ kind: "saving" });
-      const places = session.pending;
-      const value = writePlaces(places);
+      session.report({ kind: "saving" });
+      const positions = session.pending;
+      const value = writePositions(positions);
       const answer = await call<{ readonly version: number }>("state::set", { scope: SCOPE, key: session.key, value, if_version: session.version });
       session.version = answer.version;
-      if (session.pending === places) {
+      if (session.pending === positions) {
         session.pending = undefined;
-        session.tell({ kind: "saved", atMs: savedAt(value) });
+        session.report({ kind: "saved", atMs: savedAt(value) });
       }
     }
   } catch (error) {
-    session.tell(error instanceof ApiFailure && error.code === "state_conflict" ? { kind: "conflict" } : { kind: "failed", error: error as Error });
+    session.report(error instanceof ApiFailure && error.code === "state_conflict" ? { kind: "conflict" } : { kind: "save-failed", error: error as Error });
   } finally {
     session.isSaving = false;
   }
 }
 
-/** The layout of one flow in the engine's state; saved half a second after the last move. */
+/** Layout of one flow, stored in the engine's state. It is saved half a second after the last move. */
 export function useSavedLayout(flow: string, refusal: string | undefined): SavedLayout {
   const key = `flow:${flow}`;
-  const [loaded, setLoaded] = useState<Places>();
+  const [loaded, setLoaded] = useState<Positions>();
   const [state, setState] = useState<SaveState>({ kind: "loading" });
-  const [round, setRound] = useState(0);
+  const [loads, setLoads] = useState(0);
   const current = useRef<Session>(undefined);
-  /** Another object asks for another look. */
-  const asked = useMemo(() => ({ key, round }), [key, round]);
+  /** A new object triggers a load. */
+  const request = useMemo(() => ({ key, loads }), [key, loads]);
   useEffect(() => {
-    const gone = new AbortController();
-    const tell = (next: SaveState): void => {
-      if (!gone.signal.aborted) setState(next);
+    const abort = new AbortController();
+    const report = (next: SaveState): void => {
+      if (!abort.signal.aborted) setState(next);
     };
-    const session: Session = { key: asked.key, version: 0, pending: undefined, timer: undefined, isSaving: false, tell };
+    const session: Session = { key: request.key, version: 0, pending: undefined, timer: undefined, isSaving: false, report };
     current.current = session;
     setLoaded(undefined);
     setState({ kind: "loading" });
-    call<Entry | null>("state::get_entry", { scope: SCOPE, key: asked.key }, { signal: gone.signal }).then(
+    call<Entry | null>("state::get_entry", { scope: SCOPE, key: request.key }, { signal: abort.signal }).then(
       (entry) => {
         session.version = entry?.version ?? 0;
-        setLoaded(readPlaces(entry?.value));
-        tell({ kind: "saved", atMs: savedAt(entry?.value) });
+        setLoaded(readPositions(entry?.value));
+        report({ kind: "saved", atMs: savedAt(entry?.value) });
       },
       (error: Error) => {
-        if (gone.signal.aborted) return;
+        if (abort.signal.aborted) return;
         setLoaded(new Map());
-        tell({ kind: "unread", error });
+        report({ kind: "load-failed", error });
       },
     );
     return () => {
-      gone.abort();
-      // Who moves a node and goes on to another page at once means it.
+      abort.abort();
+      // Saves a move that the user made just before leaving the page.
       if (session.timer !== undefined) void write(session);
     };
-  }, [asked]);
+  }, [request]);
 
   const save = useCallback(
-    (places: Places): void => {
+    (positions: Positions): void => {
       const session = current.current;
       if (session === undefined) return;
-      session.pending = places;
+      session.pending = positions;
       clearTimeout(session.timer);
       session.timer = undefined;
       if (refusal !== undefined) {
-        session.tell({ kind: "refused", reason: refusal });
+        session.report({ kind: "refused", reason: refusal });
         return;
       }
-      session.tell({ kind: "waiting" });
-      session.timer = setTimeout(() => void write(session), WAIT_MS);
+      session.report({ kind: "waiting" });
+      session.timer = setTimeout(() => void write(session), SAVE_DELAY_MS);
     },
     [refusal],
   );
@@ -136,40 +135,40 @@ export function useSavedLayout(flow: string, refusal: string | undefined): Saved
   }, [refusal, state.kind]);
 
   const reload = (): void => {
-    forget(current.current);
-    setRound((before) => before + 1);
+    dropPending(current.current);
+    setLoads((before) => before + 1);
   };
   return {
     ...{ loaded, state, save, reload },
     saveAnyway: () => {
       const session = current.current;
-      // What failed was no save.
+      // The failed operation was a reset, not a save.
       if (session?.pending === undefined) {
         reload();
         return;
       }
-      session.tell({ kind: "saving" });
+      session.report({ kind: "saving" });
       call<Entry | null>("state::get_entry", { scope: SCOPE, key }).then(
         (entry) => {
           session.version = entry?.version ?? 0;
           return write(session);
         },
-        (error: Error) => session.tell({ kind: "failed", error }),
+        (error: Error) => session.report({ kind: "save-failed", error }),
       );
     },
     reset: async () => {
-      forget(current.current);
+      dropPending(current.current);
       try {
         await call("state::delete", { scope: SCOPE, key });
-        setRound((before) => before + 1);
+        setLoads((before) => before + 1);
       } catch (error) {
-        setState({ kind: "failed", error: error as Error });
+        setState({ kind: "save-failed", error: error as Error });
       }
     },
   };
 }
 
-function forget(session: Session | undefined): void {
+function dropPending(session: Session | undefined): void {
   if (session === undefined) return;
   clearTimeout(session.timer);
   session.timer = undefined;

@@ -13,12 +13,12 @@ const graph = graphWith({
   ],
 });
 
-it("knows the prefixes that several functions share", () => {
+it("returns prefixes that several functions share", () => {
   expect(groupsOf(graph)).toEqual([{ name: "shop", count: 2 }]);
 });
 
-it("draws a group as one node with the edges and figures of its functions, those among them left out", () => {
-  const { nodes, edges } = collapsed(graph, ["shop", "there is none"]);
+it("collapses a group into one node with the outer edges and summed figures of its functions", () => {
+  const { nodes, edges } = collapsed(graph, ["shop", "unknown"]);
   expect(nodes.map(({ id, calls, members }) => [id, calls, members?.map(({ label }) => label)])).toEqual([
     ["group shop", 2, ["shop::a", "shop::b"]],
     ["function mail::send", 1, undefined],
@@ -32,6 +32,6 @@ it("draws a group as one node with the edges and figures of its functions, those
   ]);
 });
 
-it("is as it was where nothing is collapsed", () => {
+it("returns the same graph if nothing is collapsed", () => {
   expect(collapsed(graph, undefined)).toBe(graph);
 });

@@ -6,7 +6,7 @@ export interface FlowGroup {
   readonly count: number;
 }
 
-/** Prefixes that several functions share, by name. */
+/** Returns the prefixes that several functions share, sorted by name. */
 export function groupsOf(graph: Graph): readonly FlowGroup[] {
   const counts = new Map<string, number>();
   for (const node of graph.nodes) {
@@ -16,7 +16,7 @@ export function groupsOf(graph: Graph): readonly FlowGroup[] {
   return [...counts].flatMap(([name, count]) => (count > 1 ? [{ name, count }] : [])).sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** The group that a function is of; undefined for everything else, and for functions without a prefix. */
+/** Returns the group of a function; undefined for other nodes and for functions without a prefix. */
 export function groupOf({ kind, label }: GraphNode): string | undefined {
   return kind === "function" ? prefixOf(label) || undefined : undefined;
 }
@@ -25,11 +25,11 @@ export function groupNode(name: string): string {
   return `group ${name}`;
 }
 
-/** The graph with each of these groups as one node, which has the edges of its functions, and what they count, together. */
+/** Returns the graph with each of these groups collapsed into one node with the edges and summed figures of its functions. */
 export function collapsed(graph: Graph, closed: readonly string[] | undefined): Graph {
   const names = new Set(closed);
   if (names.size === 0) return graph;
-  const standIn = new Map<string, string>();
+  const groupIds = new Map<string, string>();
   const nodes = new Map<string, GraphNode>();
   for (const node of graph.nodes) {
     const name = groupOf(node);
@@ -39,7 +39,7 @@ export function collapsed(graph: Graph, closed: readonly string[] | undefined): 
     }
     const id = groupNode(name);
     const before = nodes.get(id);
-    standIn.set(node.id, id);
+    groupIds.set(node.id, id);
     nodes.set(id, {
       ...{ id, kind: "group", label: name, method: undefined, href: `/functions?q=${encodeURIComponent(name)}`, internal: node.internal, note: undefined },
       ...{ calls: node.calls + (before?.calls ?? 0), errors: node.errors + (before?.errors ?? 0) },
@@ -49,9 +49,9 @@ export function collapsed(graph: Graph, closed: readonly string[] | undefined): 
   }
   const edges = new Map<string, GraphEdge>();
   for (const edge of graph.edges) {
-    const [from, to] = [standIn.get(edge.from) ?? edge.from, standIn.get(edge.to) ?? edge.to];
-    // What its functions do among each other is inside.
-    if (from === to && standIn.has(edge.from)) continue;
+    const [from, to] = [groupIds.get(edge.from) ?? edge.from, groupIds.get(edge.to) ?? edge.to];
+    // Leaves out calls between functions of the same group.
+    if (from === to && groupIds.has(edge.from)) continue;
     const key = `${edge.kind}\n${from}\n${to}`;
     const before = edges.get(key);
     edges.set(key, { ...edge, from, to, calls: edge.calls + (before?.calls ?? 0), errors: edge.errors + (before?.errors ?? 0) });

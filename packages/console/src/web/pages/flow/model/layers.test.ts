@@ -12,11 +12,11 @@ const graph = graphWith({
   ],
 });
 
-it("shows everything unless it is told what", () => {
+it("shows all layers by default", () => {
   expect(withLayers(graph, undefined)).toBe(graph);
 });
 
-it("leaves out what is not named, with its edges; functions stay", () => {
+it("removes other layers with their edges, but keeps functions", () => {
   const ids = ({ nodes }: typeof graph) => nodes.map(({ id }) => id);
   const ways = ({ edges }: typeof graph) => edges.map(({ from, to }) => `${from} > ${to}`);
   const some = withLayers(graph, ["triggers", "state"]);

@@ -1,6 +1,6 @@
 import type { Graph, GraphNode } from "../../../model/flow-graph.ts";
 
-/** What can be shown beside the functions, each by itself. `calls`: edges seen in traces. */
+/** Layers that can be shown besides functions. `calls`: edges seen in traces. */
 export const LAYERS = ["triggers", "state", "streams", "queues", "events", "calls"] as const;
 export type Layer = (typeof LAYERS)[number];
 
@@ -13,7 +13,7 @@ export const LAYER_NAMES: Readonly<Record<Layer, string>> = {
   calls: "Calls seen in traces",
 };
 
-/** The layer that a node is of; functions are of none, and always shown. */
+/** Returns the layer of a node; undefined for functions, which are always shown. */
 function layerOf({ kind }: GraphNode): Layer | undefined {
   switch (kind) {
     case "function":
@@ -32,7 +32,7 @@ function layerOf({ kind }: GraphNode): Layer | undefined {
   }
 }
 
-/** The graph without the layers that are not to be shown. Undefined: all are. */
+/** Returns the graph with only these layers; with all of them if `shown` is undefined. */
 export function withLayers(graph: Graph, shown: readonly Layer[] | undefined): Graph {
   if (shown === undefined) return graph;
   const nodes = graph.nodes.filter((node) => {

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { graphWith } from "../testing/graphs.ts";
 import { downstream, neighbourhood, only } from "./reach.ts";
 
-const RING = graphWith({
+const CYCLE = graphWith({
   nodes: ["function a", "function b", "function c", "function d"],
   edges: [
     ["function a", "function b", "observed"],
@@ -12,8 +12,8 @@ const RING = graphWith({
   ],
 });
 
-it("finds what a node leads to, in circles too, and what is around it", () => {
-  expect([...downstream(RING, "function a")].sort()).toEqual(["function a", "function b", "function c"]);
-  expect([...neighbourhood(RING, "function d", 1)]).toEqual(["function d", "function a"]);
-  expect(only(RING, neighbourhood(RING, "function d", 1)).edges).toHaveLength(1);
+it("finds downstream nodes, also in cycles, and neighbours", () => {
+  expect([...downstream(CYCLE, "function a")].sort()).toEqual(["function a", "function b", "function c"]);
+  expect([...neighbourhood(CYCLE, "function d", 1)]).toEqual(["function d", "function a"]);
+  expect(only(CYCLE, neighbourhood(CYCLE, "function d", 1)).edges).toHaveLength(1);
 });

@@ -1,6 +1,6 @@
 import type { Graph, GraphEdge, GraphNode, NodeKind } from "../../../model/flow-graph.ts";
 
-/** A graph of nodes named as `kind name`; edges are from, to and kind, each of them seen once where it was observed. */
+/** Returns a graph of nodes with IDs `kind name`. Each observed edge has one call. */
 export function graphWith({
   nodes,
   edges,

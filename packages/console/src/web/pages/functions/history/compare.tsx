@@ -1,49 +1,48 @@
 import { type JsonValue, parseJson } from "../../../lib/json.ts";
 import { Duration } from "../../../ui/time.tsx";
+import { statusLabel } from "../model.ts";
 import { type Difference, jsonDiff } from "./json-diff.ts";
 import { type InvocationDetail, type Preview, useInvocation } from "./use-history.ts";
 
 const MARKS: Readonly<Record<Difference["kind"], string>> = { added: "+", removed: "−", changed: "≠" };
 
-/** How a call differs from the one before it. */
+/** Differences between a call and the previous call. */
 export function Compare({ invocation, previousId }: { readonly invocation: InvocationDetail; readonly previousId: string }) {
   const { data: previous, error } = useInvocation(previousId);
-  if (error !== null) return <p role="alert">The earlier call cannot be shown: {error.message}</p>;
-  if (previous === undefined) return <p role="status">Loading the earlier call</p>;
-  if (previous === null) return <p>The engine no longer remembers the earlier call.</p>;
+  if (error !== null) return <p role="alert">Failed to load the previous call: {error.message}</p>;
+  if (previous === undefined) return <p role="status">Loading the previous call…</p>;
+  if (previous === null) return <p>The previous call is no longer stored.</p>;
   return (
     <section aria-label="Comparison" className="flex flex-col gap-2 rounded-md border border-line p-3">
-      <p className="text-ink-2">
-        The call before was {previous.status}
-        {previous.duration_ms !== null && (
-          <>
-            {" "}
-            and took <Duration ms={previous.duration_ms} />
-          </>
-        )}
-        ; this one is {invocation.status}
-        {invocation.duration_ms !== null && (
-          <>
-            {" "}
-            and took <Duration ms={invocation.duration_ms} />
-          </>
-        )}
-        .
-      </p>
+      <Summary name="Previous call" invocation={previous} />
+      <Summary name="This call" invocation={invocation} />
       <Differences title="Input" before={previous.input} after={invocation.input} />
       <Differences title="Output" before={previous.output} after={invocation.output} />
     </section>
   );
 }
 
+function Summary({ name, invocation: { status, duration_ms: durationMs } }: { readonly name: string; readonly invocation: InvocationDetail }) {
+  return (
+    <p className="text-ink-2">
+      {name}: {statusLabel(status)}
+      {durationMs !== null && (
+        <>
+          , <Duration ms={durationMs} />
+        </>
+      )}
+    </p>
+  );
+}
+
 function Differences({ title, before, after }: { readonly title: string; readonly before: Preview | null; readonly after: Preview | null }) {
   const values = [before, after].map(valueIn);
-  if (values.includes("unreadable")) return <p className="text-ink-2">{title}: not kept whole, so it cannot be compared.</p>;
+  if (values.includes("unreadable")) return <p className="text-ink-2">{title}: cannot be compared, because only a part was stored.</p>;
   const found = jsonDiff(values[0] as JsonValue | undefined, values[1] as JsonValue | undefined);
   return (
     <div>
       <h4 className="font-medium text-ink-2">
-        {title}: {found.length === 0 ? "the same" : `${found.length} ${found.length === 1 ? "difference" : "differences"}`}
+        {title}: {found.length === 0 ? "no differences" : `${found.length} ${found.length === 1 ? "difference" : "differences"}`}
       </h4>
       <ul className="flex flex-col gap-1 pt-1">
         {found.map(({ path, kind, before: was, after: is }) => (

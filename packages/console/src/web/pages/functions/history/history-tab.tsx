@@ -6,12 +6,13 @@ import { DataRegion, EmptyState } from "../../../ui/data-region.tsx";
 import { type Column, DataTable } from "../../../ui/data-table.tsx";
 import { INPUT } from "../../../ui/input.ts";
 import { Duration, Timestamp } from "../../../ui/time.tsx";
+import { statusLabel } from "../model.ts";
 import { InvocationPane } from "./invocation-pane.tsx";
 import { INVOCATION_TONES, type Invocation, SOURCES, STATUSES, useHistory } from "./use-history.ts";
 
 const columns: readonly Column<Invocation>[] = [
   { key: "at", header: "Started", width: "6.5rem", cell: ({ started_at_ms }) => <Timestamp ms={started_at_ms} className="tabular-nums" /> },
-  { key: "status", header: "Status", width: "5rem", cell: ({ status }) => <Badge tone={INVOCATION_TONES[status]}>{status}</Badge> },
+  { key: "status", header: "Status", width: "5rem", cell: ({ status }) => <Badge tone={INVOCATION_TONES[status]}>{statusLabel(status)}</Badge> },
   {
     key: "duration",
     header: "Duration",
@@ -22,14 +23,14 @@ const columns: readonly Column<Invocation>[] = [
   { key: "source", header: "Source", width: "4rem", cell: ({ source }) => source },
   {
     key: "who",
-    header: "Caller, error",
+    header: "Caller or error",
     width: "minmax(6rem,1fr)",
     from: 640,
     cell: ({ caller, error }) => (error == null ? <span className="text-ink-2">{caller?.name ?? ""}</span> : <span className="text-danger">{error.code}</span>),
   },
 ];
 
-/** Every call of the function that the engine remembers, whoever made it. */
+/** Stored invocations of the function from all sources. */
 export default function HistoryTab({
   functionId,
   search,
@@ -47,10 +48,10 @@ export default function HistoryTab({
   return (
     <div className="flex h-full min-h-0 flex-col">
       <div className="flex flex-wrap items-center gap-3 border-line border-b px-3 py-1.5 text-ink-2">
-        <Choice label="Status" value={status} options={STATUSES} onChange={(next) => onSearch({ status: next })} />
-        <Choice label="Source" value={source} options={SOURCES} onChange={(next) => onSearch({ source: next })} />
+        <Select label="Status" value={status} options={STATUSES} labelOf={statusLabel} onChange={(next) => onSearch({ status: next })} />
+        <Select label="Source" value={source} options={SOURCES} onChange={(next) => onSearch({ source: next })} />
         <span className="flex-1" />
-        {history.data?.pages[0] !== undefined && <span className="tabular-nums">{history.data.pages[0].total} kept</span>}
+        {history.data?.pages[0] !== undefined && <span className="tabular-nums">{history.data.pages[0].total} stored</span>}
       </div>
       <DataRegion
         className="min-h-40 flex-1"
@@ -61,7 +62,7 @@ export default function HistoryTab({
         filtered={
           filters.length === 0 ? undefined : { what: `No call has ${filters.join(" and ")}.`, clear: () => onSearch({ status: undefined, source: undefined }) }
         }
-        emptyState={<EmptyState title="No call is remembered">Calls of this function are listed here, whoever makes them.</EmptyState>}
+        emptyState={<EmptyState title="No calls stored">Calls of this function from all sources are listed here.</EmptyState>}
       >
         <DataTable
           label="Invocations"
@@ -99,20 +100,23 @@ export default function HistoryTab({
   );
 }
 
-function Choice(props: {
+function Select(props: {
   readonly label: string;
   readonly value: string | undefined;
   readonly options: readonly string[];
+  readonly labelOf?: (option: string) => string;
   readonly onChange: (value: string | undefined) => void;
 }) {
-  const { label, value, options, onChange } = props;
+  const { label, value, options, labelOf = String, onChange } = props;
   return (
     <label className="flex items-center gap-1.5">
       {label}
       <select className={INPUT} value={value ?? ""} onChange={(event) => onChange(event.target.value || undefined)}>
-        <option value="">any</option>
+        <option value="">Any</option>
         {[...new Set([...options, ...(value === undefined ? [] : [value])])].map((option) => (
-          <option key={option}>{option}</option>
+          <option key={option} value={option}>
+            {labelOf(option)}
+          </option>
         ))}
       </select>
     </label>

@@ -12,15 +12,16 @@ import { Duration, Timestamp } from "../../../ui/time.tsx";
 import { invocations, useInvokeSession } from "../invoke/invoke-store.ts";
 import { EMPTY_DRAFT } from "../invoke/request.ts";
 import { Failure } from "../invoke/run-result.tsx";
+import { statusLabel } from "../model.ts";
 import { Compare } from "./compare.tsx";
 import { INVOCATION_TONES, type InvocationDetail, type Preview, useInvocation } from "./use-history.ts";
 
-/** One invocation: what went in, what came out, and the same once more. */
+/** One invocation with its input and output, and buttons that replay it. */
 export function InvocationPane(props: {
   readonly invocationId: string;
   readonly functionId: string;
   readonly previousId: string | undefined;
-  /** The input is in the editor: show that. */
+  /** Called after the input is loaded into the editor. */
   readonly onEdit: () => void;
 }) {
   const found = useInvocation(props.invocationId);
@@ -30,7 +31,7 @@ export function InvocationPane(props: {
       error={found.error}
       retry={() => void found.refetch()}
       empty={found.data === null}
-      emptyState={<EmptyState title="The engine does not remember this invocation">It is too long ago, or of another run of the engine.</EmptyState>}
+      emptyState={<EmptyState title="Invocation not found">It may have been evicted, or belongs to an earlier run of the engine.</EmptyState>}
     >
       {found.data != null && <Facts {...props} invocation={found.data} />}
     </DataRegion>
@@ -55,7 +56,7 @@ function Facts({
       <dl className="grid grid-cols-[max-content_1fr] gap-x-4 gap-y-1 [&>dt]:text-ink-2">
         <dt>Status</dt>
         <dd>
-          <Badge tone={INVOCATION_TONES[invocation.status]}>{invocation.status}</Badge>
+          <Badge tone={INVOCATION_TONES[invocation.status]}>{statusLabel(invocation.status)}</Badge>
         </dd>
         <dt>Started</dt>
         <dd>
@@ -80,7 +81,7 @@ function Facts({
         </dd>
         {invocation.worker !== null && (
           <>
-            <dt>Ran in</dt>
+            <dt>Worker</dt>
             <dd>
               <Link to="/workers/{-$workerId}" params={{ workerId: invocation.worker.id }} className="text-accent underline">
                 {invocation.worker.name}
@@ -104,7 +105,7 @@ function Facts({
           </>
         )}
       </dl>
-      <Again
+      <ReplayActions
         functionId={functionId}
         input={input}
         onEdit={onEdit}
@@ -119,8 +120,8 @@ function Facts({
   );
 }
 
-/** Replay, also after editing. What the engine keeps only in part cannot be sent again. */
-function Again({
+/** Buttons that replay the call, with or without edits. An input that was stored only in part cannot be sent again. */
+function ReplayActions({
   functionId,
   input,
   onEdit,
@@ -136,22 +137,22 @@ function Again({
   const { phase } = useLiveState();
   const { run } = useInvokeSession(functionId);
   const refusal = useWriteRefusal(phase);
-  const lost =
+  const problem =
     input === null
-      ? "The input was not kept"
+      ? "The input was not stored"
       : input.truncated
-        ? "Only a part of the input was kept"
+        ? "Only a part of the input was stored"
         : /"\[REDACTED\]"/i.test(input.json) || mayHoldMask(input.json)
           ? REDACTED
           : undefined;
-  const inEditor = (): void => invocations.change(functionId, { ...EMPTY_DRAFT, payload: input?.json ?? "" });
+  const loadIntoEditor = (): void => invocations.change(functionId, { ...EMPTY_DRAFT, payload: input?.json ?? "" });
   return (
     <div className="flex flex-wrap gap-2">
       <Button
-        disabledReason={refusal ?? lost}
+        disabledReason={refusal ?? problem}
         isPending={run?.state === "running"}
         onClick={() => {
-          inEditor();
+          loadIntoEditor();
           void invocations.run(functionId);
           onEdit();
         }}
@@ -159,22 +160,22 @@ function Again({
         Replay
       </Button>
       <Button
-        disabledReason={lost === REDACTED ? undefined : lost}
+        disabledReason={problem === REDACTED ? undefined : problem}
         onClick={() => {
-          inEditor();
+          loadIntoEditor();
           onEdit();
         }}
       >
         Edit & replay
       </Button>
-      <Button onClick={onCompare} aria-pressed={isComparing} disabledReason={onCompare === undefined ? "There is no earlier call in the list" : undefined}>
+      <Button onClick={onCompare} aria-pressed={isComparing} disabledReason={onCompare === undefined ? "The list has no previous call" : undefined}>
         Compare with previous
       </Button>
     </div>
   );
 }
 
-const REDACTED = "Secrets in the input were not kept; use Edit & replay and put them in";
+const REDACTED = "Secrets in the input were not stored; use Edit & replay to enter them";
 
 function Payload({ title, preview, size }: { readonly title: string; readonly preview: Preview | null; readonly size: number | null }) {
   return (
@@ -186,7 +187,7 @@ function Payload({ title, preview, size }: { readonly title: string; readonly pr
         <>
           {preview.truncated && (
             <p className="pb-1 text-warn">
-              Only the beginning was kept{size === null ? "" : ` of ${bytes(size)}`}; the setting is payload previews of svc-observability.
+              Only the beginning{size === null ? "" : ` of ${bytes(size)}`} was stored. The payload preview settings of svc-observability set the limit.
             </p>
           )}
           <JsonView text={preview.json} name={title.toLowerCase()} />

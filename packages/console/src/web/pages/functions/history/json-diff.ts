@@ -1,17 +1,17 @@
 import { formatJson, isBigNumber, type JsonValue } from "../../../lib/json.ts";
 
 export interface Difference {
-  /** `$.items[2].name` */
+  /** For example `$.items[2].name`. */
   readonly path: string;
   readonly kind: "added" | "removed" | "changed";
-  /** JSON texts. */
+  /** As JSON. */
   readonly before?: string;
   readonly after?: string;
 }
 
 const MAX_DIFFERENCES = 500;
 
-/** Where two JSON values differ: members by name, items by place. At most 500. */
+/** Returns the differences between two JSON values, at most 500. Members are compared by name, items by index. */
 export function jsonDiff(before: JsonValue | undefined, after: JsonValue | undefined): readonly Difference[] {
   const found: Difference[] = [];
   compare(before, after, "$", found);

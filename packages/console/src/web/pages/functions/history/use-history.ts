@@ -3,7 +3,7 @@ import { call } from "../../../lib/api.ts";
 import { useLiveState } from "../../../lib/use-live.ts";
 import type { Tone } from "../../../ui/badge.tsx";
 
-/** An invocation as `engine::invocations::list` tells of it. */
+/** An invocation of `engine::invocations::list`. */
 export interface Invocation {
   readonly invocation_id: string;
   readonly function_id: string;
@@ -21,12 +21,12 @@ export interface Invocation {
 }
 
 export interface Preview {
-  /** JSON text, or what there is of it. */
+  /** JSON; only its beginning if `truncated`. */
   readonly json: string;
   readonly truncated: boolean;
 }
 
-/** The same with what went in and came out. */
+/** An invocation of `engine::invocations::get`, with input and output. */
 export interface InvocationDetail extends Omit<Invocation, "error"> {
   readonly input: Preview | null;
   readonly output: Preview | null;
@@ -58,7 +58,7 @@ interface Page {
   readonly total: number;
 }
 
-/** Invocations of a function, the latest first, from every source; looked at again every few seconds while only the first page is shown. */
+/** Invocations of a function from all sources, the latest first. Polled every 3 s while only the first page is loaded. */
 export function useHistory(functionId: string, status: string | undefined, source: string | undefined) {
   const { phase } = useLiveState();
   return useInfiniteQuery({

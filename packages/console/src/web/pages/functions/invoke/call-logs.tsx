@@ -12,28 +12,28 @@ interface LogLine {
   readonly service_name?: string;
 }
 
-const SHOWN = 50;
-/** Lines of workers come a moment after the answer, in milliseconds. */
-const LOOK_AGAIN_MS = 1_000;
-const LOOKS = 3;
+const MAX_LINES = 50;
+/** Log lines of workers arrive shortly after the result, so the lines are loaded several times. */
+const REFETCH_MS = 1_000;
+const MAX_FETCHES = 3;
 
 const TONES: Readonly<Record<string, Tone>> = { ERROR: "danger", WARN: "warn", INFO: "info" };
 
-/** What was logged within the call's trace. */
+/** Log lines of the call's trace. */
 export function CallLogs({ traceId }: { readonly traceId: string }) {
   const { data, error } = useQuery({
     queryKey: ["engine::logs::list", "trace", traceId],
     queryFn: ({ signal }) =>
       call<{ readonly logs: readonly LogLine[]; readonly total: number }>(
         "engine::logs::list",
-        { trace_id: traceId, limit: SHOWN, sort_order: "asc" },
+        { trace_id: traceId, limit: MAX_LINES, sort_order: "asc" },
         { signal },
       ),
-    refetchInterval: (query) => (query.state.dataUpdateCount < LOOKS && query.state.error === null ? LOOK_AGAIN_MS : false),
+    refetchInterval: (query) => (query.state.dataUpdateCount < MAX_FETCHES && query.state.error === null ? REFETCH_MS : false),
   });
-  if (error !== null) return <p className="text-ink-2">The logs of the call cannot be shown: {error.message}</p>;
+  if (error !== null) return <p className="text-ink-2">Failed to load the logs of the call: {error.message}</p>;
   if (data === undefined) return null;
-  if (data.logs.length === 0) return <p className="text-ink-3">Nothing was logged in this call.</p>;
+  if (data.logs.length === 0) return <p className="text-ink-3">The call logged nothing.</p>;
   return (
     <div className="flex flex-col gap-1">
       <h4 className="font-medium text-ink-2">

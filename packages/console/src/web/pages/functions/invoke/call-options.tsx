@@ -18,7 +18,7 @@ function Labelled({ label, children }: { readonly label: string; readonly childr
   );
 }
 
-/** How the function is called. */
+/** Mode, timeout, queue and metadata of the call. */
 export function CallOptions({ draft, onChange }: { readonly draft: Draft; readonly onChange: (change: Partial<Draft>) => void }) {
   const [isMetadataOpen, setMetadataOpen] = useState(draft.metadata !== "");
   return (
@@ -38,7 +38,7 @@ export function CallOptions({ draft, onChange }: { readonly draft: Draft; readon
             <input className={`${INPUT} w-32`} value={draft.queue} onChange={(event) => onChange({ queue: event.target.value })} />
           </Labelled>
         )}
-        <Labelled label="Timeout, ms">
+        <Labelled label="Timeout in ms">
           <input
             className={`${INPUT} w-24 text-right tabular-nums`}
             inputMode="numeric"
@@ -53,7 +53,7 @@ export function CallOptions({ draft, onChange }: { readonly draft: Draft; readon
       </div>
       {isMetadataOpen && (
         <label className="flex flex-col gap-1 text-ink-2">
-          Metadata: any JSON, which the handler gets beside its input
+          Metadata: any JSON, passed to the handler in addition to its input
           <textarea
             className="min-h-16 rounded-md border border-line-strong/60 bg-surface p-2 font-mono text-[12px] text-ink"
             value={draft.metadata}

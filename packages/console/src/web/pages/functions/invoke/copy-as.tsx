@@ -7,7 +7,7 @@ import { ScrollArea } from "../../../ui/scroll-area.tsx";
 import type { Draft } from "./request.ts";
 import { snippets } from "./snippets.ts";
 
-/** The call as commands and programs, to copy. */
+/** Dialog with the call as commands and programs to copy. */
 export function CopyAs({ functionId, draft, problem }: { readonly functionId: string; readonly draft: Draft; readonly problem: string | undefined }) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -22,7 +22,7 @@ export function CopyAs({ functionId, draft, problem }: { readonly functionId: st
 
 function CopyAsDialog({ functionId, draft, onClose }: { readonly functionId: string; readonly draft: Draft; readonly onClose: () => void }) {
   const engine = useHello()?.engine;
-  const made = useMemo(() => {
+  const copies = useMemo(() => {
     try {
       return engine === undefined ? [] : snippets(functionId, draft, engine);
     } catch (error) {
@@ -30,14 +30,14 @@ function CopyAsDialog({ functionId, draft, onClose }: { readonly functionId: str
     }
   }, [functionId, draft, engine]);
   return (
-    <Dialog open onClose={onClose} title="The same call elsewhere" description="The payload is as it is in the editor.">
-      {made instanceof Error ? (
+    <Dialog open onClose={onClose} title="Copy the call" description="With the payload from the editor">
+      {copies instanceof Error ? (
         <p role="alert" className="text-danger">
-          {made.message}
+          {copies.message}
         </p>
       ) : (
         <div className="flex flex-col gap-3">
-          {made.map(({ name, text, note }) => (
+          {copies.map(({ name, text, note }) => (
             <section key={name} aria-label={name}>
               <div className="flex items-center gap-2 pb-1">
                 <h3 className="font-medium">{name}</h3>

@@ -3,7 +3,7 @@ import type { InvokeAnswer } from "../../../lib/api.ts";
 import type { InvokeStore as Store } from "./invoke-store.ts";
 import { outcomeOf } from "./outcome.ts";
 
-// The page's token is read from the document when the module is loaded.
+// The module reads the page's token from the document when it loads.
 vi.stubGlobal("document", { querySelector: () => null });
 const { InvokeStore } = await import("./invoke-store.ts");
 
@@ -24,8 +24,8 @@ function held(): { readonly store: Store; readonly sent: string[]; readonly fini
   return { store, sent, finish: (value) => finish(value) };
 }
 
-describe("what is typed", () => {
-  it("is not overwritten by a schema that comes later", () => {
+describe("a typed input", () => {
+  it("is not replaced by the proposal of a later schema", () => {
     const { store } = held();
     store.seed("f", '{"a":0}');
     expect(store.get("f").draft.payload).toBe('{"a":0}');
@@ -34,7 +34,7 @@ describe("what is typed", () => {
     expect(store.get("f").draft.payload).toBe('{"mine":1}');
   });
 
-  it("is replaced by a new schema while nothing was typed, also after the mode was changed", () => {
+  it("is replaced by a new proposal if only the mode was changed", () => {
     const { store } = held();
     store.seed("f", "1");
     store.change("f", { mode: "void" });
@@ -44,7 +44,7 @@ describe("what is typed", () => {
 });
 
 describe("a call", () => {
-  it("belongs to the function that was called, whatever is typed and looked at meanwhile", async () => {
+  it("belongs to its function, whatever is typed or selected in the meantime", async () => {
     const { store, finish } = held();
     store.change("a", { payload: "1" });
     const call = store.run("a");
@@ -57,7 +57,7 @@ describe("a call", () => {
     expect(store.get("a").draft.payload).toBe("3");
   });
 
-  it("is made once while one is under way, and can be withdrawn", async () => {
+  it("is sent once while one is in flight, and can be cancelled", async () => {
     const { store, sent } = held();
     const call = store.run("a");
     await store.run("a");
@@ -67,7 +67,7 @@ describe("a call", () => {
     expect(outcomeOf(store.get("a").run ?? expect.fail())).toMatchObject({ kind: "cancelled" });
   });
 
-  it.each(["0", "false", "null", '""', "9007199254740993"])("that answers %s has that as its result", async (text) => {
+  it.each(["0", "false", "null", '""', "9007199254740993"])("that returns %s has it as its result", async (text) => {
     const { store, finish } = held();
     const call = store.run("a");
     finish(answer(text));
@@ -81,7 +81,7 @@ describe("a call", () => {
       { code: "out_of_stock", message: "only 3", stack: "at x" },
     ],
     [answer("<html>bad gateway</html>", 502), { code: "HTTP 502", message: "<html>bad gateway</html>" }],
-  ])("that fails is told with what there is", async (given, error) => {
+  ])("that fails reports the available details", async (given, error) => {
     const { store, finish } = held();
     const call = store.run("a");
     finish(given);
@@ -89,7 +89,7 @@ describe("a call", () => {
     expect(outcomeOf(store.get("a").run ?? expect.fail())).toMatchObject({ kind: "error", error });
   });
 
-  it("keeps the calls under way when many functions were typed for", async () => {
+  it("keeps calls in flight when old sessions are evicted", async () => {
     const { store, finish } = held();
     const call = store.run("first");
     for (let n = 0; n < 200; n++) store.change(`f${n}`, { payload: String(n) });

@@ -2,32 +2,32 @@ import { useSyncExternalStore } from "react";
 import { ApiFailure, type InvokeAnswer, invoke } from "../../../lib/api.ts";
 import { type Draft, EMPTY_DRAFT, invokeBody } from "./request.ts";
 
-/** One call made from the page. It belongs to the function that was called, whatever is looked at meanwhile. */
+/** One call made from the page. It stays with its function when another one is selected. */
 export interface Run {
   readonly draft: Draft;
   readonly startedAtMs: number;
   readonly state: "running" | "answered" | "cancelled" | "failed";
   readonly durationMs: number | undefined;
   readonly answer: InvokeAnswer | undefined;
-  /** Why there is no answer. */
+  /** Why there is no response. */
   readonly failure: Error | undefined;
 }
 
 interface Session {
   readonly draft: Draft;
-  /** Something was typed: what the schema proposes no longer replaces it. */
+  /** Whether the user typed an input. The schema's proposal then no longer replaces it. */
   readonly isTyped: boolean;
   readonly run: Run | undefined;
 }
 
-const FRESH: Session = { draft: EMPTY_DRAFT, isTyped: false, run: undefined };
-/** Sessions that are kept; the one that was touched longest ago goes first, unless its call is under way. */
+const EMPTY_SESSION: Session = { draft: EMPTY_DRAFT, isTyped: false, run: undefined };
+/** Maximum number of sessions. The least recently changed one without a call in flight is evicted. */
 const MAX_SESSIONS = 50;
 
-/** Sends a body and resolves with the answer; `invoke` but in tests. */
+/** Sends a body and resolves with the response. */
 type Send = (body: string, signal: AbortSignal) => Promise<InvokeAnswer>;
 
-/** What was typed for each function, and the last call of each, for as long as the page is open. */
+/** The typed input and the last call of each function, while the page is open. */
 export class InvokeStore {
   readonly #send: Send;
   readonly #sessions = new Map<string, Session>();
@@ -38,7 +38,7 @@ export class InvokeStore {
     this.#send = send;
   }
 
-  readonly get = (functionId: string): Session => this.#sessions.get(functionId) ?? FRESH;
+  readonly get = (functionId: string): Session => this.#sessions.get(functionId) ?? EMPTY_SESSION;
 
   readonly listen = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
@@ -47,7 +47,7 @@ export class InvokeStore {
     };
   };
 
-  /** What the schema proposes, unless something was typed. */
+  /** Sets the schema's proposal as input, unless the user typed one. */
   seed(functionId: string, payload: string): void {
     const session = this.get(functionId);
     if (!session.isTyped && session.draft.payload !== payload) this.#set(functionId, { ...session, draft: { ...session.draft, payload } });
@@ -59,15 +59,15 @@ export class InvokeStore {
     this.#set(functionId, { ...session, draft: { ...session.draft, ...change }, isTyped });
   }
 
-  /** Calls the function as the draft says, one call of a function at a time. */
+  /** Calls the function with the draft. Does nothing while a call of the same function is in flight. */
   async run(functionId: string, draft: Draft = this.get(functionId).draft): Promise<void> {
     if (this.#aborts.has(functionId)) return;
     const abort = new AbortController();
     this.#aborts.set(functionId, abort);
     const startedAtMs = Date.now();
-    const from = performance.now();
-    const begun: Run = { draft, startedAtMs, state: "running", durationMs: undefined, answer: undefined, failure: undefined };
-    this.#setRun(functionId, begun);
+    const startedAt = performance.now();
+    const started: Run = { draft, startedAtMs, state: "running", durationMs: undefined, answer: undefined, failure: undefined };
+    this.#setRun(functionId, started);
     let ended: Partial<Run>;
     try {
       ended = { state: "answered", answer: await this.#send(invokeBody(functionId, draft), abort.signal) };
@@ -75,7 +75,7 @@ export class InvokeStore {
       ended = abort.signal.aborted ? { state: "cancelled" } : { state: "failed", failure: asError(error) };
     }
     this.#aborts.delete(functionId);
-    this.#setRun(functionId, { ...begun, ...ended, durationMs: performance.now() - from });
+    this.#setRun(functionId, { ...started, ...ended, durationMs: performance.now() - startedAt });
   }
 
   cancel(functionId: string): void {

@@ -14,10 +14,10 @@ import { draftProblem } from "./request.ts";
 import { RunResult } from "./run-result.tsx";
 import { Templates } from "./templates.tsx";
 
-/** The editor of a function's input, how it is called, and what came of it. */
+/** Editor of a function's input, with call options and the last result. */
 export default function InvokeTab({ functionId, schema, isThere }: { readonly functionId: string; readonly schema: unknown; readonly isThere: boolean }) {
   const { draft, run } = useInvokeSession(functionId);
-  // The checker must not stand in the way of what the engine would take: a second press sends what does not fit.
+  // The engine may accept an input that does not match the schema, so "Send anyway" sends it.
   const [refused, setRefused] = useState<{ readonly text: string; readonly canSendAnyway: boolean }>();
   const proposal = useMemo(() => prefill(schema), [schema]);
   useEffect(() => invocations.seed(functionId, proposal), [functionId, proposal]);
@@ -35,7 +35,7 @@ export default function InvokeTab({ functionId, schema, isThere }: { readonly fu
     }
     const found = anyway ? undefined : await checkPayload(draft.payload, schema);
     if (found?.kind === "problems") {
-      setRefused({ text: "The input does not fit the schema.", canSendAnyway: true });
+      setRefused({ text: "The input does not match the schema.", canSendAnyway: true });
       return;
     }
     setRefused(undefined);
@@ -74,7 +74,7 @@ export default function InvokeTab({ functionId, schema, isThere }: { readonly fu
             Send anyway
           </Button>
         )}
-        {!isThere && <span className="text-warn">No live worker provides this function now.</span>}
+        {!isThere && <span className="text-warn">No connected worker provides this function.</span>}
       </div>
       {refused !== undefined && (
         <p role="alert" className="rounded-md bg-danger-soft px-3 py-1.5 text-danger">

@@ -1,11 +1,11 @@
 import type { Run } from "./invoke-store.ts";
 
-/** How a call ended, as the result shows it. */
+/** Outcome of a call as shown to the user. */
 export interface Outcome {
   readonly kind: "running" | "ok" | "accepted" | "enqueued" | "error" | "cancelled" | "unreachable";
   readonly title: string;
   readonly error?: CallFailure;
-  /** JSON text. */
+  /** JSON. */
   readonly result?: string;
 }
 
@@ -16,14 +16,14 @@ export interface CallFailure {
   readonly stack: string | undefined;
 }
 
-/** Any JSON is a result, 0, false, null and "" too; whether it is one says the status. */
+/** Returns the outcome of a call. The HTTP status decides if it succeeded: results like 0, false, null and "" are valid. */
 export function outcomeOf(run: Run): Outcome {
   if (run.state === "running") return { kind: "running", title: "Running" };
   if (run.state === "cancelled") return { kind: "cancelled", title: "Cancelled" };
   if (run.answer === undefined) {
     const failure = run.failure;
     const code = failure !== undefined && "code" in failure && typeof failure.code === "string" ? failure.code : "network";
-    return { kind: "unreachable", title: "No answer", error: { code, message: failure?.message ?? "", details: undefined, stack: undefined } };
+    return { kind: "unreachable", title: "No response", error: { code, message: failure?.message ?? "", details: undefined, stack: undefined } };
   }
   const { status, text } = run.answer;
   if (status === 202) return { kind: "accepted", title: "Sent" };
@@ -41,7 +41,7 @@ function failureIn(text: string, status: number): CallFailure {
     const stack = error.details?.stacktrace ?? error.details?.stack;
     return { code: String(error.code), message: String(error.message), details: error.details, stack: typeof stack === "string" ? stack : undefined };
   } catch {
-    // Not the engine's words: a proxy's, say.
+    // The response is not from the engine, but for example from a proxy.
     return { code: `HTTP ${status}`, message: text.slice(0, 2_000), details: undefined, stack: undefined };
   }
 }

@@ -2,14 +2,14 @@ import { parseJson } from "../../../lib/json.ts";
 
 export type Mode = "sync" | "void" | "enqueue";
 
-/** What the editor holds for one function. All as typed. */
+/** Contents of the editor for one function, as typed. */
 export interface Draft {
-  /** JSON text. */
+  /** JSON. */
   readonly payload: string;
   readonly mode: Mode;
   readonly timeoutMs: string;
   readonly queue: string;
-  /** JSON text; empty: none. */
+  /** JSON; empty for none. */
   readonly metadata: string;
 }
 
@@ -18,20 +18,20 @@ const MAX_TIMEOUT_MS = 86_400_000;
 
 export const EMPTY_DRAFT: Draft = { payload: "{}", mode: "sync", timeoutMs: "", queue: "default", metadata: "" };
 
-/** Why the draft cannot be sent at all; undefined when it can. */
+/** Returns why the draft cannot be sent; undefined if it can. */
 export function draftProblem({ payload, timeoutMs, mode, queue, metadata }: Draft): string | undefined {
   const payloadProblem = jsonProblem(payload);
   if (payloadProblem !== undefined) return `The payload is not JSON: ${payloadProblem}`;
   if (timeoutMs !== "" && !(/^\d+$/.test(timeoutMs) && Number(timeoutMs) >= 1 && Number(timeoutMs) <= MAX_TIMEOUT_MS)) {
-    return `The timeout is a number of milliseconds from 1 to ${MAX_TIMEOUT_MS}`;
+    return `The timeout must be a whole number from 1 to ${MAX_TIMEOUT_MS} ms`;
   }
-  if (mode === "enqueue" && queue.trim() === "") return "Name the queue";
+  if (mode === "enqueue" && queue.trim() === "") return "Queue is required";
   const metadataProblem = metadata.trim() === "" ? undefined : jsonProblem(metadata);
   return metadataProblem === undefined ? undefined : `The metadata is not JSON: ${metadataProblem}`;
 }
 
 function jsonProblem(text: string): string | undefined {
-  // What the engine will do with it; it also takes what the console's own parser would stumble over, e.g. a name twice.
+  // The engine uses JSON.parse, which accepts more than the console's parser, for example duplicate names.
   try {
     JSON.parse(text);
     return undefined;
@@ -45,7 +45,7 @@ function jsonProblem(text: string): string | undefined {
   }
 }
 
-/** The body of `POST /_console/invoke`: the payload goes as it was typed, to the digit. */
+/** Returns the body of `POST /_console/invoke`. The payload is inserted as typed, so numbers keep all digits. */
 export function invokeBody(functionId: string, { payload, mode, timeoutMs, queue, metadata }: Draft): string {
   const members = [`"function_id":${JSON.stringify(functionId)}`, `"payload":${payload.trim()}`];
   if (mode !== "sync") members.push(`"mode":${JSON.stringify(mode)}`);

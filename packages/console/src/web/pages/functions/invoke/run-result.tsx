@@ -10,7 +10,7 @@ import { CallLogs } from "./call-logs.tsx";
 import type { Run } from "./invoke-store.ts";
 import { type CallFailure, type Outcome, outcomeOf } from "./outcome.ts";
 
-const LOOKS: Readonly<Record<Outcome["kind"], { readonly tone: Tone; readonly icon: typeof CircleCheck }>> = {
+const OUTCOMES: Readonly<Record<Outcome["kind"], { readonly tone: Tone; readonly icon: typeof CircleCheck }>> = {
   running: { tone: "info", icon: LoaderCircle },
   ok: { tone: "ok", icon: CircleCheck },
   accepted: { tone: "ok", icon: CircleCheck },
@@ -20,10 +20,10 @@ const LOOKS: Readonly<Record<Outcome["kind"], { readonly tone: Tone; readonly ic
   cancelled: { tone: "neutral", icon: CircleSlash },
 };
 
-/** What came of the last call of this function from this page. */
+/** Result of the last call of this function from this page. */
 export function RunResult({ functionId, run }: { readonly functionId: string; readonly run: Run }) {
   const outcome = useMemo(() => outcomeOf(run), [run]);
-  const { tone, icon: Icon } = LOOKS[outcome.kind];
+  const { tone, icon: Icon } = OUTCOMES[outcome.kind];
   const { answer } = run;
   return (
     <section aria-label="Result" className="flex flex-col gap-2 border-line border-t pt-3">
@@ -40,8 +40,8 @@ export function RunResult({ functionId, run }: { readonly functionId: string; re
           at <Timestamp ms={run.startedAtMs} withMs={false} />
         </span>
       </div>
-      {outcome.kind === "accepted" && <p className="text-ink-2">The call is on its way; nobody waits for its result. It will stand in the history.</p>}
-      {outcome.kind === "cancelled" && <p className="text-ink-2">The call was withdrawn; its handler was told, and may have done something already.</p>}
+      {outcome.kind === "accepted" && <p className="text-ink-2">The call was sent without waiting for its result. Its outcome appears in the history.</p>}
+      {outcome.kind === "cancelled" && <p className="text-ink-2">The call was cancelled. Its handler was signalled, but may already have had side effects.</p>}
       {outcome.kind === "enqueued" && <JobLink text={outcome.result ?? ""} queue={run.draft.queue} />}
       {outcome.error !== undefined && <Failure failure={outcome.error} />}
       {outcome.result !== undefined && <JsonView text={outcome.result} name="the result" openTo={3} />}
@@ -65,11 +65,11 @@ export function RunResult({ functionId, run }: { readonly functionId: string; re
               search={(before: object) => ({ ...before, tab: "history", inv: answer.invocationId ?? undefined })}
               className="text-accent underline"
             >
-              In the history
+              Show in history
             </Link>
           )}
           <span className="inline-flex items-center gap-1 font-mono text-[11px] text-ink-3">
-            {answer.traceId.slice(0, 8)}… <CopyButton text={answer.traceId} label="Copy the trace id" className="h-6 w-6" />
+            {answer.traceId.slice(0, 8)}… <CopyButton text={answer.traceId} label="Copy the trace ID" className="h-6 w-6" />
           </span>
         </div>
       )}
@@ -92,7 +92,7 @@ function JobLink({ text, queue }: { readonly text: string; readonly queue: strin
   }
   return (
     <p className="text-ink-2">
-      On the queue{" "}
+      Enqueued on{" "}
       <Link to="/queues/{-$topic}" params={{ topic: queue }} className="text-accent underline">
         {queue}
       </Link>

@@ -17,19 +17,19 @@ function made(name: string, draft: Draft): string {
   return found.text;
 }
 
-it("curl sends through a shell exactly the body that the page sends", async () => {
+it("sends exactly the page's body with curl through a shell", async () => {
   const draft: Draft = { ...EMPTY_DRAFT, payload: NASTY, timeoutMs: "5000", metadata: '{"a":"\'"}' };
   const { stdout } = await run("sh", ["-c", made("curl", draft)]);
   expect(stdout).toBe(`POST /_console/invoke\n${invokeBody("orders::it's", draft)}`);
 });
 
-it("the words of the CLI reach it unharmed", async () => {
+it("quotes the CLI's arguments for a shell", async () => {
   const text = made("CLI", { ...EMPTY_DRAFT, payload: NASTY }).replace("svc trigger", "printf '%s\\n'");
   const { stdout } = await run("sh", ["-c", text]);
   expect(stdout.split("\n").slice(0, 2)).toEqual(["--function-id=orders::it's", `--payload=${NASTY}`]);
 });
 
-it("Python reads its literal as the same value, to the digit", async () => {
+it("writes a Python literal of the same value, with all digits", async () => {
   const { stdout } = await run("python3", [
     "-c",
     `import json\nprint(json.dumps(${pythonValue(parseJson(NASTY))}, ensure_ascii=False, separators=(",", ":")))`,
@@ -38,12 +38,12 @@ it("Python reads its literal as the same value, to the digit", async () => {
   expect(stdout).toContain("9007199254740993");
 });
 
-it("TypeScript gets the text where JavaScript would round a number", () => {
+it("passes JSON in TypeScript if JavaScript would round a number", () => {
   expect(made("TypeScript", { ...EMPTY_DRAFT, payload: NASTY })).toContain("worker.callJson({");
   expect(made("TypeScript", { ...EMPTY_DRAFT, payload: '{"a": 1}' })).toContain("worker.call({");
 });
 
-it("modes become the method or function that does the same", () => {
+it("uses the method or function of the selected mode", () => {
   const queued: Draft = { ...EMPTY_DRAFT, mode: "enqueue", queue: "slow", payload: "1" };
   expect(made("CLI", queued)).toContain(`--payload='{"queue":"slow","function_id":"orders::it'\\''s","data":1}'`);
   expect(made("Python", queued)).toContain("worker.enqueue({");
@@ -55,8 +55,8 @@ it.each([
   [{ timeoutMs: "0" }, "timeout"],
   [{ timeoutMs: "1e3" }, "timeout"],
   [{ metadata: "{" }, "metadata is not JSON"],
-  [{ mode: "enqueue" as const, queue: " " }, "queue"],
-])("a draft with %j cannot be sent", (change, problem) => {
+  [{ mode: "enqueue" as const, queue: " " }, "Queue"],
+])("rejects a draft with %j", (change, problem) => {
   expect(draftProblem({ ...EMPTY_DRAFT, ...change })).toContain(problem);
   expect(draftProblem(EMPTY_DRAFT)).toBeUndefined();
 });

@@ -3,20 +3,20 @@ import { quotedWord } from "../../../lib/shell-word.ts";
 import { type Draft, invokeBody } from "./request.ts";
 
 export interface Addresses {
-  /** E.g. `http://127.0.0.1:3111`. */
+  /** For example `http://127.0.0.1:3111`. */
   readonly http: string;
-  /** E.g. `ws://127.0.0.1:49134`. */
+  /** For example `ws://127.0.0.1:49134`. */
   readonly bridge: string;
 }
 
 export interface Snippet {
   readonly name: "curl" | "CLI" | "TypeScript" | "Python";
   readonly text: string;
-  /** What it leaves out. */
+  /** How the snippet differs from the call. */
   readonly note?: string;
 }
 
-/** The draft as commands and programs that make the same call. The draft must be one that can be sent. */
+/** Returns commands and programs that make the same call. The draft must be valid. */
 export function snippets(functionId: string, draft: Draft, addresses: Addresses): readonly Snippet[] {
   return [
     curl(functionId, draft, addresses),
@@ -42,11 +42,11 @@ function cli(functionId: string, draft: Draft, { bridge }: Addresses): Snippet {
   const parts = [`svc trigger --function-id=${quotedWord(id)}`, `--payload=${quotedWord(payload)}`];
   if (draft.timeoutMs !== "") parts.push(`--timeout-ms ${draft.timeoutMs}`);
   parts.push(`--url ${quotedWord(bridge)}`);
-  const lost = [
-    draft.mode === "void" ? "svc trigger waits for the answer" : undefined,
+  const differences = [
+    draft.mode === "void" ? "svc trigger waits for the result" : undefined,
     draft.metadata.trim() === "" ? undefined : "svc trigger sends no metadata",
   ];
-  const note = lost.filter((part) => part !== undefined).join("; ");
+  const note = differences.filter((part) => part !== undefined).join("; ");
   return { name: "CLI", text: parts.join(" \\\n  "), ...(note === "" ? {} : { note }) };
 }
 
@@ -59,7 +59,7 @@ function typescript(functionId: string, draft: Draft, { bridge }: Addresses): Sn
   const payload = parseJson(draft.payload);
   const isExact = draft.mode !== "sync" || survivesJavaScript(payload);
   const method = isExact ? METHODS.typescript[draft.mode] : "callJson";
-  // A JSON text is the same value in JavaScript, but for a member called __proto__ and for numbers that it cannot hold.
+  // JSON is a valid JavaScript literal of the same value, except for __proto__ members and numbers beyond a double.
   const value = isExact ? formatJson(payload) : JSON.stringify(draft.payload.trim());
   const members = [
     `function_id: ${JSON.stringify(functionId)}`,
@@ -78,7 +78,7 @@ console.log(
 );
 await worker.shutdown();
 `;
-  const note = draft.mode !== "sync" && !survivesJavaScript(payload) ? "numbers beyond 2^53 are rounded in this form" : undefined;
+  const note = draft.mode !== "sync" && !survivesJavaScript(payload) ? "numbers beyond 2^53 are rounded" : undefined;
   return { name: "TypeScript", text, ...(note === undefined ? {} : { note }) };
 }
 
@@ -103,12 +103,12 @@ worker.shutdown()
   return { name: "Python", text };
 }
 
-/** A JSON value as a Python expression. */
+/** Returns a JSON value as a Python expression. */
 export function pythonValue(value: JsonValue, depth = 1): string {
   if (value === null) return "None";
   if (value === true) return "True";
   if (value === false) return "False";
-  // Escapes of JSON are escapes of Python.
+  // JSON's escape sequences are valid in Python.
   if (typeof value === "string") return JSON.stringify(value);
   if (typeof value === "number") return String(value);
   if (isBigNumber(value)) return value.value;

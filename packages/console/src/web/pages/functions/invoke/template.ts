@@ -1,7 +1,7 @@
 import { hasName, type KeptKind, type Named } from "../../../lib/kept.ts";
 import type { Draft } from "./request.ts";
 
-/** A draft that was kept under a name, in the engine's state. */
+/** A named draft in the engine's state. */
 export interface Template extends Named {
   readonly draft: Draft;
   readonly saved_at_ms: number;
@@ -9,12 +9,12 @@ export interface Template extends Named {
 
 const MAX_TEMPLATES = 200;
 
-/** The templates of a function. */
+/** Returns where the templates of a function are stored. */
 export function templatesOf(functionId: string): KeptKind<Template> {
   return { prefix: `template/${encodeURIComponent(functionId)}/`, most: MAX_TEMPLATES, isItem: isTemplate };
 }
 
-/** Templates of a file that was exported before. Throws Error for anything else. */
+/** Reads an exported file of templates. Throws an Error for any other file. */
 export function readTemplates(text: string): readonly Template[] {
   let value: unknown;
   try {
@@ -25,7 +25,7 @@ export function readTemplates(text: string): readonly Template[] {
   const list = Array.isArray(value) ? value : [];
   const templates = list.filter(isTemplate);
   if (templates.length === 0 || templates.length !== list.length || templates.length > MAX_TEMPLATES)
-    throw new Error("The file holds no templates; it is to be one that was exported here.");
+    throw new Error("The file contains no templates; choose a file that was exported here.");
   return templates;
 }
 

@@ -13,7 +13,7 @@ import { invocations } from "./invoke-store.ts";
 import type { Draft } from "./request.ts";
 import { readTemplates, type Template, templatesOf } from "./template.ts";
 
-/** Inputs that were kept under names, for everybody who uses this engine. */
+/** Saved inputs, shared by all users of this engine. */
 export function Templates({ functionId, draft, problem }: { readonly functionId: string; readonly draft: Draft; readonly problem: string | undefined }) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -47,7 +47,7 @@ function TemplatesDialog(props: { readonly functionId: string; readonly draft: D
       open
       onClose={onClose}
       title={`Templates of ${functionId}`}
-      description="Kept in the engine's state, in the scope __console. Inputs are stored as they are, secrets too."
+      description="Stored in the engine's state, scope __console. Inputs are stored unmasked, including secrets."
     >
       <form
         className="flex flex-wrap items-center gap-2 pb-3"
@@ -73,7 +73,7 @@ function TemplatesDialog(props: { readonly functionId: string; readonly draft: D
       {templates.error !== null ? (
         <TemplatesError error={templates.error} retry={() => void templates.refetch()} />
       ) : templates.data !== undefined && all.length === 0 ? (
-        <p className="py-4 text-center text-ink-2">No template is kept for this function.</p>
+        <p className="py-4 text-center text-ink-2">No templates for this function</p>
       ) : (
         <ul className="flex flex-col gap-1">
           {all.map((template) => (
@@ -129,7 +129,7 @@ function TemplatesError({ error, retry }: { readonly error: Error; readonly retr
   if (error instanceof ApiFailure && error.code === "function_not_found") {
     return (
       <EmptyState title="Templates need svc-state" snippet={"workers:\n  - name: svc-state"}>
-        They are kept in the engine's state, and the module is not loaded. Add it to the config file:
+        Templates are stored in the engine's state, and that module is not loaded. Add it to the config file:
       </EmptyState>
     );
   }

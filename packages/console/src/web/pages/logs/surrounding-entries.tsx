@@ -8,23 +8,23 @@ import { Timestamp } from "../../ui/time.tsx";
 import { LevelBadge, lineOf } from "./columns.tsx";
 import type { Log } from "./log.ts";
 
-interface AroundAnswer {
+interface SurroundingAnswer {
   readonly logs: readonly Log[];
   readonly more_before: boolean;
   readonly more_after: boolean;
 }
 
-/** The 50 entries before one and the 50 after it, of everything, whatever the filters are. */
-export function Around({ id }: { readonly id: string }) {
+/** The 50 entries before and the 50 after an entry, without filters. */
+export function SurroundingEntries({ id }: { readonly id: string }) {
   const { data, error, isPending, refetch } = useQuery({
     queryKey: ["logs", "around", id],
-    queryFn: ({ signal }) => call<AroundAnswer>("engine::logs::around", { id, before: 50, after: 50 }, { signal }),
+    queryFn: ({ signal }) => call<SurroundingAnswer>("engine::logs::around", { id, before: 50, after: 50 }, { signal }),
     retry: false,
   });
   const here = useRef<HTMLLIElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: once the entries are there
   useEffect(() => {
-    // Newer browsers answer with a promise, which an effect may not return.
+    // In newer browsers it returns a promise, which an effect must not return.
     void here.current?.scrollIntoView({ block: "center" });
   }, [data]);
   return (
@@ -33,9 +33,9 @@ export function Around({ id }: { readonly id: string }) {
       error={error}
       retry={() => void refetch()}
       empty={data?.logs.length === 0}
-      emptyState={<p className="p-4 text-ink-2">There is no such entry any more.</p>}
+      emptyState={<p className="p-4 text-ink-2">Log entry not found; it may have been deleted or evicted.</p>}
     >
-      <ol aria-label="Entries around this one" className="py-1">
+      <ol aria-label="Surrounding entries" className="py-1">
         {data?.logs.map((log) => (
           <li key={log.id} ref={log.id === id ? here : undefined} aria-current={log.id === id || undefined}>
             <Link

@@ -1,8 +1,11 @@
 import { type Edge, MarkerType } from "@xyflow/react";
 import type { GraphEdge } from "../../model/flow-graph.ts";
 
-/** Declared ones are solid, those seen in traces dashed and wider the more calls there were. `found`: what a search found; the rest stands back. */
-export function drawnEdge(edge: GraphEdge, found: ReadonlySet<string> | undefined): Edge {
+/**
+ * Converts an edge for React Flow. Declared edges are solid. Edges seen in traces are dashed, and wider with more calls.
+ * If `found` is set, edges outside the search result are dimmed.
+ */
+export function toFlowEdge(edge: GraphEdge, found: ReadonlySet<string> | undefined): Edge {
   const color = edge.errors > 0 ? "var(--danger)" : "var(--line-strong)";
   const isObserved = edge.kind === "observed";
   const isDim = found !== undefined && !(found.has(edge.from) && found.has(edge.to));

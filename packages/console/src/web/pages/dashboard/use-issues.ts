@@ -3,27 +3,27 @@ import type { FunctionFigures, FunctionFiguresAnswer } from "../../lib/function-
 import { useWorkers } from "../../lib/use-live.ts";
 import { isMissingFunction, usePolledCall } from "../../lib/use-polled-call.ts";
 import { useNow } from "../../ui/time.tsx";
-import { type AlertState, type Concern, type CronState, concernsOf, type HealthState, type QueueState } from "./attention.ts";
+import { type AlertState, type CronState, type HealthState, type Issue, issuesOf, type QueueState } from "./issues.ts";
 
-export interface Concerns {
-  readonly concerns: readonly Concern[];
-  /** False until every source has answered or failed: before that, none is not good news. */
+export interface IssueList {
+  readonly issues: readonly Issue[];
+  /** False until every source has answered or failed. Before that, an empty list does not mean that there are no issues. */
   readonly loaded: boolean;
-  /** Sources that could not be asked; a module that is not configured is none. */
+  /** Sources that failed, with their errors. A source whose module is not configured is left out. */
   readonly problems: readonly string[];
 }
 
-/** Everything that needs somebody, of all that the engine can tell. */
-export function useConcerns(figures: UseQueryResult<FunctionFiguresAnswer>, ownFigures: readonly FunctionFigures[]): Concerns {
+/** Issues from all sources of the engine. */
+export function useIssues(figures: UseQueryResult<FunctionFiguresAnswer>, ownFigures: readonly FunctionFigures[]): IssueList {
   const { workers, gone, loaded } = useWorkers();
   const nowMs = useNow();
   const queues = usePolledCall<{ readonly queues: readonly QueueState[] }>("queue::list", [], () => ({}));
   const crons = usePolledCall<{ readonly triggers: readonly CronState[] }>("cron::list", [], () => ({}));
   const alerts = usePolledCall<{ readonly alerts: readonly AlertState[] }>("engine::alerts::list", [], () => ({}));
   const health = usePolledCall<HealthState>("engine::health::check", [], () => ({}));
-  const sources = { "functions' errors": figures, queues, "cron runs": crons, alerts, health };
+  const sources = { "function errors": figures, queues, "cron runs": crons, alerts, health };
   return {
-    concerns: concernsOf({
+    issues: issuesOf({
       ...{ workers, gone, nowMs, figures: ownFigures, queues: queues.data?.queues ?? [] },
       ...{ crons: crons.data?.triggers ?? [], alerts: alerts.data?.alerts ?? [], health: health.data },
     }),

@@ -1,3 +1,4 @@
+/** Saves a blob as a file. */
 export function downloadBlob(blob: Blob, name: string): void {
   const url = URL.createObjectURL(blob);
   const link = document.createElement("a");

@@ -1,19 +1,19 @@
 import type { Graph } from "../../../model/flow-graph.ts";
-import { NODE, type Places, type Point } from "./place.ts";
+import { NODE, type Point, type Positions } from "./positions.ts";
 
 /**
- * Where an arrow key leads from a node: along its edges in the direction in which the graph is laid out, to the nearest node of the same rank across it.
- * Undefined where there is none.
+ * Returns the node that an arrow key moves the focus to; undefined if there is none. Keys in the direction of the layout
+ * follow edges. Keys across it move to the nearest node of the same rank.
  */
-export function stepFrom(graph: Graph, places: Places, id: string, key: string, isVertical: boolean): string | undefined {
-  const here = places.get(id);
+export function stepFrom(graph: Graph, positions: Positions, id: string, key: string, isVertical: boolean): string | undefined {
+  const here = positions.get(id);
   if (here === undefined) return undefined;
   const [ahead, back] = isVertical ? ["ArrowDown", "ArrowUp"] : ["ArrowRight", "ArrowLeft"];
   if (key === ahead || key === back) {
     const ids = graph.edges.flatMap(({ from, to }) => (key === ahead ? (from === id ? [to] : []) : to === id ? [from] : []));
     return nearest(
       ids.filter((each) => each !== id),
-      places,
+      positions,
       (there) => Math.hypot(there.x - here.x, there.y - here.y),
     );
   }
@@ -23,15 +23,15 @@ export function stepFrom(graph: Graph, places: Places, id: string, key: string, 
   const rank = (isVertical ? NODE.height : NODE.width) / 2;
   return nearest(
     graph.nodes.map((node) => node.id),
-    places,
+    positions,
     (there) => (across(there) > 0 && apart(there) < rank ? across(there) : Number.POSITIVE_INFINITY),
   );
 }
 
-function nearest(ids: readonly string[], places: Places, distanceTo: (there: Point) => number): string | undefined {
+function nearest(ids: readonly string[], positions: Positions, distanceTo: (there: Point) => number): string | undefined {
   let best: { readonly id: string; readonly distance: number } | undefined;
   for (const id of ids) {
-    const there = places.get(id);
+    const there = positions.get(id);
     const distance = there === undefined ? Number.POSITIVE_INFINITY : distanceTo(there);
     if (Number.isFinite(distance) && (best === undefined || distance < best.distance)) best = { id, distance };
   }

@@ -1,7 +1,7 @@
 import { Boxes, Clock, CodeXml, Database, Globe, ListOrdered, type LucideIcon, Radio, Zap } from "lucide-react";
 import type { GraphNode, NodeKind } from "../../model/flow-graph.ts";
 
-/** The specification's table of node visuals; streams are ours. */
+/** The specification's table of node visuals, extended by streams. */
 export const ICONS: Readonly<Record<NodeKind, LucideIcon>> = {
   http: Globe,
   cron: Clock,
@@ -33,12 +33,12 @@ const KINDS: Readonly<Record<NodeKind, string>> = {
   topic: "warn",
 };
 
-/** The name of the colour token: of HTTP triggers by method, of the others by kind. */
+/** Returns the colour token: by method for HTTP triggers, by kind for other nodes. */
 export function toneOf({ kind, method }: Pick<GraphNode, "kind" | "method">): string {
   return method === undefined ? KINDS[kind] : (METHODS[method] ?? "accent");
 }
 
-/** As class names that Tailwind finds. */
+/** Written out in full, because Tailwind finds class names only as literals. */
 export const TONE_CLASSES: Readonly<Record<string, string>> = {
   info: "bg-info-soft text-info",
   ok: "bg-ok-soft text-ok",

@@ -1,15 +1,15 @@
 import { expect, it } from "vitest";
 import type { FunctionFigures } from "../../lib/function-figures.ts";
 import type { Worker } from "../../lib/worker-history.ts";
-import { concernsOf, percent } from "./attention.ts";
+import { issuesOf, percent } from "./issues.ts";
 
 const NOW = 10_000_000;
 const QUIET = { workers: [], gone: [], figures: [], queues: [], crons: [], alerts: [], health: undefined, nowMs: NOW };
 const worker = (id: string, more: Partial<Worker> = {}): Worker =>
   ({ id, name: "orders", internal: false, function_count: 2, connected_at_ms: 0, ...more }) as Worker;
-const titles = (sources: Partial<Parameters<typeof concernsOf>[0]>): readonly string[] => concernsOf({ ...QUIET, ...sources }).map(({ title }) => title);
+const titles = (sources: Partial<Parameters<typeof issuesOf>[0]>): readonly string[] => issuesOf({ ...QUIET, ...sources }).map(({ title }) => title);
 
-it("is content where nothing is amiss", () => {
+it("returns no issues for a healthy system", () => {
   expect(
     titles({
       figures: [{ function_id: "f", calls: 100, errors: 5, error_rate: 0.05 } as FunctionFigures],
@@ -21,16 +21,16 @@ it("is content where nothing is amiss", () => {
   ).toEqual([]);
 });
 
-it("tells of lost workers for a quarter of an hour, unless another took the place", () => {
+it("reports a disconnected worker for 15 minutes, unless another worker replaced it", () => {
   const gone = [{ worker: worker("1"), goneAtMs: NOW - 60_000 }];
-  expect(titles({ gone })).toEqual(["Worker orders is gone"]);
+  expect(titles({ gone })).toEqual(["Worker orders disconnected"]);
   expect(titles({ gone, workers: [worker("2", { connected_at_ms: NOW - 59_000 })] })).toEqual([]);
-  expect(titles({ gone, workers: [worker("2", { connected_at_ms: NOW - 500_000 })] })).toEqual(["Worker orders is gone"]);
+  expect(titles({ gone, workers: [worker("2", { connected_at_ms: NOW - 500_000 })] })).toEqual(["Worker orders disconnected"]);
   expect(titles({ gone: [{ worker: worker("1"), goneAtMs: NOW - 901_000 }] })).toEqual([]);
   expect(titles({ gone: [{ worker: worker("1", { internal: true }), goneAtMs: NOW }] })).toEqual([]);
 });
 
-it("puts the worst first, and says nothing of alerts that were silenced", () => {
+it("sorts the most severe first, and leaves out silenced alerts", () => {
   expect(
     titles({
       figures: [{ function_id: "f", calls: 10, errors: 1, error_rate: 0.1 } as FunctionFigures],
@@ -42,15 +42,15 @@ it("puts the worst first, and says nothing of alerts that were silenced", () => 
       ],
       health: { components: { disk: { status: "degraded", details: "little room" } } },
     }),
-  ).toEqual(["Alert loud fires", "disk is degraded", "f fails", "Dead letters in mail", "Cron of g failed"]);
+  ).toEqual(["Alert loud is firing", "disk is degraded", "f is failing", "Dead letters in mail", "Cron run of g failed"]);
 });
 
 it("masks secrets in the error of a cron run", () => {
   const last_run = { outcome: "error", error: "postgres://app:hunter2@db refused the connection" };
-  const [concern] = concernsOf({ ...QUIET, crons: [{ trigger_id: "t", function_id: "g", expression: "* * * * * *", last_run }] });
-  expect(concern?.detail).toBe("postgres://***@db refused the connection");
+  const [issue] = issuesOf({ ...QUIET, crons: [{ trigger_id: "t", function_id: "g", expression: "* * * * * *", last_run }] });
+  expect(issue?.detail).toBe("postgres://***@db refused the connection");
 });
 
-it("writes rates so that few errors are not none", () => {
+it("does not round a small error rate to zero", () => {
   expect([0, 0.0001, 0.05, 0.5].map(percent)).toEqual(["0 %", "< 0.1 %", "5.0 %", "50 %"]);
 });
