@@ -8,16 +8,16 @@ import { visit } from "./support/visit.ts";
 import { live, openLive, openPage, type WatchedPage } from "./support/watched-page.ts";
 
 const SECTIONS = ["overview", "connectivity", "ports", "telemetry", "versions", "flags", "settings", "modules", "health", "storage", "alerts", "preferences"];
-/** What the browser writes of an answer with a failing status, and of sockets that break: the tests bring both about. */
+/** Console messages of the browser about failed requests and closed sockets, which the tests cause. */
 const BROKEN = [/Failed to load resource/, /WebSocket connection/];
 const system = systemOfFile();
 const engine = standInOfFile(system);
-/** It finds the stand-in. */
+/** A console that connects to the stand-in engine. */
 const console = consoleOfFile(() => ({ engine: engine.ports }));
 
 const open = (query: string): Promise<WatchedPage> => openPage(`${console.url}/config${query}`, { expected: BROKEN });
 
-it("shows what is reached, the ports in effect with their source, telemetry and versions, and the browser asks nobody but the console", async () => {
+it("shows connectivity, effective ports with their source, telemetry and versions, and the browser connects only to the console", async () => {
   const { page } = await openLive(`${system.console.url}/config`);
   await page.locator('[data-probe="engine_http"]').getByText("Reachable", { exact: true }).waitFor();
   const bridge = page.getByRole("row").filter({ hasText: "Engine SDK bridge" });
@@ -32,7 +32,7 @@ it("shows what is reached, the ports in effect with their source, telemetry and 
   await page.getByRole("button", { name: "Test now" }).click();
 });
 
-it("makes an alert, silences it and deletes it", async () => {
+it("creates, silences and deletes an alert", async () => {
   const { page } = await openLive(`${system.console.url}/config?section=alerts`);
   await page.getByText("No alerts").waitFor();
   await page.getByRole("button", { name: "New alert" }).click();
@@ -52,12 +52,12 @@ it("makes an alert, silences it and deletes it", async () => {
   await remove.waitFor();
   release();
   await page.getByText("Silenced until").waitFor();
-  // A dialog that is opened while another change still runs stays open when it ends.
+  // The dialog stays open when the other change completes.
   await remove.click();
   await page.getByText("No alerts").waitFor();
 });
 
-it.each(["traces", "log entries"])("deletes all %s only when that was typed", async (what) => {
+it.each(["traces", "log entries"])("deletes all %s only after the user typed the words", async (what) => {
   const worker = await system.worker(`busy with ${what}`);
   worker.registerFunction("busy::work", () => 1);
   await worker.call({ function_id: "busy::work" });
@@ -75,7 +75,7 @@ it.each(["traces", "log entries"])("deletes all %s only when that was typed", as
   await worker.shutdown();
 });
 
-it("goes through its sections by keyboard, and says which filter hides every setting", async () => {
+it("switches sections by keyboard, and says so if a filter matches no setting", async () => {
   const { page } = await openLive(`${system.console.url}/config?section=flags`);
   await page.getByRole("row").filter({ hasText: "--engine-port" }).filter({ hasText: "flag" }).waitFor();
   await page.keyboard.press("]");
@@ -94,7 +94,7 @@ it.each([
   { flag: "--engine-port", wrong: { http: 1 }, probe: "engine_http" },
   { flag: "--ws-port", wrong: { realtime: 1 }, probe: "engine_realtime" },
   { flag: "--bridge-port", wrong: { bridge: 1 }, probe: "engine_bridge" },
-])("names $flag where that port is wrong, and reaches the others", async ({ flag, wrong, probe }) => {
+])("names $flag if that port is wrong, and reaches the others", async ({ flag, wrong, probe }) => {
   const astray = await startConsole({ engine: { ...system.ports, ...wrong } });
   const { page, close } = await openPage(`${astray.url}/config?section=connectivity`, { expected: BROKEN });
   const card = page.locator(`[data-probe="${probe}"]`);
@@ -108,7 +108,7 @@ it.each([
   await astray.stop();
 });
 
-it("warns of a worker whose SDK is of another release", async () => {
+it("warns of a worker with an SDK of another release", async () => {
   engine.answer("engine::info", async (_payload, real) => ({ ...((await real()) as object), version: "0.9.3" }));
   const worker = await system.worker("left-behind");
   const { page } = await open("?section=versions");
@@ -117,7 +117,7 @@ it("warns of a worker whose SDK is of another release", async () => {
   await worker.shutdown();
 });
 
-it("keeps each view in the address", async () => {
+it("keeps filters in the URL", async () => {
   const { page } = await open("?section=settings&q=timeout&changed=true");
   await page.getByRole("checkbox", { name: "Only changed settings" }).waitFor();
   expect(await page.getByRole("checkbox", { name: "Only changed settings" }).isChecked()).toBe(true);
@@ -130,7 +130,7 @@ it("keeps each view in the address", async () => {
   await page.getByRole("heading", { name: "Ports" }).waitFor();
 });
 
-it("puts preferences back as they were at first", async () => {
+it("resets preferences to their defaults", async () => {
   const { page } = await open("?section=preferences");
   await page.getByRole("combobox", { name: "Theme" }).selectOption("dark");
   await page.getByRole("combobox", { name: "Density" }).selectOption("compact");
@@ -143,7 +143,7 @@ it("puts preferences back as they were at first", async () => {
   await expect.poll(() => page.getByRole("combobox", { name: "Theme" }).inputValue()).toBe("system");
 });
 
-it("gives the focus back after a dialog, and asks for each deletion anew", async () => {
+it("restores the focus after a dialog, and confirms each deletion again", async () => {
   const worker = await system.worker("traced");
   worker.registerFunction("traced::once", () => 1);
   await worker.call({ function_id: "traced::once", payload: {} });
@@ -162,7 +162,7 @@ it("gives the focus back after a dialog, and asks for each deletion anew", async
   await worker.shutdown();
 });
 
-it("changes nothing in a console that is read-only", async () => {
+it("disables changes in a read-only console", async () => {
   const readOnly = await startConsole({ engine: system.ports, args: ["--read-only"] });
   const { page, close } = await openLive(`${readOnly.url}/config?section=storage`);
   const reason = "This console is read-only: it was started with --read-only";
@@ -188,7 +188,7 @@ describe.each([
 ])("the section $section", ({ section, call, shows }) => {
   const shown = (page: Page) => page.locator("#content").getByText(shows).first();
 
-  it("shows that it loads, then an error with its words, then what it is about, and keeps that while the engine is away", async () => {
+  it("shows loading, an error and its content, and keeps the content while the engine is unreachable", async () => {
     const arrive = engine.delay(call);
     const { page } = await open(`?section=${section}`);
     await live(page);
@@ -213,7 +213,7 @@ describe.each([
   });
 });
 
-it("says that nobody provides a trigger type where that is so", async () => {
+it("says so if there are no trigger types", async () => {
   engine.answer("engine::trigger-types::list", () => ({ trigger_types: [] }));
   const { page } = await open("?section=modules");
   await page.getByText("No module or worker provides a trigger type.").waitFor();

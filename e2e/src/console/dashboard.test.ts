@@ -8,24 +8,24 @@ import { openLive, openPage } from "./support/watched-page.ts";
 
 const system = systemOfFile();
 
-/** The figure of a counter, once it is known. */
+/** Locates a counter that shows `value`. */
 function counter(page: Page, name: string, value: string | RegExp) {
   return page.getByRole("region", { name: "Counters" }).getByRole("link", { name: new RegExp(`^${name}: ${value instanceof RegExp ? value.source : value}`) });
 }
 
-/** By how many pixels an element is wider than the place that shows it. */
+/** Returns by how many pixels an element is wider than the visible part of its parent. */
 function cutOff(element: { readonly parentElement: { readonly scrollWidth: number; readonly clientWidth: number } | null }): number {
-  const { parentElement: place } = element;
-  return place === null ? 0 : place.scrollWidth - place.clientWidth;
+  const { parentElement: parent } = element;
+  return parent === null ? 0 : parent.scrollWidth - parent.clientWidth;
 }
 
-it("counts a worker as it connects and as it disconnects, and shows the way to the first one before", async () => {
+it("counts workers as they connect and disconnect, and shows how to connect the first one", async () => {
   const { page } = await openLive(`${system.console.url}/`);
   await counter(page, "Workers", "0\\b").waitFor();
   await page.getByText("connect one in three steps").waitFor();
   await page.getByRole("button", { name: "Python" }).click();
   await page.getByText("pip install svc").waitFor();
-  // One sample is no line.
+  // A line needs more than one sample.
   await page.getByText("collecting").first().waitFor();
   const worker = await system.worker("counted");
   await counter(page, "Workers", "1\\b").waitFor();
@@ -33,7 +33,7 @@ it("counts a worker as it connects and as it disconnects, and shows the way to t
   await counter(page, "Workers", "0\\b").waitFor();
 });
 
-it("leads from each counter to its list, which is as long", async () => {
+it("links each counter to a list of the same length", async () => {
   const worker = await system.worker("lists");
   worker.registerFunction("lists::first", () => 1);
   worker.registerFunction("lists::second", () => 2);
@@ -44,7 +44,7 @@ it("leads from each counter to its list, which is as long", async () => {
   for (const [name, count, path, inList] of [
     ["Workers", 1, "/workers", page.getByRole("grid", { name: "Workers" }).locator("[aria-selected]").filter({ hasText: "Connected" })],
     ["Functions", 2, "/functions", page.getByRole("grid", { name: "Functions" }).locator("[aria-selected]")],
-    // With cron's triggers, of which this page asks the engine, too.
+    // The list includes cron triggers, which the page loads from the engine.
     ["Triggers", 2, "/triggers", page.getByRole("grid", { name: "Triggers" }).locator("[aria-selected]")],
     ["Streams", 1, "/streams", page.getByRole("row").filter({ hasText: "user" })],
   ] as const) {
@@ -53,7 +53,7 @@ it("leads from each counter to its list, which is as long", async () => {
     await page.waitForURL(`**${path}`);
     await expect.poll(() => inList.count(), { message: name }).toBe(count);
   }
-  // What is the engine's own is counted beside it, and listed when it is asked for.
+  // System functions are counted separately, and listed on request.
   await visit(page, "/");
   const label = (await counter(page, "Functions", "2\\b").getAttribute("aria-label")) ?? "";
   const systemFunctions = Number(/\+ (\d+) system/.exec(label)?.[1]);
@@ -63,7 +63,7 @@ it("leads from each counter to its list, which is as long", async () => {
   await worker.shutdown();
 });
 
-it("is used by keyboard alone: Tab to a counter, Enter to its list", async () => {
+it("opens a counter's list by keyboard alone", async () => {
   const { page } = await openPage(system.console.url);
   const link = counter(page, "Triggers", /\d/);
   await link.waitFor();
@@ -74,7 +74,7 @@ it("is used by keyboard alone: Tab to a counter, Enter to its list", async () =>
   await page.waitForURL("**/triggers");
 });
 
-it("draws what calls what, names what fails and lost workers, and mutes on request", async () => {
+it("draws the call graph, lists failing functions and disconnected workers, and mutes an issue", async () => {
   const worker = await system.worker("shop");
   worker.registerFunction("shop::buy", async (_input, context) => {
     await context.span("look into the purse", () => undefined);
@@ -90,7 +90,7 @@ it("draws what calls what, names what fails and lost workers, and mutes on reque
   await flow.getByRole("link", { name: "state" }).waitFor({ timeout: 30_000 });
   await flow.getByRole("button", { name: "Table" }).click();
   await flow.getByRole("row").filter({ hasText: "shop::buy" }).filter({ hasText: "state" }).waitFor();
-  // What a handler does in a span of its own is no call of itself.
+  // A span that a handler creates is not a call of its own function.
   expect(await flow.getByRole("link", { name: "shop::buy" }).count()).toBe(2);
   expect(new URL(page.url()).searchParams.get("view")).toBe("table");
   await page.reload();
@@ -105,7 +105,7 @@ it("draws what calls what, names what fails and lost workers, and mutes on reque
   expect(await attention.getByText("Worker shop disconnected").count()).toBe(0);
 });
 
-it("keeps its range in the address", async () => {
+it("keeps its time range in the URL", async () => {
   const { page } = await openPage(`${system.console.url}/?range=1h`);
   await page.getByRole("button", { name: "Time range: Last hour" }).click();
   await page.getByRole("button", { name: "Last 5 minutes" }).click();
@@ -118,7 +118,7 @@ it("keeps its range in the address", async () => {
   await page.getByRole("button", { name: "Time range: Last 5 minutes" }).waitFor();
 });
 
-it("keeps its figures and calls them stale while the engine is away", async () => {
+it("keeps its figures and marks them as stale while the engine is unreachable", async () => {
   const own = await startSystem();
   (await own.worker("steady")).registerFunction("steady::go", () => 1);
   const { page, close } = await openPage(`${own.console.url}/`, { expected: [/.*/] });
@@ -142,7 +142,7 @@ it("is accessible and fits the window in both themes, wide and narrow", async ()
     await page.getByRole("region", { name: "Slowest traces" }).getByRole("listitem").first().waitFor();
   });
   await page.setViewportSize({ width: 390, height: 844 });
-  // Nothing of the table is cut off where it takes the diagram's place.
+  // The table that replaces the diagram is not cut off.
   const table = page.getByRole("table", { name: "Call graph" });
   await table.waitFor();
   expect(await table.evaluate(cutOff)).toBe(0);

@@ -9,7 +9,7 @@ import { consoleOfFile, standInOfFile, systemOfFile } from "./support/of-file.ts
 import { visit } from "./support/visit.ts";
 import { live, openLive, openPage, type PageOptions, type WatchedPage, widthOverflow } from "./support/watched-page.ts";
 
-/** What the browser writes of an answer with a failing status, and of sockets that break: the tests bring both about. */
+/** Console messages of the browser about failed requests and closed sockets, which the tests cause. */
 const BROKEN = [/Failed to load resource/, /WebSocket connection/];
 
 const system = systemOfFile({ consoleArgs: ["--enable-flow", "--read-only"] });
@@ -43,8 +43,8 @@ const open = (path = "", options: PageOptions = {}): Promise<WatchedPage> => ope
 const node = (page: Page, id: string) => page.getByTestId(`rf__node-${id}`);
 const content = (page: Page) => page.locator("#content");
 
-/** Where a node stands in the graph, whatever the zoom. */
-async function placeOf(page: Page, id: string): Promise<{ readonly x: number; readonly y: number }> {
+/** Returns the position of a node in the graph, independent of the zoom. */
+async function positionOf(page: Page, id: string): Promise<{ readonly x: number; readonly y: number }> {
   await node(page, id).waitFor();
   const found = await node(page, id).evaluate((element) =>
     /translate\((-?[\d.]+)px, ?(-?[\d.]+)px\)/.exec((element as { style?: { transform?: string } }).style?.transform ?? ""),
@@ -52,15 +52,15 @@ async function placeOf(page: Page, id: string): Promise<{ readonly x: number; re
   return { x: Number(found?.[1]), y: Number(found?.[2]) };
 }
 
-/** Moves a node by the keyboard, and leaves it selected. */
+/** Moves a node by keyboard. It stays selected. */
 async function moveDown(page: Page, id: string): Promise<void> {
   await node(page, id).focus();
   await page.keyboard.press("Enter");
   for (let step = 0; step < 4; step++) await page.keyboard.press("ArrowDown");
 }
 
-describe("what it draws", () => {
-  it("has triggers by their kind and method, and what a trace showed, with a way to each page", async () => {
+describe("the graph", () => {
+  it("shows triggers by kind and method, and calls seen in traces, with links to their pages", async () => {
     const { page } = await open();
     await page.locator('[data-kind="http"][data-method="DELETE"]').getByText("DELETE /carts").waitFor();
     await page.locator('[data-kind="cron"]').waitFor();
@@ -71,7 +71,7 @@ describe("what it draws", () => {
     await expect.poll(() => new URL(page.url()).searchParams.get("focus")).toBe("function shop::save");
   });
 
-  it("lays out what is called behind its caller, in either direction", async () => {
+  it("puts called nodes after their callers, in both directions", async () => {
     const { page } = await open();
     const [trigger, caller, called] = ["http", "function", "state"].map((kind) =>
       page.locator(`.react-flow__node:has([data-kind="${kind}"])`).filter({ hasText: /carts|shop::save/ }),
@@ -85,7 +85,7 @@ describe("what it draws", () => {
     await expect.poll(async () => (await at(caller)).y < (await at(called)).y && (await at(trigger)).y < (await at(caller)).y).toBe(true);
   });
 
-  it("says what is called just now, in words too", async () => {
+  it("marks nodes that are called now, also in words", async () => {
     const { page } = await open();
     await node(page, "function plain").waitFor();
     await expect
@@ -101,7 +101,7 @@ describe("what it draws", () => {
     expect(await node(page, "function shop::tick").locator("[data-pulse]").count()).toBe(0);
   });
 
-  it(deepLink("flow", ["layers"], "shows only the layers that are chosen, and keeps them"), async () => {
+  it(deepLink("flow", ["layers"], "shows only the selected layers, and keeps them in the URL"), async () => {
     const { page } = await open();
     await page.locator('[data-kind="state"]').getByText("carts").waitFor();
     await page.getByRole("button", { name: "Layers" }).click();
@@ -118,7 +118,7 @@ describe("what it draws", () => {
     await page.locator('[data-kind="state"]').getByText("carts").waitFor();
   });
 
-  it(deepLink("flow", ["closed"], "draws a group of functions as one node until it is opened"), async () => {
+  it(deepLink("flow", ["closed"], "collapses a group of functions into one node until it is expanded"), async () => {
     const { page } = await open("?focus=function%20shop%3A%3Asave");
     await page.getByRole("button", { name: "Collapse shop (2)" }).click();
     await node(page, "group shop").getByText("2 functions").waitFor();
@@ -134,7 +134,7 @@ describe("what it draws", () => {
     await node(page, "group shop").waitFor();
   });
 
-  it("takes a flow, a node's surroundings, a search and a range from the address", async () => {
+  it("reads a flow, a node's neighbourhood, a search and a range from the URL", async () => {
     const { page } = await open(`/${encodeURIComponent("function shop::save")}`);
     await page.locator('[data-kind="state"]').getByText("carts").waitFor();
     expect(await page.locator(".react-flow__node").count()).toBe(2);
@@ -166,43 +166,43 @@ describe("what it draws", () => {
 });
 
 describe("the layout", () => {
-  it("is kept for the next visit and for another browser, until it is reset", async () => {
+  it("is saved for later and for other browsers, until it is reset", async () => {
     const first = await open();
     await moveDown(first.page, "function shop::tick");
     await first.page.getByText("Layout saved").waitFor();
-    const moved = await placeOf(first.page, "function shop::tick");
+    const moved = await positionOf(first.page, "function shop::tick");
     await first.close();
     const second = await open();
     await second.page.getByText("Layout saved").waitFor();
-    expect(await placeOf(second.page, "function shop::tick")).toEqual(moved);
+    expect(await positionOf(second.page, "function shop::tick")).toEqual(moved);
     await second.page.getByRole("button", { name: "Reset layout" }).click();
     await second.page.getByText("Automatic layout").waitFor();
-    await expect.poll(async () => (await placeOf(second.page, "function shop::tick")).y).not.toBe(moved.y);
+    await expect.poll(async () => (await positionOf(second.page, "function shop::tick")).y).not.toBe(moved.y);
     expect([...first.faults, ...second.faults]).toEqual([]);
     await second.close();
   });
 
-  it("is saved when the page is left right after a move", async () => {
+  it("is saved if the user leaves the page right after a move", async () => {
     const { page } = await open();
     await moveDown(page, "function shop::tick");
-    const moved = await placeOf(page, "function shop::tick");
+    const moved = await positionOf(page, "function shop::tick");
     await page.getByRole("link", { name: "Config" }).click();
     await page.getByRole("heading", { level: 1, name: "Config" }).waitFor();
     await page.goBack();
     await page.getByText("Layout saved").waitFor();
-    await expect.poll(() => placeOf(page, "function shop::tick")).toEqual(moved);
+    await expect.poll(() => positionOf(page, "function shop::tick")).toEqual(moved);
   });
 
-  it("leaves out what is no longer there", async () => {
+  it("ignores nodes that no longer exist", async () => {
     const value = { positions: { "function gone": [0, 0], "function plain": [1234, 567], "function shop::tick": "nowhere" }, saved_at_ms: 1 };
     await shop.call({ function_id: "state::set", payload: { scope: "__console", key: "flow:system", value } });
     const { page } = await open();
-    expect(await placeOf(page, "function plain")).toEqual({ x: 1234, y: 567 });
+    expect(await positionOf(page, "function plain")).toEqual({ x: 1234, y: 567 });
     await node(page, "function shop::tick").waitFor();
     expect(await node(page, "function gone").count()).toBe(0);
   });
 
-  it("says that it was not saved, and why, and saves when that is asked for again", async () => {
+  it("reports why saving failed, and saves on retry", async () => {
     engine.fail("state::set", "storage_failed", "the disk has gone for a walk");
     const { page } = await open("", { expected: BROKEN });
     await moveDown(page, "function shop::tick");
@@ -213,7 +213,7 @@ describe("the layout", () => {
     await page.getByText("Layout saved").waitFor();
   });
 
-  it("says that what is saved could not be read, and reads it again", async () => {
+  it("reports that loading failed, and loads on retry", async () => {
     engine.fail("state::get_entry", "storage_failed", "the disk has gone for a walk");
     const { page } = await open("", { expected: BROKEN });
     const alert = page.getByRole("alert").filter({ hasText: "Failed to load the layout" });
@@ -224,27 +224,27 @@ describe("the layout", () => {
     await page.getByText("Automatic layout").waitFor();
   });
 
-  it.each(["Load it", "Overwrite it"] as const)("is not saved over somebody else's unasked: %s", async (choice) => {
+  it.each(["Load it", "Overwrite it"] as const)("does not overwrite another browser's layout without confirmation: %s", async (choice) => {
     const mine = await open("", { expected: BROKEN });
     await mine.page.getByText("Automatic layout").waitFor();
     await node(mine.page, "function plain").waitFor();
     const theirs = await open();
     await moveDown(theirs.page, "function plain");
     await theirs.page.getByText("Layout saved").waitFor();
-    const [plain, tick] = [await placeOf(theirs.page, "function plain"), await placeOf(theirs.page, "function shop::tick")];
+    const [plain, tick] = [await positionOf(theirs.page, "function plain"), await positionOf(theirs.page, "function shop::tick")];
     await theirs.close();
     await moveDown(mine.page, "function shop::tick");
     const alert = mine.page.getByRole("alert").filter({ hasText: "Another browser saved this layout" });
-    const moved = await placeOf(mine.page, "function shop::tick");
+    const moved = await positionOf(mine.page, "function shop::tick");
     await alert.getByRole("button", { name: choice }).click();
     await mine.page.getByText("Layout saved").waitFor();
-    await expect.poll(() => placeOf(mine.page, "function shop::tick")).toEqual(choice === "Overwrite it" ? moved : tick);
-    if (choice === "Load it") expect(await placeOf(mine.page, "function plain")).toEqual(plain);
+    await expect.poll(() => positionOf(mine.page, "function shop::tick")).toEqual(choice === "Overwrite it" ? moved : tick);
+    if (choice === "Load it") expect(await positionOf(mine.page, "function plain")).toEqual(plain);
     expect([...mine.faults, ...theirs.faults]).toEqual([]);
     await mine.close();
   });
 
-  it("knows its own moves during a slow save for its own", async () => {
+  it("does not report a conflict with its own slow save", async () => {
     const { page } = await open();
     await page.getByText("Automatic layout").waitFor();
     const release = engine.delay("state::set");
@@ -252,15 +252,15 @@ describe("the layout", () => {
     await expect.poll(() => engine.asked("state::set")).toBeGreaterThan(0);
     const asked = engine.asked("state::set");
     await page.keyboard.press("ArrowDown");
-    const moved = await placeOf(page, "function shop::tick");
+    const moved = await positionOf(page, "function shop::tick");
     release();
     await expect.poll(() => engine.asked("state::set")).toBeGreaterThan(asked);
     await page.getByText("Layout saved").waitFor();
     await page.reload();
-    expect(await placeOf(page, "function shop::tick")).toEqual(moved);
+    expect(await positionOf(page, "function shop::tick")).toEqual(moved);
   });
 
-  it("is moved in a console that is read-only, but not saved nor reset, and says so", async () => {
+  it("can be moved, but neither saved nor reset, in a read-only console", async () => {
     const { page } = await openLive(`${system.console.url}/flow`);
     await moveDown(page, "function shop::tick");
     await page.getByText("Layout not saved: This console is read-only").waitFor();
@@ -270,7 +270,7 @@ describe("the layout", () => {
 });
 
 describe("by keyboard alone", () => {
-  it("goes along the edges, opens and closes a node", async () => {
+  it("follows edges, opens and closes a node", async () => {
     const { page } = await open("?q=");
     await page.locator('[data-kind="state"]').getByText("carts").waitFor();
     await page.locator('.react-flow__node:has([data-kind="http"])').focus();
@@ -287,7 +287,7 @@ describe("by keyboard alone", () => {
     await page.getByRole("region", { name: "shop::save" }).waitFor({ state: "detached" });
   });
 
-  it("selects several nodes and puts them in a column", async () => {
+  it("selects several nodes and aligns them", async () => {
     const { page } = await open();
     await page.locator('[data-kind="state"]').getByText("carts").waitFor();
     for (const id of ["function shop::save", "state carts"]) {
@@ -299,7 +299,7 @@ describe("by keyboard alone", () => {
     await bar.getByRole("button", { name: "Align left" }).focus();
     await page.keyboard.press("Enter");
     await page.getByText("Layout saved").waitFor();
-    const [one, other] = [await placeOf(page, "function shop::save"), await placeOf(page, "state carts")];
+    const [one, other] = [await positionOf(page, "function shop::save"), await positionOf(page, "state carts")];
     expect(one.x).toBe(other.x);
     expect(one.y).not.toBe(other.y);
   });
@@ -308,7 +308,7 @@ describe("by keyboard alone", () => {
 describe("its states", () => {
   const LIVE = ["svc.functions", "svc.triggers"];
 
-  it("shows that it loads, and claims nothing meanwhile", async () => {
+  it("shows loading instead of an empty state", async () => {
     for (const stream of LIVE) engine.stream(stream, { kind: "hold" });
     const { page } = await open();
     await live(page);
@@ -318,7 +318,7 @@ describe("its states", () => {
     await node(page, "function plain").waitFor();
   });
 
-  it("says how to get something where there is nothing", async () => {
+  it("explains an empty graph", async () => {
     for (const stream of LIVE) engine.stream(stream, { kind: "items", items: [] });
     engine.answer("queue::list", () => ({ queues: [] }));
     engine.answer("engine::streams::list", () => ({ streams: [] }));
@@ -327,7 +327,7 @@ describe("its states", () => {
     await page.getByText("Nothing to show").waitFor();
   });
 
-  it("tells a search that finds nothing from having nothing, and takes it off", async () => {
+  it("says so if the search matches nothing, and clears it", async () => {
     const { page } = await open("?view=list&q=zzz");
     await page.getByText("No node matches “zzz”.").waitFor();
     await page.getByRole("button", { name: "Clear the filters" }).click();
@@ -335,7 +335,7 @@ describe("its states", () => {
     expect(new URL(page.url()).search).not.toContain("zzz");
   });
 
-  it("shows an error where the graph would be, and recovers", async () => {
+  it("shows an error in place of the graph, and recovers", async () => {
     engine.stream("svc.functions", { kind: "refuse" });
     const { page } = await open("", { expected: BROKEN });
     await content(page).getByRole("alert").getByText("you may not join it today").waitFor();
@@ -343,7 +343,7 @@ describe("its states", () => {
     await node(page, "function plain").waitFor();
   });
 
-  it("says which part is missing and why, shows the rest, and asks again", async () => {
+  it("reports which source failed and why, shows the rest, and retries", async () => {
     engine.fail("state::groups", "storage_failed", "the disk has gone for a walk");
     engine.fail("engine::traces::list", "storage_failed", "no traces today");
     const { page } = await open("", { expected: BROKEN });
@@ -357,7 +357,7 @@ describe("its states", () => {
     await missing.waitFor({ state: "detached" });
   });
 
-  it("keeps the graph while the engine is away, saves nothing then, and saves when it is back", async () => {
+  it("keeps the graph while the engine is unreachable, and saves when it is back", async () => {
     const { page } = await open("", { expected: BROKEN });
     await live(page);
     await node(page, "function plain").waitFor();
@@ -370,7 +370,7 @@ describe("its states", () => {
     await page.getByText("Layout saved").waitFor();
   });
 
-  it("explains the flag where it is off, and has no entry in the sidebar", async () => {
+  it("explains how to enable it if it is disabled, and has no entry in the sidebar", async () => {
     const bare = await startConsole({ engine: system.ports });
     const { page, close } = await openPage(`${bare.url}/flow`);
     await page.getByText("The Flow page is disabled").waitFor();
@@ -381,7 +381,7 @@ describe("its states", () => {
   });
 });
 
-it("is accessible and fits the window in both themes, wide and narrow, as graph, as list and with a detail", async () => {
+it("is accessible and fits the window in both themes, wide and narrow, as graph, as list and with details", async () => {
   const { page } = await open();
   await live(page);
   await page.locator('[data-kind="http"]').waitFor();

@@ -18,9 +18,9 @@ const root = fileURLToPath(new URL("../../..", import.meta.url));
 
 const system = systemOfFile();
 let worker: Worker;
-/** A project of a user: it has the SDKs, and `svc` on its path. */
+/** Directory of a user's project with the SDKs, and `svc` on its path. */
 let project: string;
-/** What `calls::noted` was called with. */
+/** Inputs of the calls of `calls::noted`. */
 const noted: unknown[] = [];
 
 beforeAll(async () => {
@@ -46,7 +46,7 @@ const textOf = async (locator: Locator): Promise<string> => (await locator.textC
 const result = (page: Page) => page.getByRole("region", { name: "Result" });
 const invocations = (page: Page) => page.getByRole("grid", { name: "Invocations" });
 
-/** What the page hands out as `name`, run as a user would. */
+/** Copies the call as `name`, runs it as a user would, and returns the output. */
 async function runCopied(page: Page, name: string): Promise<string> {
   await page.getByRole("button", { name: "Copy as…" }).click();
   const section = page.getByRole("region", { name, exact: true });
@@ -62,9 +62,9 @@ async function runCopied(page: Page, name: string): Promise<string> {
   return (await run(command, [file], { cwd: project, env, timeout: 60_000 })).stdout;
 }
 
-it.each(["curl", "CLI", "TypeScript", "Python"])("copies a call as %s, which makes it when it is run, to the digit", async (name) => {
+it.each(["curl", "CLI", "TypeScript", "Python"])("copies a call as %s that makes the same call, with all digits", async (name) => {
   const { page } = await open("/functions/state::set?tab=invoke");
-  // The state keeps what it is sent; a handler in JavaScript would round the number.
+  // State stores the input exactly. A handler in JavaScript would round the number.
   const value = `{"text":"it's $HOME \\"${name}\\"","n":9007199254740993,"none":null}`;
   await pasteIntoEditor(page, `{"scope":"copied","key":"${name}","value":${value}}`);
   expect(await runCopied(page, name)).toContain("9007199254740993");
@@ -81,7 +81,7 @@ it.each([
   ["Put on a queue", "CLI"],
   ["Put on a queue", "TypeScript"],
   ["Put on a queue", "Python"],
-] as const)("copies what is to %s as %s, too", async (mode, name) => {
+] as const)("copies a call in mode %s as %s", async (mode, name) => {
   const { page } = await open("/functions/calls::noted?tab=invoke");
   await pasteIntoEditor(page, JSON.stringify({ mode, name }));
   await page.getByLabel("Mode").selectOption({ label: mode });
@@ -89,7 +89,7 @@ it.each([
   await expect.poll(() => noted).toContainEqual({ mode, name });
 });
 
-it("shows past calls of every source, compares one with the one before, and makes one again", async () => {
+it("shows past calls of all sources, compares a call with the previous one, and replays it", async () => {
   await worker.call({ function_id: "calls::echo", payload: { first: 1 } });
   await worker.call({ function_id: "calls::echo", payload: { second: 2 } });
   const { page } = await open("/functions/calls::echo?tab=history&source=call");
@@ -101,13 +101,13 @@ it("shows past calls of every source, compares one with the one before, and make
   await page.getByRole("button", { name: "Replay", exact: true }).click();
   await result(page).getByText("OK", { exact: true }).waitFor();
   expect(await textOf(result(page))).toContain('"second": 2');
-  // What was replayed stands in the history with its own source.
+  // A replayed call is in the history with its own source.
   await visit(page, "/functions/calls::echo?tab=history&source=console");
   await invocations(page).getByRole("row").filter({ hasText: "console" }).first().waitFor();
   expect(await invocations(page).getByRole("row").filter({ hasText: "call" }).count()).toBe(0);
 });
 
-it("puts a past input into the editor, to be sent as something else", async () => {
+it("loads a past input into the editor, to be edited and sent", async () => {
   await worker.call({ function_id: "calls::noted", payload: { edited: false } });
   const { page } = await open("/functions/calls::noted?tab=history&source=call");
   await invocations(page).getByRole("row").nth(1).click();
@@ -119,7 +119,7 @@ it("puts a past input into the editor, to be sent as something else", async () =
   expect(noted).toContainEqual({ edited: true });
 });
 
-it("keeps the history's status in the address, and shows what a call failed with", async () => {
+it("keeps the history's status in the URL, and shows the error of a failed call", async () => {
   await worker.call({ function_id: "calls::fail", payload: {} }).catch(() => undefined);
   const { page } = await open("/functions/calls::fail?tab=history&status=error");
   for (const turn of ["opened", "reloaded"]) {
@@ -139,7 +139,7 @@ it("keeps the history's status in the address, and shows what a call failed with
   await invocations(page).getByRole("row").nth(1).waitFor();
 });
 
-it("holds the list still while it is paused, and counts what changes", async () => {
+it("freezes the list while it is paused, and counts changes", async () => {
   const { page } = await open("/functions?q=calls");
   const rows = page.getByRole("grid", { name: "Functions" });
   await rows.getByText("calls::echo").waitFor();

@@ -15,15 +15,15 @@ const ORDER = {
   required: ["item", "amount"],
   properties: { item: { type: "string", minLength: 1 }, amount: { type: "integer", minimum: 2 }, size: { enum: ["s", "m"], default: "m" } },
 };
-/** What the browser writes when an answer has a failing status, which these tests bring about. */
+/** Console message of the browser about a failed request, which the tests cause. */
 const FAILED = /Failed to load resource: the server responded with a status of (?:404|500|503)/;
 
 const system = systemOfFile();
 let worker: Worker;
-/** What the function of this name was called with. */
+/** Inputs of the calls of the function `noted`. */
 const noted: unknown[] = [];
-/** Tells that the function that never answers was withdrawn. */
-let withdrawn: Promise<void>;
+/** Resolves when the call of the function `never` is cancelled. */
+let cancelled: Promise<void>;
 
 beforeAll(async () => {
   worker = await system.worker("orders");
@@ -33,14 +33,14 @@ beforeAll(async () => {
   worker.registerFunction("noted", (input) => noted.push(input));
   worker.registerFunction("keys", () => ({ user: "ada", password: "hunter2", inner: [{ api_key: { live: "k-123" } }] }));
   worker.registerFunction("big", () => "x".repeat(5 * 1024 * 1024));
-  withdrawn = new Promise((resolve) => {
+  cancelled = new Promise((resolve) => {
     worker.registerFunction(
       "never",
       (_input, { signal }) =>
         new Promise((_, reject) =>
           signal.addEventListener("abort", () => {
             resolve();
-            reject(new Error("withdrawn"));
+            reject(new Error("cancelled"));
           }),
         ),
     );
@@ -53,7 +53,7 @@ const open = (path: string, options: PageOptions = {}): Promise<WatchedPage> => 
 const textOf = async (locator: Locator): Promise<string> => (await locator.textContent()) ?? "";
 const result = (page: Page) => page.getByRole("region", { name: "Result" });
 
-it("lists each function with its triggers, workers and status as they come and go", async () => {
+it("lists functions with triggers, workers and status, and follows changes", async () => {
   const { page } = await open("/functions?q=orders");
   const row = page.getByRole("row").filter({ hasText: "orders::create" });
   await row.getByText("1 · http").waitFor();
@@ -66,7 +66,7 @@ it("lists each function with its triggers, workers and status as they come and g
   await page.getByRole("row").filter({ hasText: "orders::late" }).waitFor({ state: "detached" });
 });
 
-it("keeps every filter in the address, and takes it from there", async () => {
+it("keeps every filter in the URL", async () => {
   const { page } = await open("/functions?group=worker&worker=orders&q=echo");
   await page.getByRole("row").filter({ hasText: "echo" }).waitFor();
   expect(await page.getByRole("row").filter({ hasText: "orders::create" }).count()).toBe(0);
@@ -88,7 +88,7 @@ it("keeps every filter in the address, and takes it from there", async () => {
     .waitFor();
 });
 
-it("invokes with what the schema proposes, by the keyboard alone, and shows the result", async () => {
+it("invokes with the schema's proposal by keyboard alone, and shows the result", async () => {
   const { page } = await open("/functions?q=orders%3A%3Acreate");
   await page.getByRole("row").filter({ hasText: "orders::create" }).waitFor();
   await page.getByRole("grid", { name: "Functions" }).focus();
@@ -102,18 +102,18 @@ it("invokes with what the schema proposes, by the keyboard alone, and shows the 
   expect(await textOf(result(page))).toMatch(/"item": "x"[\s\S]*"amount": 2[\s\S]*"size": "m"/);
 });
 
-it.each(["0", "false", "null", '""', "9007199254740993", "[1.50,12345678901234567890]"])("gives back %s to the digit", async (value) => {
+it.each(["0", "false", "null", '""', "9007199254740993", "[1.50,12345678901234567890]"])("returns %s with all digits", async (value) => {
   const { page } = await open("/functions/state::set?tab=invoke");
-  // A handler in JavaScript would round them itself; the state keeps what it is sent.
+  // State stores the input exactly. A handler in JavaScript would round the numbers.
   await pasteIntoEditor(page, `{"scope":"digits","key":"k","value":${value}}`);
-  // What the checker says moves the button.
+  // The validation message moves the button.
   await page.getByText("Fits the schema").waitFor();
   await page.getByRole("button", { name: "Invoke", exact: true }).click();
   await result(page).getByText("OK", { exact: true }).waitFor();
   for (const part of value.match(/[\d.]{2,}|^(?:0|false|null|"")$/g) ?? []) expect(await textOf(result(page))).toContain(part);
 });
 
-it("shows an error where the result would be, and a big result only on request", async () => {
+it("shows an error in place of the result, and a big result only on request", async () => {
   const { page } = await open("/functions/orders::fail?tab=invoke", { expected: [FAILED] });
   await page.getByRole("button", { name: "Invoke", exact: true }).click();
   await result(page).getByRole("alert").getByText("no stock").waitFor();
@@ -124,17 +124,18 @@ it("shows an error where the result would be, and a big result only on request",
   expect(JSON.parse(readFileSync(await download.path(), "utf8"))).toBe("x".repeat(5 * 1024 * 1024));
 });
 
-it("sends nothing that is not JSON, and what does not fit the schema only when it is meant", async () => {
+it("sends no invalid JSON, and sends input that does not match the schema only after confirmation", async () => {
   const { page } = await open("/functions/orders::create?tab=invoke");
   const invoke = page.getByRole("button", { name: "Invoke", exact: true });
   await pasteIntoEditor(page, '{"item":');
-  // A button that moves while it is clicked is not clicked. The text is checked a moment after the last change of it; until then the place is noted at each frame.
+  // A click on a button that moves would miss it. The text is validated a moment after its last change. Until then, the
+  // script records the position of the button in each frame.
   await page.evaluate(`globalThis.places = new Set();
     const button = [...document.querySelectorAll("button")].find(({ role, textContent }) => role !== "tab" && textContent === "Invoke");
     const note = () => { places.add(button.getBoundingClientRect().top); requestAnimationFrame(note); };
     note();`);
   await page.getByRole("list", { name: "Problems of the input" }).waitFor();
-  // The line of the check has about 20 pixels.
+  // The line of the validation message is about 20 pixels high.
   expect(await page.evaluate("Math.max(...places) - Math.min(...places)")).toBeLessThan(4);
   await invoke.click();
   await page.getByRole("alert").getByText("The payload is not JSON").waitFor();
@@ -145,7 +146,7 @@ it("sends nothing that is not JSON, and what does not fit the schema only when i
   await result(page).getByText("OK", { exact: true }).waitFor();
 });
 
-it("keeps what was typed when the schema changes, and the result with the function that was called", async () => {
+it("keeps typed input when the schema changes, and keeps a result with its function", async () => {
   const { page } = await open("/functions/orders::create?tab=invoke");
   await pasteIntoEditor(page, '{"item":"mine","amount":5}');
   const other = await system.worker("again");
@@ -162,7 +163,7 @@ it("keeps what was typed when the schema changes, and the result with the functi
   await other.shutdown();
 });
 
-it("calls without waiting, and puts a call on a queue", async () => {
+it("calls without waiting, and enqueues a call", async () => {
   const { page } = await open("/functions/noted?tab=invoke");
   await pasteIntoEditor(page, '{"by":"void"}');
   await page.getByLabel("Mode").selectOption({ label: "Fire and forget" });
@@ -186,7 +187,7 @@ it("calls without waiting, and puts a call on a queue", async () => {
   await page.waitForURL(/\/queues\/default/);
 });
 
-it("masks secrets in what it shows, copies and downloads, until they are asked for", async () => {
+it("masks secrets on the page, in copies and in downloads, until they are revealed", async () => {
   const { page } = await open("/functions/keys?tab=invoke");
   await page.getByRole("button", { name: "Invoke", exact: true }).click();
   await result(page).getByText('"ada"').waitFor();
@@ -210,7 +211,7 @@ it("masks secrets in what it shows, copies and downloads, until they are asked f
   expect(await textOf(result(page))).not.toContain("hunter2");
 });
 
-it("calls nothing from a console that is read-only, and says why", async () => {
+it("disables calls in a read-only console, and says why", async () => {
   const readOnly = await startConsole({ engine: system.ports, args: ["--read-only"] });
   try {
     const { page, close } = await openLive(`${readOnly.url}/functions/noted?tab=invoke`);
@@ -230,12 +231,12 @@ it("calls nothing from a console that is read-only, and says why", async () => {
   }
 });
 
-it("withdraws a call that never ends", async () => {
+it("cancels a call that never ends", async () => {
   const { page } = await open("/functions/never?tab=invoke");
   await page.getByRole("button", { name: "Invoke", exact: true }).click();
   await page.getByRole("button", { name: "Cancel" }).click();
   await result(page).getByText("Cancelled").waitFor();
-  await withdrawn;
+  await cancelled;
 });
 
 it("edits the same value in a form", async () => {
@@ -251,7 +252,7 @@ it("edits the same value in a form", async () => {
   expect(text).toContain("9007199254740993");
 });
 
-it("keeps an input as a template for the next time", async () => {
+it("saves an input as a template", async () => {
   const { page } = await open("/functions/echo?tab=invoke");
   await pasteIntoEditor(page, '{"n":9007199254740993}');
   await page.getByRole("button", { name: "Templates…" }).click();
@@ -287,7 +288,7 @@ it("is accessible and fits the window in both themes, wide and narrow", async ()
   }
 });
 
-it("says when a function has gone, and keeps the list while the engine is away", async () => {
+it("says so if a function is not registered, and keeps the list while the engine is unreachable", async () => {
   const { page } = await open("/functions/no::such?tab=overview", { expected: [/./] });
   await page.getByText("No live worker provides this function").waitFor();
   await page.getByRole("navigation", { name: "Breadcrumb" }).getByText("no::such").waitFor();

@@ -13,7 +13,7 @@ import { visit } from "./support/visit.ts";
 import { live, openLive, openPage, widthOverflow } from "./support/watched-page.ts";
 
 const HTML = '<b id="planted">bold</b>';
-/** The engine would mask secrets by itself; here the page is to. */
+/** The engine must not mask secrets here, because the tests check that the page masks them. */
 const CONFIG = `workers:
   - name: svc-state
   - name: svc-observability
@@ -43,7 +43,7 @@ const list = (page: Page): Locator => page.getByRole("grid", { name: "Log entrie
 const row = (page: Page, text: string): Locator => list(page).getByRole("row").filter({ hasText: text });
 const param = (name: string, ...values: readonly string[]): string => `${name}=${encodeURIComponent(JSON.stringify(values))}`;
 
-/** Of the messages above, those that are shown and those that are not. */
+/** Messages above that each query shows, and messages that it hides. */
 const QUERIES: readonly (readonly [query: () => string, there: readonly string[], hidden: readonly string[]])[] = [
   [() => "q=shop", ["the shop opened"], ["broke"]],
   [() => `q=${encodeURIComponent("/the .*(opened|broke)/")}`, ["the shop opened", "broke"], ["counting"]],
@@ -67,7 +67,7 @@ const QUERIES: readonly (readonly [query: () => string, there: readonly string[]
   [() => `${param("cols", "message", "floor")}&q=shop`, ["the shop opened"], ["broke"]],
 ];
 
-it("shows what its address says, whatever it filters by", async () => {
+it("applies every filter of its URL", async () => {
   await checkDeepLinks(
     QUERIES.map(([query, there, hidden]) => ({
       url: `${logs}?${query()}`,
@@ -80,7 +80,7 @@ it("shows what its address says, whatever it filters by", async () => {
   );
 });
 
-it(deepLink("logs", ["tab"], "says which entry is open, and what of it"), async () => {
+it(deepLink("logs", ["tab"], "keeps the open entry and its tab in the URL"), async () => {
   const { page, close } = await openLive(`${logs}?q=broke`);
   await row(page, "broke").click();
   await page.getByRole("tab", { name: "Context" }).click();
@@ -90,7 +90,7 @@ it(deepLink("logs", ["tab"], "says which entry is open, and what of it"), async 
   await checkDeepLinks([{ url, holds: (at) => at.getByRole("listitem").filter({ hasText: "the shop opened" }).first().waitFor() }]);
 });
 
-it("shows columns in the order of the address, attributes too, and masks those that are secrets", async () => {
+it("shows columns in the order of the URL, including attributes, and masks secrets in them", async () => {
   const { page } = await openPage(`${logs}?${param("cols", "message", "floor", "api_key")}&q=counting`);
   await row(page, "counting").waitFor();
   expect(await list(page).getByRole("columnheader").allTextContents()).toEqual(["Message", "floor", "api_key"]);
@@ -98,7 +98,7 @@ it("shows columns in the order of the address, attributes too, and masks those t
 });
 
 describe("an entry", () => {
-  it("shows markup and escape sequences as text, and leads to its trace", async () => {
+  it("shows markup as text and ANSI colours, and links to its trace", async () => {
     const { page } = await openPage(`${logs}?q=counting`);
     await row(page, `counting ${HTML}`).click();
     await page.getByLabel("Message", { exact: true }).getByText(HTML).waitFor();
@@ -112,7 +112,7 @@ describe("an entry", () => {
     await page.waitForURL(new RegExp(`/traces/${traceId("till")}/${spanId("till")}`));
   });
 
-  it("masks secrets until they are revealed, in copies and in the list too", async () => {
+  it("masks secrets until they are revealed, also in copies and in the list", async () => {
     const { page } = await openPage(`${logs}?q=ann`);
     await row(page, "ann").waitFor();
     expect(await row(page, "ann").textContent()).not.toContain("body-secret");
@@ -136,7 +136,7 @@ describe("an entry", () => {
     expect(await copied("Copy api_key")).toBe("key-secret");
   });
 
-  it("is opened with a message and an attribute of 5 MB, of which the engine keeps the beginning", async () => {
+  it("opens with a message and an attribute of 5 MB, of which the engine stores the beginning", async () => {
     await write("info", `huge ${"x".repeat(5 * 1024 * 1024)}`, { service_name: "huge", data: { body: "y".repeat(5 * 1024 * 1024) } });
     const { page } = await openPage(`${logs}?${param("source", "huge")}`);
     await row(page, "huge").first().click();
@@ -145,7 +145,7 @@ describe("an entry", () => {
   });
 });
 
-it("freezes by the key p, counts what comes meanwhile, and marks the pause", async () => {
+it("pauses with the key p, counts new entries, and marks the pause", async () => {
   const { page } = await openLive(`${logs}?${param("source", "shop", "late")}`);
   await row(page, "the shop opened").waitFor();
   await page.keyboard.press("p");
@@ -159,7 +159,7 @@ it("freezes by the key p, counts what comes meanwhile, and marks the pause", asy
 });
 
 describe("saved views", () => {
-  it.each(["logs", "traces"] as const)("of %s are saved, replaced, gone to and deleted", async (name) => {
+  it.each(["logs", "traces"] as const)("of %s are saved, replaced, opened and deleted", async (name) => {
     const { page } = await openLive(`${system.console.url}/${name}?q=shop&range=1h`);
     await page.getByRole("button", { name: "Views" }).click();
     const dialog = page.getByRole("dialog");
@@ -188,7 +188,7 @@ describe("saved views", () => {
     await dialog.getByText("No view of this page is saved yet").waitFor();
   });
 
-  it("are as many as fit, and then one has to go first", async () => {
+  it("are limited to 50; another one can be saved after one is deleted", async () => {
     const items = Array.from({ length: 50 }, (_, at) => {
       const name = `view ${String(at).padStart(2, "0")}`;
       return { scope: "__console", key: `view/logs/${name}`, value: { name, query: `?q=${at}`, saved_at_ms: at } };
@@ -216,7 +216,7 @@ describe("an export", () => {
   });
 });
 
-it("lets nothing be changed by a console that only reads, nor while the engine is away", async () => {
+it("disables changes in a read-only console and while the engine is unreachable", async () => {
   const view = { name: "kept", query: "?q=kept", saved_at_ms: 0 };
   await worker.call({ function_id: "state::set", payload: { scope: "__console", key: "view/logs/kept", value: view } });
   const readOnly = await startConsole({ engine: system.ports, args: ["--read-only"] });

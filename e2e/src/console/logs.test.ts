@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 
 describe("the Logs page", () => {
-  it("shows the newest first and new ones as they come, and leads from an entry to the very span", async () => {
+  it("shows the newest entries first, follows new ones, and links an entry to its span", async () => {
     const { page } = await openLive(`${system.console.url}/logs`);
     await page.getByRole("row").filter({ hasText: "order 29" }).waitFor();
     await log("warn", "something new");
@@ -40,7 +40,7 @@ describe("the Logs page", () => {
   it.each([
     ["/logs", "engine::logs::histogram", "order 29", /\/logs\/\d+/],
     ["/traces", "engine::traces::histogram", "order::place", /\/traces\/[0-9a-f]{32}/],
-  ])("%s opens the entry that is clicked although the counts over time arrive during the click", async (path, counts, text, opened) => {
+  ])("%s opens the clicked entry even if the histogram loads during the click", async (path, counts, text, opened) => {
     const { page } = await openPage("about:blank");
     const release = await holdCalls(page, counts);
     await page.goto(`${system.console.url}${path}`);
@@ -56,11 +56,11 @@ describe("the Logs page", () => {
     await page.waitForURL(opened);
   });
 
-  it("shows what its address filters by", async () => {
+  it("applies the filters of its URL", async () => {
     const { page } = await openLive(`${system.console.url}/logs`);
     await checkEach(
       [
-        // Without the engine's own entries: on a busy machine it reports itself as unhealthy, by an error.
+        // Excludes the engine's own entries, because on a busy machine it logs an error about its health.
         ["level=%5B%22ERROR%22%5D&not=svc", ["level:ERROR"]],
         ["source=api&level=error", ["source:api", "level:error"]],
         ["not=shop&not=svc&not=writer&q=failed", ["-source:shop"]],
@@ -79,7 +79,7 @@ describe("the Logs page", () => {
     );
   });
 
-  it("turns what is typed into chips, switches one off and on, and takes from the breakdown", async () => {
+  it("turns typed filters into chips, disables a chip, and excludes a source in the breakdown", async () => {
     const { page } = await openLive(`${system.console.url}/logs`);
     await page.keyboard.press("/");
     await page.keyboard.type("level:error failed");
@@ -99,7 +99,7 @@ describe("the Logs page", () => {
     await page.getByLabel("Filters").getByText("-source:shop").waitFor();
   });
 
-  it("groups similar ones, finds in the list, and says so when nothing matches", async () => {
+  it("groups similar entries, finds text in the list, and says so if nothing matches", async () => {
     const { page } = await openLive(`${system.console.url}/logs?source=shop&group=true`);
     await page.getByRole("button", { name: "30 similar" }).click();
     await page.keyboard.press("Control+f");
@@ -111,7 +111,7 @@ describe("the Logs page", () => {
     await page.getByRole("row").filter({ hasText: "order 29" }).waitFor();
   });
 
-  it("exports all matches by the engine, as lines and as a table without formulas", async () => {
+  it("exports all matches as NDJSON, and as CSV without formulas", async () => {
     await log("info", '=HYPERLINK("http://x")', { service_name: "sheet" });
     const { page } = await openLive(`${system.console.url}/logs?source=sheet`);
     await page.getByRole("row").filter({ hasText: "HYPERLINK" }).waitFor();
@@ -121,7 +121,7 @@ describe("the Logs page", () => {
     expect(JSON.parse(await readFile(await ndjson.path(), "utf8"))).toMatchObject({ body: '=HYPERLINK("http://x")', service_name: "sheet" });
   });
 
-  it("copies an entry with all digits, also when it is asked to before they have come", async () => {
+  it("copies an entry with all digits, also before the exact entry is loaded", async () => {
     await log("info", "a large number", { service_name: "digits", data: { total: 200 } });
     const { page } = await openLive(`${system.console.url}/logs?source=digits`);
     let arrive: () => void = () => undefined;
@@ -152,7 +152,7 @@ describe("the Logs page", () => {
     await checkAccessibility(page, "an entry", () => page.getByRole("tab", { name: "Entry" }).waitFor());
   });
 
-  it("has a text of many lines in a box that scrolls by keyboard", async () => {
+  it("shows a long message in a box that scrolls by keyboard", async () => {
     await log("info", Array.from({ length: 100 }, (_, at) => `line ${at}`).join("\n"), { service_name: "long" });
     const { page } = await openLive(`${system.console.url}/logs?source=long`);
     await page.getByRole("row").filter({ hasText: "line 0" }).click();
@@ -163,7 +163,7 @@ describe("the Logs page", () => {
     expect(await axeViolations(page)).toEqual([]);
   });
 
-  it("deletes stored entries only after the words were typed", async () => {
+  it("deletes stored entries only after the user typed the words", async () => {
     const { page } = await openLive(`${system.console.url}/logs?source=shop`);
     await page.getByRole("row").filter({ hasText: "order 29" }).waitFor();
     await page.getByRole("button", { name: "Delete stored logs" }).click();

@@ -41,7 +41,7 @@ beforeAll(async () => {
 const call = (functionId: string, payload: unknown) => worker.call({ function_id: functionId, payload });
 const stats = (queue: string) => call("queue::stats", { queue }) as Promise<Record<string, number>>;
 
-/** Leaves the queue with so many dead letters and nothing else. */
+/** Leaves the queue with `count` dead letters and no other jobs. */
 async function bury(count: number, data: Readonly<Record<string, unknown>> = {}): Promise<void> {
   const { jobs } = (await call("queue::peek", { queue: "emails", state: "dead" })) as { readonly jobs: readonly { readonly job_id: string }[] };
   if (jobs.length > 0) await call("queue::discard", { queue: "emails", job_ids: jobs.map(({ job_id }) => job_id) });
@@ -53,7 +53,7 @@ const queues = (path: string, options: PageOptions = {}): Promise<WatchedPage> =
 
 const row = (page: Page, text: string) => page.getByRole("row").filter({ hasText: text });
 
-it("lists queues, topics and subscribers with what they hold, and follows them", async () => {
+it("lists queues, topics and subscribers with their counts, and follows changes", async () => {
   const { page } = await queues("");
   await row(page, "emails").waitFor();
   await row(page, "orders/created").waitFor();
@@ -64,9 +64,9 @@ it("lists queues, topics and subscribers with what they hold, and follows them",
   await row(page, "held").getByRole("gridcell", { name: "1", exact: true }).waitFor();
 });
 
-it("shows why a job died, puts it back with other data, and throws one away", async () => {
+it("shows why a job failed, redrives it with edited data, and discards one", async () => {
   await bury(2, { api_key: "s3cret", big: 1 });
-  // The page may ask again for the job that is shown when it has just ended; the browser then logs the status.
+  // The page may load the job again right after it ended. The browser then logs the 404.
   const { page } = await queues("/emails?tab=dead", { expected: [/status of 404/] });
   await row(page, "550 no such user").first().click();
   const job = page.getByRole("region", { name: "Job" });
@@ -95,7 +95,7 @@ it("shows why a job died, puts it back with other data, and throws one away", as
   expect(await stats("emails")).toMatchObject({ dead: 0 });
 });
 
-it("redrives and discards the chosen, and redrives all", async () => {
+it("redrives and discards selected dead letters, and redrives all", async () => {
   await bury(4);
   const { page } = await queues("/emails?tab=dead");
   await page.getByText("Select all 4").waitFor();
@@ -108,19 +108,19 @@ it("redrives and discards the chosen, and redrives all", async () => {
   await ticks.nth(0).check();
   const release = await holdCalls(page, "queue::redrive");
   await page.getByRole("button", { name: "Redrive 1 selected" }).click();
-  // A dialog that is opened while the first action still runs stays open when it ends.
+  // The dialog stays open when the other action completes.
   await page.getByRole("button", { name: "Redrive all" }).click();
   const redriveAll = page.getByRole("dialog").getByRole("button", { name: "Redrive all" });
   await redriveAll.waitFor();
   release();
-  // It dies again: mail::send still refuses it.
+  // The job fails again, because mail::send still rejects it.
   await expect.poll(async () => (await stats("emails")).died).toBe(added + 1);
   await page.getByText("1 dead letter redriven to emails").waitFor();
   await redriveAll.click();
   await expect.poll(async () => (await stats("emails")).died).toBe(added + 4);
 });
 
-it("pauses, resumes and purges, the last once the name is typed", async () => {
+it("pauses, resumes, and purges after the user typed the name", async () => {
   const { page } = await queues("/filled");
   await page.getByRole("button", { name: "Pause" }).click();
   await page.getByRole("button", { name: "Resume" }).waitFor();
@@ -138,7 +138,7 @@ it("pauses, resumes and purges, the last once the name is typed", async () => {
   expect(await stats("filled")).toMatchObject({ paused: false, waiting: 0 });
 });
 
-it("puts a job on a queue, opens it, and cancels it", async () => {
+it("enqueues a job, opens it, and cancels it", async () => {
   const { page } = await queues("/filled?tab=enqueue");
   await page.getByLabel("Function", { exact: false }).first().fill("mail::send");
   await page.getByLabel("Delay in ms").fill("3600000");
@@ -156,7 +156,7 @@ it("puts a job on a queue, opens it, and cancels it", async () => {
   await expect.poll(async () => (await stats("filled")).delayed).toBe(0);
 });
 
-it("publishes to a topic, whichever way its address is written", async () => {
+it("publishes to a topic from both forms of its URL", async () => {
   for (const path of ["/orders%2Fcreated", "/topic%3Aorders%2Fcreated"]) {
     const { page, close } = await queues(path);
     await page.locator(".cm-content").waitFor();
@@ -170,7 +170,7 @@ it("publishes to a topic, whichever way its address is written", async () => {
   }
 });
 
-it("can be used by the keyboard alone", async () => {
+it("can be used by keyboard alone", async () => {
   await bury(1);
   const { page } = await queues("?q=emails");
   await row(page, "emails").waitFor();
@@ -189,7 +189,7 @@ it("can be used by the keyboard alone", async () => {
   expect(new URL(page.url()).pathname).toBe("/queues");
 });
 
-it("tells nothing, nothing that matches, what is not there, and failure apart", async () => {
+it("distinguishes no match, an empty list, an unknown queue or job, loading, and an error", async () => {
   const { page, close } = await queues("?q=zzz");
   await page.getByText("No queue, topic or subscriber matches “zzz”.").waitFor();
   await page.getByRole("button", { name: "Clear the filters" }).click();
@@ -234,7 +234,7 @@ it("is accessible and fits the window in both themes, wide and narrow", async ()
 });
 
 describe("a masked secret", () => {
-  it("is not published in the secret's place", async () => {
+  it("is not published in place of the secret", async () => {
     const { page } = await queues("/orders%2Fcreated");
     await pasteIntoEditor(page, '{"password": "***"}');
     await page.getByText("stands for a secret that was not revealed").waitFor();

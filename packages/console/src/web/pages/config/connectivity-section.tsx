@@ -26,7 +26,9 @@ const STATUS = {
   refused: { label: "Refused", tone: "danger", icon: CircleAlert },
 } as const;
 
-/** Reachability of each engine endpoint, as probed by the console's server. The browser never connects to the engine. */
+/**
+ * Reachability of each engine endpoint, as probed by the console's server. The browser never connects to the engine.
+ */
 export function ConnectivitySection() {
   const { data, error, isPending, refetch } = useProbes();
   const test = useTestNow();

@@ -3,7 +3,9 @@ import type { ConsoleSetting } from "../../../contract/api.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import type { EffectiveConfig, Setting } from "./model.ts";
 
-/** Returns a shell command that starts a console with these settings: variables for those set by one, flags for others. */
+/**
+ * Returns a shell command that starts a console with these settings: variables for those set by one, flags for others.
+ */
 export function consoleEnv(settings: readonly ConsoleSetting[]): string {
   const changed = settings.filter(({ value, default: defaultValue, env }) => env === null && value !== defaultValue && value !== "");
   const variables = settings.filter(({ env }) => env !== null).map(({ env, value }) => `${env}=${shellWord(String(value))}`);

@@ -12,8 +12,8 @@ export function UsageBar({ name, figures, off }: { readonly name: string; readon
       </div>
     );
   }
-  const { stored, limit, bytes: used, max_bytes: most, disk_bytes: onDisk, oldest_ms: oldest } = figures;
-  const share = Math.min(1, Math.max(limit === null || limit === 0 ? 0 : stored / limit, most === 0 ? 0 : used / most));
+  const { stored, limit, bytes: used, max_bytes: maxBytes, disk_bytes: onDisk, oldest_ms: oldest } = figures;
+  const share = Math.min(1, Math.max(limit === null || limit === 0 ? 0 : stored / limit, maxBytes === 0 ? 0 : used / maxBytes));
   return (
     <div className="flex flex-col gap-1">
       <h3 className="font-medium">{name}</h3>
@@ -23,7 +23,7 @@ export function UsageBar({ name, figures, off }: { readonly name: string; readon
       <p className="text-ink-2">
         {stored.toLocaleString("en-GB")}
         {limit !== null && ` of ${limit.toLocaleString("en-GB")}`}
-        {most > 0 && ` · ${bytes(used)} of ${bytes(most)}`}
+        {maxBytes > 0 && ` · ${bytes(used)} of ${bytes(maxBytes)}`}
         {onDisk !== undefined && ` · ${bytes(onDisk)} on disk`}
       </p>
       {oldest !== null && (

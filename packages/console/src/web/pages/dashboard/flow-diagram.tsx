@@ -30,7 +30,7 @@ export function FlowDiagram({ flow }: { readonly flow: Overview }) {
   const width = useWidth(container);
   const [focus, setFocus] = useState<string>();
   const { boxes, columns, height } = layoutOf(flow, width);
-  const most = Math.max(1, ...flow.edges.map(({ calls }) => calls));
+  const max = Math.max(1, ...flow.edges.map(({ calls }) => calls));
   const isOf = ({ from, to }: GraphEdge): boolean => focus === undefined || from === focus || to === focus;
   return (
     <div ref={container} className="relative min-h-40" style={{ height }}>
@@ -44,7 +44,7 @@ export function FlowDiagram({ flow }: { readonly flow: Overview }) {
                 d={pathOf(edge, boxes)}
                 fill="none"
                 stroke="currentColor"
-                strokeWidth={edge.kind === "declared" ? 1.25 : 1.25 + 1.75 * Math.sqrt(edge.calls / most)}
+                strokeWidth={edge.kind === "declared" ? 1.25 : 1.25 + 1.75 * Math.sqrt(edge.calls / max)}
                 strokeDasharray={edge.kind === "declared" ? undefined : "5 4"}
                 className={cn(edge.errors > 0 ? "text-danger" : "text-line-strong/80", isOf(edge) ? "opacity-100" : "opacity-15")}
               />

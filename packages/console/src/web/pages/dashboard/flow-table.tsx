@@ -4,8 +4,8 @@ import { HrefLink } from "../../ui/href-link.tsx";
 import { atLeast } from "./flow-note.ts";
 
 /**
- * The call graph as a table: a row for each edge, then the nodes without edges. `isPart`: only some traces were read, so
- * counts are lower bounds.
+ * The call graph as a table: a row for each edge, then the nodes without edges. `isPart`: only some traces were read,
+ * so counts are lower bounds.
  */
 export function FlowTable({ flow, isPart }: { readonly flow: Graph; readonly isPart: boolean }) {
   const nodes = new Map(flow.nodes.map((node) => [node.id, node]));

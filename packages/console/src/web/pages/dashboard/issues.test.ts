@@ -4,7 +4,7 @@ import type { Worker } from "../../lib/worker-history.ts";
 import { issuesOf, percent } from "./issues.ts";
 
 const NOW = 10_000_000;
-const QUIET = { workers: [], gone: [], figures: [], queues: [], crons: [], alerts: [], health: undefined, nowMs: NOW };
+const QUIET = { workers: [], disconnected: [], figures: [], queues: [], crons: [], alerts: [], health: undefined, nowMs: NOW };
 const worker = (id: string, more: Partial<Worker> = {}): Worker =>
   ({ id, name: "orders", internal: false, function_count: 2, connected_at_ms: 0, ...more }) as Worker;
 const titles = (sources: Partial<Parameters<typeof issuesOf>[0]>): readonly string[] => issuesOf({ ...QUIET, ...sources }).map(({ title }) => title);
@@ -22,12 +22,12 @@ it("returns no issues for a healthy system", () => {
 });
 
 it("reports a disconnected worker for 15 minutes, unless another worker replaced it", () => {
-  const gone = [{ worker: worker("1"), goneAtMs: NOW - 60_000 }];
-  expect(titles({ gone })).toEqual(["Worker orders disconnected"]);
-  expect(titles({ gone, workers: [worker("2", { connected_at_ms: NOW - 59_000 })] })).toEqual([]);
-  expect(titles({ gone, workers: [worker("2", { connected_at_ms: NOW - 500_000 })] })).toEqual(["Worker orders disconnected"]);
-  expect(titles({ gone: [{ worker: worker("1"), goneAtMs: NOW - 901_000 }] })).toEqual([]);
-  expect(titles({ gone: [{ worker: worker("1", { internal: true }), goneAtMs: NOW }] })).toEqual([]);
+  const disconnected = [{ worker: worker("1"), goneAtMs: NOW - 60_000 }];
+  expect(titles({ disconnected })).toEqual(["Worker orders disconnected"]);
+  expect(titles({ disconnected, workers: [worker("2", { connected_at_ms: NOW - 59_000 })] })).toEqual([]);
+  expect(titles({ disconnected, workers: [worker("2", { connected_at_ms: NOW - 500_000 })] })).toEqual(["Worker orders disconnected"]);
+  expect(titles({ disconnected: [{ worker: worker("1"), goneAtMs: NOW - 901_000 }] })).toEqual([]);
+  expect(titles({ disconnected: [{ worker: worker("1", { internal: true }), goneAtMs: NOW }] })).toEqual([]);
 });
 
 it("sorts the most severe first, and leaves out silenced alerts", () => {

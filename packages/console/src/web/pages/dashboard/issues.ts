@@ -39,7 +39,7 @@ export interface HealthState {
 
 export interface IssueSources {
   readonly workers: readonly Worker[];
-  readonly gone: readonly GoneWorker[];
+  readonly disconnected: readonly GoneWorker[];
   readonly figures: readonly FunctionFigures[];
   readonly queues: readonly QueueState[];
   readonly crons: readonly CronState[];
@@ -83,8 +83,8 @@ function healthIssues(health: HealthState | undefined): readonly Issue[] {
     }));
 }
 
-function workerIssues({ workers, gone, nowMs }: IssueSources): readonly Issue[] {
-  return gone
+function workerIssues({ workers, disconnected, nowMs }: IssueSources): readonly Issue[] {
+  return disconnected
     .filter(({ worker, goneAtMs }) => {
       // A worker of the same name that connected since then replaces it.
       const isReplaced = workers.some(({ name, connected_at_ms }) => name === worker.name && connected_at_ms >= goneAtMs - REPLACED_BEFORE_MS);

@@ -11,7 +11,7 @@ export interface Overview extends Graph {
 }
 
 export interface OverviewSources {
-  /** Ids of workers' functions. */
+  /** IDs of workers' functions. */
   readonly own: ReadonlySet<string>;
   readonly triggers: readonly TriggerFacts[];
   readonly figures: readonly FunctionFigures[];

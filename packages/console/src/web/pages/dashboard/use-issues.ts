@@ -7,7 +7,9 @@ import { type AlertState, type CronState, type HealthState, type Issue, issuesOf
 
 export interface IssueList {
   readonly issues: readonly Issue[];
-  /** False until every source has answered or failed. Before that, an empty list does not mean that there are no issues. */
+  /**
+   * False until every source has answered or failed. Before that, an empty list does not mean that there are no issues.
+   */
   readonly loaded: boolean;
   /** Sources that failed, with their errors. A source whose module is not configured is left out. */
   readonly problems: readonly string[];
@@ -24,7 +26,7 @@ export function useIssues(figures: UseQueryResult<FunctionFiguresAnswer>, ownFig
   const sources = { "function errors": figures, queues, "cron runs": crons, alerts, health };
   return {
     issues: issuesOf({
-      ...{ workers, gone, nowMs, figures: ownFigures, queues: queues.data?.queues ?? [] },
+      ...{ workers, disconnected: gone, nowMs, figures: ownFigures, queues: queues.data?.queues ?? [] },
       ...{ crons: crons.data?.triggers ?? [], alerts: alerts.data?.alerts ?? [], health: health.data },
     }),
     loaded: loaded && Object.values(sources).every(({ isPending }) => !isPending),

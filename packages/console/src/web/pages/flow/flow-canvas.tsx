@@ -27,8 +27,8 @@ export interface FlowCanvasProps {
 }
 
 /**
- * The graph on a canvas. The wheel zooms, and dragging pans. Arrow keys move the focus from node to node. Enter opens and
- * selects a node, and arrow keys then move it. Shift-drag, Ctrl-click and Ctrl-Enter select several nodes.
+ * The graph on a canvas. The wheel zooms, and dragging pans. Arrow keys move the focus from node to node. Enter opens
+ * and selects a node, and arrow keys then move it. Shift-drag, Ctrl-click and Ctrl-Enter select several nodes.
  */
 export default function FlowCanvas({ graph, positions, isVertical, selected, found, stepFrom, selectionToolbar, onSelect, onMove }: FlowCanvasProps) {
   const laidOut = useMemo(

@@ -2,8 +2,8 @@ import { type Edge, MarkerType } from "@xyflow/react";
 import type { GraphEdge } from "../../model/flow-graph.ts";
 
 /**
- * Converts an edge for React Flow. Declared edges are solid. Edges seen in traces are dashed, and wider with more calls.
- * If `found` is set, edges outside the search result are dimmed.
+ * Converts an edge for React Flow. Declared edges are solid. Edges seen in traces are dashed, and wider with more
+ * calls. If `found` is set, edges outside the search result are dimmed.
  */
 export function toFlowEdge(edge: GraphEdge, found: ReadonlySet<string> | undefined): Edge {
   const color = edge.errors > 0 ? "var(--danger)" : "var(--line-strong)";

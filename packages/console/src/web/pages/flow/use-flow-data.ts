@@ -65,7 +65,9 @@ async function observe(rangeMs: number, signal: AbortSignal): Promise<Observed> 
 
 export interface FlowData {
   readonly loaded: boolean;
-  /** All sources have answered or failed. The first layout waits for this, since later nodes do not move earlier ones. */
+  /**
+   * All sources have answered or failed. The first layout waits for this, since later nodes do not move earlier ones.
+   */
   readonly isComplete: boolean;
   readonly error: Error | null;
   readonly graph: Graph;

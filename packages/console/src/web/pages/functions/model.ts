@@ -1,18 +1,10 @@
+import type { FunctionFigures } from "../../lib/function-figures.ts";
 import { isOwn } from "../../lib/own-functions.ts";
 import { type FunctionItem, prefixOf } from "../../model/functions.ts";
 import type { Tone } from "../../ui/badge.tsx";
 
 /** Figures of one function of `engine::metrics::functions`. */
-export interface FunctionStats {
-  readonly function_id: string;
-  readonly calls: number;
-  readonly errors: number;
-  readonly error_rate: number;
-  readonly rate_per_second: number;
-  readonly p50_ms: number | null;
-  readonly p95_ms: number | null;
-  readonly p99_ms: number | null;
-  readonly max_ms: number | null;
+export interface FunctionStats extends FunctionFigures {
   readonly last_call?: { readonly at_ms: number; readonly status: string } | null;
 }
 
@@ -47,8 +39,9 @@ export function filterFunctions(items: readonly FunctionItem[], { q, worker, sys
 }
 
 /**
- * Returns rows with group headings. Grouped by worker, a function is in the group of each of its workers. Groups that only
- * modules provide are last, because users look for their own functions. `modules`: IDs of workers that are modules.
+ * Returns rows with group headings. Grouped by worker, a function is in the group of each of its workers. Groups that
+ * only modules provide are last, because users look for their own functions. `modules`: IDs of workers that are
+ * modules.
  */
 export function groupRows(
   items: readonly FunctionItem[],

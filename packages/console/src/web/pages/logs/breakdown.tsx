@@ -5,7 +5,10 @@ import type { FacetCount, FacetName } from "./use-logs.ts";
 
 const MAX_SHOWN = 15;
 
-/** Counts of all matching entries by source, level, worker and function. A click filters; Shift-click or the eye excludes. */
+/**
+ * Counts of all matching entries by source, level, worker and function. A click filters; Shift-click or the eye
+ * excludes.
+ */
 export function Breakdown({
   facets,
   search,
@@ -82,7 +85,7 @@ function Facet({
   // Selected and excluded values stay on the list even if nothing matches them.
   const unmatched = [...selected, ...excluded].filter((value) => !known.has(value)).map((value) => ({ value, count: 0 }));
   const shown = [...counts.slice(0, MAX_SHOWN), ...unmatched];
-  const most = Math.max(1, ...shown.map(({ count }) => count));
+  const max = Math.max(1, ...shown.map(({ count }) => count));
   if (shown.length === 0) return null;
   return (
     <section aria-label={`By ${title.toLowerCase()}`}>
@@ -102,7 +105,7 @@ function Facet({
             >
               <span className={cn("min-w-0 flex-1 truncate", excluded.includes(value) && "text-ink-3 line-through")}>{value}</span>
               <span className="font-mono text-[11px]">{count.toLocaleString("en-GB")}</span>
-              <span aria-hidden className="absolute bottom-0 left-0 h-0.5 bg-accent/60" style={{ width: `${(count / most) * 100}%` }} />
+              <span aria-hidden className="absolute bottom-0 left-0 h-0.5 bg-accent/60" style={{ width: `${(count / max) * 100}%` }} />
             </button>
             {onExclude === undefined ? (
               <span className="w-6 shrink-0" />

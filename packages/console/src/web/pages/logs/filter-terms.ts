@@ -23,8 +23,8 @@ export function chipTerms(search: FilterSearch): readonly FilterTerm[] {
 }
 
 /**
- * Returns the search parameters of these terms. Terms without a parameter of their own, such as words and `level>=warn`,
- * are returned as `rest` and stay in the search box.
+ * Returns the search parameters of these terms. Terms without a parameter of their own, such as words and
+ * `level>=warn`, are returned as `rest` and stay in the search box.
  */
 export function searchOfChips(terms: readonly FilterTerm[]): { readonly search: Omit<FilterSearch, "q">; readonly rest: readonly FilterTerm[] } {
   const lists = { level: new Set<string>(), source: new Set<string>(), not: new Set<string>(), attr: new Set<string>(), off: new Set<string>() };

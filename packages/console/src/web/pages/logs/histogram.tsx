@@ -34,7 +34,7 @@ export function Histogram({ buckets, onRange }: { readonly buckets: readonly Buc
   const zone = useZone();
   const bars = useRef<HTMLDivElement>(null);
   const [selected, setSelected] = useState<{ readonly from: number; readonly to: number }>();
-  const most = Math.max(1, ...buckets.map(countOf));
+  const max = Math.max(1, ...buckets.map(countOf));
   const first = buckets[0];
   const last = buckets.at(-1);
   if (first === undefined || last === undefined) return null;
@@ -92,7 +92,7 @@ export function Histogram({ buckets, onRange }: { readonly buckets: readonly Buc
             className={cn("flex h-full min-w-0 flex-1 flex-col-reverse", ends !== undefined && index >= ends[0] && index <= ends[1] && "bg-accent-soft")}
           >
             {LEVELS.toReversed().map((level) => (
-              <div key={level} className={FILLS[level]} style={{ height: `${((bucket.counts[level] ?? 0) / most) * 100}%` }} />
+              <div key={level} className={FILLS[level]} style={{ height: `${((bucket.counts[level] ?? 0) / max) * 100}%` }} />
             ))}
           </div>
         ))}
@@ -100,7 +100,7 @@ export function Histogram({ buckets, onRange }: { readonly buckets: readonly Buc
       <div className={AXIS}>
         <span>{time(first.start_ms)}</span>
         <span aria-hidden className="flex min-w-0 items-center gap-3 px-2 font-sans text-ink-2">
-          {summary === "" ? <Legend buckets={buckets} most={most} /> : <span className="truncate">{summary}</span>}
+          {summary === "" ? <Legend buckets={buckets} max={max} /> : <span className="truncate">{summary}</span>}
         </span>
         <span>{time(last.end_ms)}</span>
       </div>
@@ -108,7 +108,7 @@ export function Histogram({ buckets, onRange }: { readonly buckets: readonly Buc
   );
 }
 
-function Legend({ buckets, most }: { readonly buckets: readonly Bucket[]; readonly most: number }) {
+function Legend({ buckets, max }: { readonly buckets: readonly Bucket[]; readonly max: number }) {
   return (
     <>
       {LEVELS.filter((level) => buckets.some(({ counts }) => (counts[level] ?? 0) > 0)).map((level) => (
@@ -116,7 +116,7 @@ function Legend({ buckets, most }: { readonly buckets: readonly Bucket[]; readon
           <span className={cn("size-2 rounded-[2px]", FILLS[level])} /> {level}
         </span>
       ))}
-      <span className="text-ink-3">max {most.toLocaleString("en-GB")} per bar</span>
+      <span className="text-ink-3">max {max.toLocaleString("en-GB")} per bar</span>
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { isBefore, type Log } from "./log.ts";
 
-/** Maximum number of entries in the buffer. It may exceed it by 2 % between evictions. */
+/** Maximum number of entries. The buffer may exceed it by 2 % between evictions. */
 export const MAX_LOGS = 100_000;
 
 /** Entries sorted by time, without duplicates, in whatever order they arrive. */

@@ -5,7 +5,10 @@ import type { LogFilter } from "./log-filter.ts";
 /** Maximum number of characters that a regular expression is tested on, as in the engine. */
 const MAX_SEARCHED = 16 * 1024;
 
-/** Returns a function that filters live entries as the engine filters stored ones. Throws SyntaxError for an invalid regex. */
+/**
+ * Returns a function that filters live entries as the engine filters stored ones. Throws SyntaxError for an invalid
+ * regex.
+ */
 export function logMatcher(filter: LogFilter, window: { readonly startMs?: number; readonly endMs?: number }): (log: Log) => boolean {
   const { levels, severity_min, services, worker, function_id, trace_id, span_id, text, regex, filters = [], exclude } = filter;
   const checks: ((log: Log) => boolean)[] = [];

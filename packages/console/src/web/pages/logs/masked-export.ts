@@ -4,7 +4,10 @@ import { maskedBody, maskedEntry, maskedValues } from "./masked-entry.ts";
 type Values = Readonly<Record<string, JsonValue>>;
 const CELL = /"(?:[^"]|"")*"/g;
 
-/** Masks an export of the engine as the page masks entries. Works in chunks, so that a large export does not block the page. */
+/**
+ * Masks an export of the engine as the page masks entries. Works in chunks, so that a large export does not block the
+ * page.
+ */
 export async function maskedExport(lines: Blob, format: "ndjson" | "csv"): Promise<Blob> {
   const masked: string[] = [];
   let rest = "";

@@ -14,7 +14,10 @@ export type LogRow =
   | { readonly kind: "group"; readonly id: string; readonly log: Log; readonly count: number; readonly isOpen: boolean }
   | { readonly kind: "pause"; readonly id: string; readonly mark: PauseMark };
 
-/** Returns the rows of the list, newest first: entries and pauses, or groups of similar entries. `open`: IDs of open groups. */
+/**
+ * Returns the rows of the list, newest first: entries and pauses, or groups of similar entries. `open`: IDs of open
+ * groups.
+ */
 export function rowsOf(
   logs: readonly Log[],
   options: { readonly grouped: boolean; readonly open: ReadonlySet<string>; readonly marks: readonly PauseMark[] },

@@ -9,7 +9,7 @@ import { type LogQuery, windowMembers } from "./use-log-query.ts";
 /** Returns the session of the query. A new query, engine or `epoch` starts a new session. */
 export function useLogSession(query: LogQuery, epoch: number): { readonly session: LogSession; readonly state: SessionState } {
   const { generation } = useLiveState();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the key identifies the query; the others restart the session
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key identifies the query; the others restart it
   const session = useMemo(() => new LogSession(query), [query.key, generation, epoch]);
   useEffect(() => session.start(), [session]);
   return { session, state: useSyncExternalStore(session.listen, session.getState) };

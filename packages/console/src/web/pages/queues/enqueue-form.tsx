@@ -1,10 +1,9 @@
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/hello.tsx";
-import { jsonProblem } from "../../lib/json-text.ts";
-import { maskProblem } from "../../lib/mask-problem.ts";
 import { useLiveCollection, useLiveState } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
 import { JsonEditor } from "../../ui/json-editor.tsx";
+import { dataProblem } from "./model.ts";
 import { enqueue } from "./queue-api.ts";
 import { useAction } from "./use-queues.ts";
 
@@ -26,8 +25,7 @@ export function EnqueueForm({ queue, onOpen }: { readonly queue: string; readonl
   const [delay, setDelay] = useState("");
   const [dedupeKey, setDedupeKey] = useState("");
   const [added, setAdded] = useState<{ readonly job_id: string; readonly duplicate: boolean } | undefined>();
-  const syntax = jsonProblem(json);
-  const problem = syntax === undefined ? maskProblem(json) : `Invalid JSON: ${syntax}`;
+  const problem = dataProblem(json);
   const isDelayWrong = delay !== "" && !DELAY.test(delay);
   const isReady = problem === undefined && !isDelayWrong && refusal === undefined;
   const send = async (): Promise<void> => {

@@ -1,4 +1,6 @@
 import { elementTexts, memberTexts } from "@svc/protocol/json-text";
+import { jsonProblem } from "../../lib/json-text.ts";
+import { maskProblem } from "../../lib/mask-problem.ts";
 import type { QueueStats } from "../../model/queues.ts";
 
 export interface TopicRow {
@@ -74,14 +76,16 @@ export function readJobPage(text: string): JobPage {
   };
 }
 
-/** Returns the function of a subscription's queue. Its name is `topic:TOPIC>FUNCTION`, with `>` escaped in the topic. */
+/**
+ * Returns the function of a subscription's queue. Its name is `topic:TOPIC>FUNCTION`, with `>` escaped in the topic.
+ */
 export function functionOfSubscription(queue: string): string {
   return queue.slice(queue.indexOf(">") + 1);
 }
 
 /**
- * Returns the ID of a topic's row, which is also its URL segment. No queue has this name: a subscription's queue contains
- * `>`, and other queues must not begin with `topic:`.
+ * Returns the ID of a topic's row, which is also its URL segment. No queue has this name: a subscription's queue
+ * contains `>`, and other queues must not begin with `topic:`.
  */
 export function idOfTopic(topic: string): string {
   return `topic:${topic}`;
@@ -100,7 +104,10 @@ export interface Row {
   readonly subscriptions: number;
 }
 
-/** Returns queues, then topics, each followed by its subscriptions. `q` filters by names of queues, topics and functions. */
+/**
+ * Returns queues, then topics, each followed by its subscriptions. `q` filters by names of queues, topics and
+ * functions.
+ */
 export function rowsOf(queues: readonly QueueStats[], topics: readonly TopicRow[], q: string): readonly Row[] {
   const has = (text: string): boolean => text.toLowerCase().includes(q.toLowerCase());
   const own = queues.filter(({ topic, queue }) => topic === null && has(queue)).map((stats) => rowOf(stats, "queue", stats.queue));
@@ -138,7 +145,10 @@ export type Selection =
   | { readonly kind: "topic"; readonly name: string; readonly id: string }
   | undefined;
 
-/** Resolves a URL segment: the name of a queue, the ID of a topic's row, or, in links of other pages, the name of a topic. */
+/**
+ * Resolves a URL segment: the name of a queue, the ID of a topic's row, or, in links of other pages, the name of a
+ * topic.
+ */
 export function selectionOf(id: string, queues: readonly QueueStats[], topics: readonly TopicRow[]): Selection {
   const stats = queues.find(({ queue }) => queue === id);
   if (stats !== undefined) return { kind: "queue", stats };
@@ -156,4 +166,10 @@ export function titleOf(selection: Selection): string | undefined {
 function topicNames(queues: readonly QueueStats[], topics: readonly TopicRow[]): readonly string[] {
   const listed = topics.filter(({ broker_type }) => broker_type === "builtin").map(({ name }) => name);
   return [...new Set([...listed, ...queues.flatMap(({ topic }) => (topic === null ? [] : [topic]))])].sort();
+}
+
+/** Returns why typed data cannot be sent; undefined if it can. `original`: the data before editing. */
+export function dataProblem(json: string, original?: string): string | undefined {
+  const syntaxError = jsonProblem(json);
+  return syntaxError === undefined ? maskProblem(json, original) : `Invalid JSON: ${syntaxError}`;
 }

@@ -1,14 +1,13 @@
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/hello.tsx";
-import { jsonProblem, pretty } from "../../lib/json-text.ts";
-import { maskProblem } from "../../lib/mask-problem.ts";
+import { pretty } from "../../lib/json-text.ts";
 import { maskedText } from "../../lib/secrets.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { JsonEditor } from "../../ui/json-editor.tsx";
 import { toast } from "../../ui/toasts.tsx";
-import type { Job } from "./model.ts";
+import { dataProblem, type Job } from "./model.ts";
 import { redriveWith } from "./queue-api.ts";
 import { useAction } from "./use-queues.ts";
 
@@ -18,8 +17,7 @@ export function RedriveDialog({ job, onClose, onDone }: { readonly job: Job; rea
   const action = useAction();
   const [text, setText] = useState(() => pretty(job.json));
   const [isRevealed, setRevealed] = useState(() => maskedText(job.json) === job.json);
-  const syntax = jsonProblem(text);
-  const problem = syntax === undefined ? maskProblem(text, job.json) : `Invalid JSON: ${syntax}`;
+  const problem = dataProblem(text, job.json);
   const send = async (): Promise<void> => {
     if (problem !== undefined || !isRevealed || refusal !== undefined) return;
     await action.run(async () => {

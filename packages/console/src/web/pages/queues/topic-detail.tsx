@@ -1,12 +1,10 @@
 import { useState } from "react";
 import { useWriteRefusal } from "../../app/hello.tsx";
-import { jsonProblem } from "../../lib/json-text.ts";
-import { maskProblem } from "../../lib/mask-problem.ts";
 import { useLiveState } from "../../lib/use-live.ts";
 import type { QueueStats } from "../../model/queues.ts";
 import { Button } from "../../ui/button.tsx";
 import { JsonEditor } from "../../ui/json-editor.tsx";
-import { functionOfSubscription } from "./model.ts";
+import { dataProblem, functionOfSubscription } from "./model.ts";
 import { publish } from "./queue-api.ts";
 import { useAction, useTopicDepth } from "./use-queues.ts";
 
@@ -64,8 +62,7 @@ function PublishForm({ topic }: { readonly topic: string }) {
   const action = useAction();
   const [json, setJson] = useState("{}");
   const [sent, setSent] = useState<{ readonly message_id: string; readonly subscriptions: number } | undefined>();
-  const syntax = jsonProblem(json);
-  const problem = syntax === undefined ? maskProblem(json) : `Invalid JSON: ${syntax}`;
+  const problem = dataProblem(json);
   const send = async (): Promise<void> => {
     if (problem !== undefined || refusal !== undefined) return;
     setSent(undefined);

@@ -9,18 +9,18 @@ export const NODE = { width: 220, height: 52 } as const;
 export const GAP = 16;
 
 /**
- * Returns a position for each node. Nodes with a saved position keep it. A new node is put beside a neighbour, as in the
- * automatic layout, and moved down until it overlaps no other node.
+ * Returns a position for each node. Nodes with a saved position keep it. A new node is put beside a neighbour, as in
+ * the automatic layout, and moved down until it overlaps no other node.
  */
 export function placeNodes(
   ids: readonly string[],
   edges: readonly { readonly from: string; readonly to: string }[],
   auto: Positions,
-  kept: Positions,
+  saved: Positions,
 ): Positions {
   const positions = new Map<string, Point>();
   for (const id of ids) {
-    const position = kept.get(id);
+    const position = saved.get(id);
     if (position !== undefined) positions.set(id, position);
   }
   if (positions.size === 0) return new Map(ids.map((id) => [id, auto.get(id) ?? { x: 0, y: 0 }]));
@@ -33,8 +33,8 @@ export function placeNodes(
     if (positions.has(id)) continue;
     const wanted = auto.get(id) ?? { x: 0, y: 0 };
     const anchor = (neighbours.get(id) ?? []).find((neighbour) => positions.has(neighbour) && auto.has(neighbour));
-    const [saved, automatic] = anchor === undefined ? [undefined, undefined] : [positions.get(anchor), auto.get(anchor)];
-    const moved = saved === undefined || automatic === undefined ? wanted : { x: wanted.x + saved.x - automatic.x, y: wanted.y + saved.y - automatic.y };
+    const [current, automatic] = anchor === undefined ? [undefined, undefined] : [positions.get(anchor), auto.get(anchor)];
+    const moved = current === undefined || automatic === undefined ? wanted : { x: wanted.x + current.x - automatic.x, y: wanted.y + current.y - automatic.y };
     positions.set(id, withoutOverlap(moved, [...positions.values()]));
   }
   return positions;

@@ -3,7 +3,9 @@ import type { LayoutAnswer, LayoutRequest } from "../../../lib/graph-layout.work
 import type { Graph } from "../../../model/flow-graph.ts";
 import { NODE, type Positions } from "./positions.ts";
 
-/** Automatic layout, computed in a web worker; undefined until it is ready. Changed figures do not trigger a new layout. */
+/**
+ * Automatic layout, computed in a web worker; undefined until it is ready. Changed figures do not trigger a new layout.
+ */
 export function useAutoLayout(graph: Graph, direction: "LR" | "TB"): { readonly shape: string; readonly positions: Positions } | undefined {
   const [layout, setLayout] = useState<{ readonly shape: string; readonly positions: Positions }>();
   const shape = JSON.stringify([direction, graph.nodes.map(({ id }) => id), graph.edges.map(({ from, to }) => [from, to])]);

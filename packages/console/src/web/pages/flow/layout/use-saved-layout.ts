@@ -49,8 +49,8 @@ interface Session {
 }
 
 /**
- * Saves pending positions, one save at a time. Each save names the version that it replaces, so that two browsers do not
- * overwrite each other's layout. Concurrent saves of one browser would look like such a conflict.
+ * Saves pending positions, one save at a time. Each save names the version that it replaces, so that two browsers do
+ * not overwrite each other's layout. Concurrent saves of one browser would look like such a conflict.
  */
 async function write(session: Session): Promise<void> {
   clearTimeout(session.timer);

@@ -25,7 +25,10 @@ export function groupNode(name: string): string {
   return `group ${name}`;
 }
 
-/** Returns the graph with each of these groups collapsed into one node with the edges and summed figures of its functions. */
+/**
+ * Returns the graph with each of these groups collapsed into one node with the edges and summed figures of its
+ * functions.
+ */
 export function collapsed(graph: Graph, closed: readonly string[] | undefined): Graph {
   const names = new Set(closed);
   if (names.size === 0) return graph;

@@ -58,7 +58,9 @@ interface Page {
   readonly total: number;
 }
 
-/** Invocations of a function from all sources, the latest first. Polled every 3 s while only the first page is loaded. */
+/**
+ * Invocations of a function from all sources, the latest first. Polled every 3 s while only the first page is loaded.
+ */
 export function useHistory(functionId: string, status: string | undefined, source: string | undefined) {
   const { phase } = useLiveState();
   return useInfiniteQuery({

@@ -16,7 +16,9 @@ export interface CallFailure {
   readonly stack: string | undefined;
 }
 
-/** Returns the outcome of a call. The HTTP status decides if it succeeded: results like 0, false, null and "" are valid. */
+/**
+ * Returns the outcome of a call. The HTTP status decides if it succeeded: results like 0, false, null and "" are valid.
+ */
 export function outcomeOf(run: Run): Outcome {
   if (run.state === "running") return { kind: "running", title: "Running" };
   if (run.state === "cancelled") return { kind: "cancelled", title: "Cancelled" };

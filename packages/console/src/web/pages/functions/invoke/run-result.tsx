@@ -41,7 +41,7 @@ export function RunResult({ functionId, run }: { readonly functionId: string; re
         </span>
       </div>
       {outcome.kind === "accepted" && <p className="text-ink-2">The call was sent without waiting for its result. Its outcome appears in the history.</p>}
-      {outcome.kind === "cancelled" && <p className="text-ink-2">The call was cancelled. Its handler was signalled, but may already have had side effects.</p>}
+      {outcome.kind === "cancelled" && <p className="text-ink-2">The handler received an abort signal, but may already have had side effects.</p>}
       {outcome.kind === "enqueued" && <JobLink text={outcome.result ?? ""} queue={run.draft.queue} />}
       {outcome.error !== undefined && <Failure failure={outcome.error} />}
       {outcome.result !== undefined && <JsonView text={outcome.result} name="the result" openTo={3} />}
