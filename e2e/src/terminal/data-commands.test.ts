@@ -175,9 +175,9 @@ it("svc logs --follow shows what comes, goes on with the next engine, and ends w
   await terminal.shows("math-worker while following");
   engine.child.kill("SIGKILL");
   await engine.exited;
-  await terminal.shows("the engine is gone; waiting until it is there again");
+  await terminal.shows("disconnected from the engine; reconnecting");
   engine = await startEngine({ cwd: project, ports });
-  await terminal.shows("the engine is there again");
+  await terminal.shows("reconnected to the engine");
   await worker.connected({ timeout_ms: 20_000 });
   await log("after the restart");
   await terminal.shows("math-worker after the restart");

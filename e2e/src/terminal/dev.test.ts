@@ -121,7 +121,7 @@ it("prints plainly where there is no terminal to show it on", async () => {
   await inProject();
   await terminal.start(`${DEV} --no-console 2>&1 | cat`);
   await isUp();
-  await terminal.shows("Ctrl-C ends all of it.");
+  await terminal.shows("Press Ctrl-C to stop everything.");
   await terminal.shows(/^ +console +not running$/m);
 
   await terminal.press("C-c");

@@ -99,7 +99,7 @@ describe("in the project", () => {
   it("svc mcp wants to know what agents may call", async () => {
     const { status, text } = await terminal.execute("svc mcp");
 
-    expect({ status, text }).toMatchObject({ status: 2, text: expect.stringContaining("Say which functions agents may call, with --allow.") as string });
+    expect({ status, text }).toMatchObject({ status: 2, text: expect.stringContaining("No functions are allowed; give the functions that agents may call with --allow") as string });
     expect(text).toMatch(/^For example: svc mcp --allow 'shop::\*'$/m);
   });
 

@@ -84,7 +84,7 @@ describe("svc worker at a terminal", () => {
     expect(text).toMatch(/^Last output\n(?:.*\n)*[\d:.]+ [|] hello is awake$/m);
 
     await terminal.start("svc worker status hello --watch");
-    await terminal.shows("Every second; Ctrl-C ends.");
+    await terminal.shows("Updated every second; press Ctrl-C to stop.");
     const { replicas } = JSON.parse((await sideways("svc worker status hello --json")).text) as { replicas: { pid: number }[] };
     killHard(replicas[0]?.pid);
     await terminal.shows(/^last exit +SIGKILL, /m, SLOW);
@@ -111,7 +111,7 @@ describe("svc worker at a terminal", () => {
     await engine.exited;
     await terminal.shows("The engine does not answer; going on when it does again.");
     engine = await startEngine({ cwd: project.folder, ports });
-    await terminal.shows("The engine answers again.", SLOW);
+    await terminal.shows("Reconnected to the engine.", SLOW);
     await terminal.shows(/^[\d:.]+ [|] there is awake$/m, SLOW);
     await terminal.press("C-c");
     expect(await terminal.ended()).toMatchObject({ status: 0 });

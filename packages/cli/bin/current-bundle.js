@@ -1,17 +1,21 @@
-// Which code of svc runs: the bundle, or the modules it was made of. Plain JavaScript without dependencies: svc.js and the scripts read it.
+// Tells whether svc runs from the bundle or from the compiled modules. Plain JavaScript without dependencies, because
+// svc.js and the scripts import it.
 import { statSync } from "node:fs";
 
 /** Entry of the bundle that scripts/bundle-cli.mjs makes. */
 export const bundleEntry = new URL("../bundle/main.js", import.meta.url);
 
-/** A compiler run that writes any file of a package writes its build record too, so these tell the age of all the code in the bundle. */
+/**
+ * The compiler updates the build record of a package whenever it writes one of its files, so the records date all
+ * bundled code.
+ */
 const buildRecords = ["cli", "console", "engine", "sdk", "protocol"].map((name) => new URL(`../../${name}/dist/.tsbuildinfo`, import.meta.url));
-/** npm writes it at each change of what is installed. */
+/** npm writes this file whenever the installed packages change. */
 const installRecord = new URL("../../../node_modules/.package-lock.json", import.meta.url);
 
 /**
- * True when there is a bundle and nothing it was made of has changed since. Where a build record is missing, as in an installed package,
- * nobody can tell, and the answer is false.
+ * Returns true if the bundle exists and none of its inputs is newer. Returns false if a build record is missing, as in
+ * an installed package.
  */
 export function bundleIsCurrent() {
   const madeAtMs = modifiedAtMs(bundleEntry);

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Committed as plain JavaScript, so that npm can link it before anything is built and so that it runs on a Node too old for the rest.
+// Plain JavaScript: npm must be able to link it before the build, and old Node versions must be able to parse it.
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { bundleEntry, bundleIsCurrent } from "./current-bundle.js";
@@ -14,7 +14,8 @@ if (major < 20 || (major === 20 && minor < 19)) {
   console.error(`svc is not built yet: ${fileURLToPath(built)} is missing. Run \`npm run build\` at the root of the repository.`);
   process.exitCode = 1;
 } else {
-  // The bundle is the same code in few files: it starts in half the time. Without a current one the modules run as they are.
+  // The bundle holds the same code in a few files and starts in half the time. Without a current bundle, run the
+  // compiled modules.
   const { runAsProcess } = await import(bundleIsCurrent() ? bundleEntry : built);
   await runAsProcess(process);
 }

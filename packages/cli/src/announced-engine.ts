@@ -3,24 +3,24 @@ import { basename, dirname, join, resolve } from "node:path";
 import { listedDataDir } from "./config-entries.ts";
 import type { Shell } from "./shell.ts";
 
-/** An engine that runs, as it says itself. */
+/** A running engine, as it describes itself in `engine.json`. */
 export interface AnnouncedEngine {
   readonly url: string;
-  /** URLs of its HTTP API and of its real-time listener; undefined where it does not tell. */
+  /** URLs of its HTTP API and its real-time listener. Undefined if the engine does not publish them. */
   readonly http: string | undefined;
   readonly realtime: string | undefined;
-  /** The token in its token file; undefined when it has none, or the file is not for us to read. */
+  /** The token from its token file. Undefined if there is no such file or the file is not readable. */
   readonly token: string | undefined;
-  /** Path of that file as the engine wrote it; undefined when its token is a configured one. */
+  /** Path of the token file. Undefined if the token comes from the configuration. */
   readonly tokenFile: string | undefined;
-  /** Key by which it proves that it is the engine of this data folder; undefined when it is too old for that. */
+  /** Key that proves that the engine owns this data folder. Undefined for engines that are too old to have one. */
   readonly proofKey: string | undefined;
 }
 
 /**
- * The engine that runs for a config file, as it wrote it into its data folder; undefined when none runs. An engine that was
- * killed leaves the file behind, hence the look at its process. Another process may have its pid by now: before anything secret is sent there,
- * `requireProof` has to be asked.
+ * Returns the running engine of a config file, as it wrote itself into its data folder, or undefined if none runs. A
+ * killed engine leaves the file behind, so its process is checked. Another process may have reused its pid: call
+ * `requireProof` before you send anything secret.
  */
 export function announcedEngine(shell: Pick<Shell, "env" | "cwd">, configFile: string): AnnouncedEngine | undefined {
   const variable = shell.env.SVC_DATA_DIR ?? "";
@@ -31,12 +31,12 @@ export function announcedEngine(shell: Pick<Shell, "env" | "cwd">, configFile: s
   return { url: bridge, http, realtime, token: tokenFile === undefined ? undefined : readToken(tokenFile), tokenFile, proofKey };
 }
 
-/** As the engine writes it: 16 to 512 characters without blanks. */
+/** 16 to 512 printable characters without blanks, as the engine writes it. */
 const TOKEN = /^[\x21-\x7e]{16,512}$/;
 
 /**
- * What stands in the file goes to the address that stands beside it, and both may have come with somebody's repository: so it is read only
- * where an engine keeps its token, not through a link, and sent only if it looks like one.
+ * The token is sent to the address in the same folder, and both may come from a cloned repository. So it is read only
+ * from the engine's usual path, not through a link, and only if it looks like a token.
  */
 function readToken(file: string): string | undefined {
   if (basename(file) !== "token" || basename(dirname(file)) !== ".svc") return undefined;
@@ -58,7 +58,7 @@ interface Facts {
   readonly proofKey: string | undefined;
 }
 
-/** Undefined when the file is not there, is not for us to read, or holds something else. */
+/** Returns undefined if the file is missing, unreadable or malformed. */
 function readFacts(file: string): Facts | undefined {
   let facts: unknown;
   try {
@@ -89,7 +89,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // It is there, but another user's.
+    // The process exists but belongs to another user.
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

@@ -2,12 +2,12 @@ import { type Progress, showProgress } from "./progress.ts";
 import type { Shell } from "./shell.ts";
 import { leaveInterruptedLine } from "./stop-requests.ts";
 
-/** A call that is answered sooner shows nothing. */
+/** Calls shorter than this show no progress. */
 const QUIET_MS = 1_000;
 
 /**
- * Makes a call that Ctrl-C cancels. On a terminal one that takes longer than a second shows its time, and how to cancel it. `title` says what goes
- * on, e.g. `Calling math::add`.
+ * Makes a call that Ctrl-C cancels. On a terminal, a call longer than a second shows its elapsed time and how to cancel
+ * it. `title` describes the call, e.g. `Calling math::add`.
  */
 export async function cancellable<Result>(shell: Shell, title: string, call: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
   const cancelled = new AbortController();
@@ -16,10 +16,10 @@ export async function cancellable<Result>(shell: Shell, title: string, call: (si
     if (shell.noteColumns === undefined) return;
     progress = showProgress(shell, `${title}; Ctrl-C cancels.`);
   }, QUIET_MS);
-  // Once: at a second Ctrl-C the process ends by itself, whatever the call does.
+  // Handles one signal only: a second Ctrl-C ends the process, whatever the call does.
   const forget = shell.onStopSignal((signal) => {
     forget();
-    // The end of the progress wipes it away.
+    // `progress.end()` clears the line itself.
     if (progress === undefined) leaveInterruptedLine(shell, signal);
     cancelled.abort();
   });

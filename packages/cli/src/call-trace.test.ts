@@ -2,7 +2,7 @@ import { CallError } from "@svc/protocol";
 import { connect, silentLogger } from "@svc/sdk";
 import { expect, it } from "vitest";
 import { printTraceOfCall } from "./call-trace.ts";
-import { nearestTopic } from "./commands/event-emit.ts";
+import { nearestTopic } from "./commands/event.ts";
 import { recordedShell } from "./shell.test-support.ts";
 
 const refusing = { id: "cli", connectionState: "connected" as const, call: () => Promise.reject(new CallError("forbidden", "not for \u001b[31m you")) };
@@ -10,7 +10,7 @@ const refusing = { id: "cli", connectionState: "connected" as const, call: () =>
 it("a call whose trace cannot be looked up has succeeded or failed all the same", async () => {
   const shell = recordedShell();
   await printTraceOfCall(shell, refusing, "math::add");
-  expect(shell.written).toEqual({ out: "", notes: "note: the trace of this call cannot be shown: not for \\u001b[31m you\n" });
+  expect(shell.written).toEqual({ out: "", notes: "note: cannot show the trace of this call: not for \\u001b[31m you\n" });
 });
 
 it("does not wait for an engine that went away during the call", async () => {

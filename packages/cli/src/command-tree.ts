@@ -1,8 +1,8 @@
 import type { Command, Option } from "commander";
 
-/** A command as its help tells of it, for what is generated from all of them. */
+/** A command as its help describes it. Used to generate docs and completions. */
 export interface CommandNode {
-  /** As it is typed, e.g. `svc worker add`. */
+  /** Command as typed, e.g. `svc worker add`. */
   readonly path: string;
   readonly name: string;
   readonly summary: string;
@@ -10,7 +10,7 @@ export interface CommandNode {
   readonly usage: string;
   readonly arguments: readonly ArgumentNode[];
   readonly options: readonly OptionNode[];
-  /** What help shows below the options: examples first. */
+  /** Help text below the options, examples first. */
   readonly after: string;
   readonly commands: readonly CommandNode[];
 }
@@ -23,19 +23,19 @@ export interface ArgumentNode {
 }
 
 export interface OptionNode {
-  /** As help shows them, e.g. `-c, --config <file>`. */
+  /** As shown in help, e.g. `-c, --config <file>`. */
   readonly flags: string;
   /** `--config` and `-c`. */
   readonly names: readonly string[];
-  /** Name of the value that it takes, e.g. `file`; undefined for a switch. */
+  /** Name of its value, e.g. `file`. Undefined for a switch. */
   readonly value?: string;
   readonly choices: readonly string[];
   readonly description: string;
-  /** Undefined where there is none, or the description says it. */
+  /** Undefined if there is no default, or if the description states it. */
   readonly defaultValue?: string;
 }
 
-/** The command with all below it. Commands that help hides are left out. */
+/** Returns the command with all its subcommands, except hidden ones. */
 export function commandTree(command: Command): CommandNode {
   const help = command.createHelp();
   return {
@@ -59,7 +59,7 @@ export function commandTree(command: Command): CommandNode {
   };
 }
 
-/** Every command of the tree, each before those below it. */
+/** Returns all commands of the tree, each before its subcommands. */
 export function everyCommand(root: CommandNode): readonly CommandNode[] {
   return [root, ...root.commands.flatMap(everyCommand)];
 }
@@ -80,7 +80,7 @@ function optionNode(option: Option): OptionNode {
   };
 }
 
-/** Commander writes these texts behind the rest of the help, and gives them out in no other way. */
+/** Commander offers no other access to the text that it prints after the rest of the help. */
 function textAfter(command: Command): string {
   const { writeOut } = command.configureOutput();
   const parts: string[] = [];

@@ -3,11 +3,11 @@ import type { LoadedConfig } from "@svc/engine";
 import { projectConfigFile } from "./engine-address.ts";
 import type { Shell } from "./shell.ts";
 
-/** One thing wrong, or worth a word, with the config file or a manifest that it leads to. */
+/** A problem or a warning in the config file or in a manifest that it lists. */
 export interface ConfigFinding {
-  /** As messages show it. */
+  /** Path as messages show it. */
   readonly file: string;
-  /** 1-based; null when the file as a whole is meant. */
+  /** 1-based. Null if the finding concerns the whole file. */
   readonly line: number | null;
   readonly column: number | null;
   readonly key: string | null;
@@ -17,15 +17,17 @@ export interface ConfigFinding {
 export interface ConfigReport {
   /** Absolute path. */
   readonly file: string;
-  /** Undefined when it has problems. */
+  /** Undefined if there are problems. */
   readonly config: LoadedConfig | undefined;
   readonly problems: readonly ConfigFinding[];
   readonly warnings: readonly string[];
 }
 
-/** Reads and checks a config file as the engine would at its start, and the manifests of its workers; starts and changes nothing. */
+/**
+ * Validates a config file as the engine does at startup, and the manifests of its workers. Starts and changes nothing.
+ */
 export async function checkConfig(shell: Pick<Shell, "cwd" | "env">, config: string | undefined): Promise<ConfigReport> {
-  // Loaded here and not above: other commands must not wait for the engine's code.
+  // Imported lazily: other commands must not wait for the engine's code.
   const { ConfigError, configurableModules, loadConfig } = await import("@svc/engine");
   const file = projectConfigFile(shell, config);
   try {
@@ -43,7 +45,7 @@ export async function checkConfig(shell: Pick<Shell, "cwd" | "env">, config: str
     const problems = error.problems.map(
       ({ line, column, key, message }): ConfigFinding => ({ file: shown, line: line ?? null, column: column ?? null, key: key ?? null, message }),
     );
-    // What is wrong with the workers themselves is told along with it.
+    // Also reports problems of the workers themselves.
     const folders = [...new Map(error.folders.map((folder) => [folder.path, folder])).values()];
     const manifests = await Promise.all(folders.map((folder) => manifestFindings(shell, folder)));
     return { file, config: undefined, problems: [...problems, ...manifests.flatMap((manifest) => manifest.problems)], warnings: [] };
@@ -73,13 +75,13 @@ async function manifestFindings(
   }
 }
 
-/** `config.yaml:3:7: engine.bridge.port: must be …`. */
+/** Formats a finding, e.g. `config.yaml:3:7: engine.bridge.port: must be …`. */
 export function formatFinding({ file, line, column, key, message }: ConfigFinding): string {
   const place = [file, ...(line === null ? [] : [line]), ...(column === null ? [] : [column])].join(":");
   return `${place}: ${key === null ? "" : `${key}: `}${message}`;
 }
 
-/** Short where the file lies below the working directory. */
+/** Returns a relative path for files below the working directory, otherwise the full path. */
 export function shownPath({ cwd }: Pick<Shell, "cwd">, file: string): string {
   const path = relative(cwd, file);
   return path === "" || path.startsWith("..") ? file : path;

@@ -4,20 +4,20 @@ import { isMap, isScalar, isSeq, parseDocument, type YAMLMap } from "yaml";
 
 const DEFAULT_DATA_DIR = ".svc/data";
 
-/** One entry of the config file, as it is written. */
+/** One entry of the config file. */
 export interface ListedEntry {
   readonly name: string;
-  /** `command` is one of an svc-exec block: it has its name in common with nothing else, and no entry of its own. */
+  /** `command` is a command of an svc-exec block, which has no entry of its own. */
   readonly kind: "local" | "module" | "command";
   /** Absolute path of a local worker's folder. */
   readonly folder: string | undefined;
-  /** Names of what has to be ready before it. */
+  /** Names of the entries that must be ready before this one. */
   readonly dependsOn: readonly string[];
 }
 
 /**
- * Entries that the config file lists under `workers:` and `modules:`, and the commands of svc-exec, by name. Empty for a file that is missing or is no such list: whoever
- * edits the file next says what is wrong with it.
+ * Returns the entries under `workers:` and `modules:` and the commands of svc-exec, by name. Empty if the file is
+ * missing or malformed: the code that edits the file next reports that.
  */
 export function listedEntries(configFile: string): ReadonlyMap<string, ListedEntry> {
   const document = parseDocument(readIfThere(configFile));
@@ -55,7 +55,7 @@ function dependsOnOf(entry: YAMLMap): readonly string[] {
   return isSeq(names) ? names.items.flatMap((name) => (isScalar(name) && typeof name.value === "string" ? [name.value] : [])) : [];
 }
 
-/** The port that the file gives the workers' listener, variables replaced; undefined when it gives none that is one. */
+/** Returns the port of the workers' listener with variables replaced, or undefined if the file has no valid one. */
 export function listedBridgePort(configFile: string, env: Readonly<Record<string, string | undefined>>): number | undefined {
   const written = parseDocument(readIfThere(configFile)).getIn(["engine", "bridge", "port"]);
   const variable = wholeVariable(written, env);
@@ -63,14 +63,14 @@ export function listedBridgePort(configFile: string, env: Readonly<Record<string
   return typeof port === "number" && Number.isInteger(port) && port > 0 && port <= 65_535 ? port : undefined;
 }
 
-/** The data folder that the file names, else the default one; absolute. */
+/** Returns the absolute path of the data folder, or of the default one. */
 export function listedDataDir(configFile: string, env: Readonly<Record<string, string | undefined>>): string {
   const written = parseDocument(readIfThere(configFile)).getIn(["engine", "data_dir"]);
   const path = wholeVariable(written, env) ?? written;
   return resolve(dirname(configFile), typeof path === "string" && path !== "" ? path : DEFAULT_DATA_DIR);
 }
 
-/** What stands for a text that is one variable, e.g. `${PORT:4000}`; undefined for anything else. */
+/** Returns the value of a string that is one variable, e.g. `${PORT:4000}`, otherwise undefined. */
 function wholeVariable(written: unknown, env: Readonly<Record<string, string | undefined>>): string | undefined {
   const variable = typeof written === "string" ? /^\$\{([A-Za-z_]\w*)(?::([^}]*))?\}$/.exec(written) : null;
   return variable === null ? undefined : (env[variable[1] ?? ""] ?? variable[2] ?? "");

@@ -11,7 +11,7 @@ export interface CronTrigger {
   readonly last_run?: { readonly started_at: string | null; readonly outcome: string | null; readonly error?: string };
 }
 
-/** Page by page, so that a great many come whole. */
+/** Returns all triggers of type cron, page by page. */
 export async function listCronTriggers(engine: Worker): Promise<readonly CronTrigger[]> {
   const triggers: CronTrigger[] = [];
   let cursor: string | null = null;

@@ -100,7 +100,7 @@ it("names svc create where there is no project, and svc dev where there is one",
   expect(advice()[0]).toBe(`There is no ${join(dir, "config.yaml")}; make a project with: svc create`);
 
   writeFileSync(join(dir, "config.yaml"), "workers: []\n");
-  expect(advice()[0]).toBe("Start one in your project's folder with: svc dev");
+  expect(advice()[0]).toBe("Start one in your project's folder: svc dev");
 });
 
 it("says that nothing listens at a free port", async () => {

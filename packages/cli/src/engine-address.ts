@@ -12,28 +12,31 @@ export const DEFAULT_CONFIG_FILE = "config.yaml";
 const DEFAULT_BRIDGE_URL = "ws://localhost:49134";
 const PROBE_TIMEOUT_MS = 3000;
 
-/** The config file of the project at hand, whether it is there or not; absolute. */
+/** Returns the absolute path of the project's config file, which may not exist. */
 export function projectConfigFile(shell: Pick<Shell, "cwd">, config: string | undefined): string {
   return resolve(shell.cwd, config ?? DEFAULT_CONFIG_FILE);
 }
 
-/** Where a command looks for the engine, and why there. */
+/** Address of the engine and where it comes from. */
 export interface EngineAddress {
   /** WebSocket address of the bridge, e.g. `ws://localhost:49134`. May hold credentials: show `shownUrl` instead. */
   readonly url: string;
   readonly shownUrl: string;
-  /** The engine's token where its own project was found to hold it. `SVC_TOKEN` wins over it. */
+  /** The engine's token if it was found in the engine's own project. `SVC_TOKEN` takes precedence. */
   readonly token?: string | undefined;
-  /** Makes the engine that was found in the data folder prove that it is that folder's; returns where to connect. Absent for an address that somebody chose. */
+  /**
+   * Makes the engine prove that it owns the data folder. Returns the address to connect to. Absent if the user chose
+   * the address.
+   */
   readonly prove?: (() => Promise<string>) | undefined;
   readonly from: "--url" | "SVC_URL" | "announced" | "config" | "default";
-  /** The config file that is not there, where it was looked for in vain. */
+  /** The config file, if it was looked for and does not exist. */
   readonly missingConfig?: string | undefined;
 }
 
 /**
- * `--url`, else `SVC_URL`, else where the engine that runs for the config file says that it listens, else the bridge port of the config
- * file, else the default port.
+ * Returns `--url`, then `SVC_URL`, then the address of the running engine of the config file, then the config file's
+ * bridge port, then the default port.
  */
 export function engineAddress(shell: Shell, options: { readonly url?: string | undefined; readonly config?: string | undefined }): EngineAddress {
   if (options.url !== undefined) return checked(options.url, "--url");
@@ -47,11 +50,11 @@ export function engineAddress(shell: Shell, options: { readonly url?: string | u
   return existsSync(configFile) ? found : { ...found, missingConfig: configFile };
 }
 
-/** Address of an engine that was found in the data folder. */
+/** Returns the address of an engine that was found in the data folder. */
 export function announcedAddress(shell: Pick<Shell, "env" | "cwd">, configFile: string, announced: AnnouncedEngine): EngineAddress {
   const { url, token } = announced;
   const prove = async (): Promise<string> => {
-    // As it is now: the engine may have been started again, and has another key then.
+    // Reads the announcement again: a restarted engine has another key.
     const now = announcedEngine(shell, configFile);
     if (now?.url !== url) throw new CommandFailure(`The engine of this folder no longer listens at ${url}.`, { exitCode: EXIT.noEngine });
     return requireProof(now);
@@ -63,8 +66,8 @@ function checked(url: string, from: EngineAddress["from"]): EngineAddress {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed === undefined || (parsed.protocol !== "ws:" && parsed.protocol !== "wss:") || parsed.hostname === "") {
     throw usageFailure(
-      `${from} is ${JSON.stringify(maskConfigText(url))}, which is no address of an engine.`,
-      `It looks like ${DEFAULT_BRIDGE_URL}: ws:// or wss://, a host, and the bridge port.`,
+      `${from} is ${JSON.stringify(maskConfigText(url))}, which is not an engine address.`,
+      `Expected ws:// or wss://, a host and the bridge port, e.g. ${DEFAULT_BRIDGE_URL}`,
     );
   }
   parsed.username &&= MASK;
@@ -73,8 +76,8 @@ function checked(url: string, from: EngineAddress["from"]): EngineAddress {
 }
 
 /**
- * Undefined when neither the variable nor the file says a port. Read without the engine's own loader: a file with a mistake in it says
- * nothing about the engine that runs, and every command would have to load the engine's code.
+ * Returns undefined if neither the variable nor the file has a port. Does not use the engine's loader: an invalid file
+ * says nothing about the running engine, and loading the engine's code would slow down every command.
  */
 function configuredBridgeUrl(shell: Shell, configFile: string): string | undefined {
   const variable = Number(shell.env.SVC_BRIDGE_PORT ?? "");
@@ -82,17 +85,17 @@ function configuredBridgeUrl(shell: Shell, configFile: string): string | undefin
   return port === undefined ? undefined : `ws://localhost:${port}`;
 }
 
-/** Fails with exit 3 unless something accepts connections there. Far quicker than letting the SDK retry until it gives up. */
+/** Throws (exit 3) unless the address accepts connections. Much faster than the retries of the SDK. */
 export async function requireListener(address: EngineAddress): Promise<void> {
   const problem = await probe(address);
   if (problem !== undefined) throw noEngine(address, problem);
 }
 
-/** Exit 3: says what was tried and how to start an engine. */
+/** Returns an error (exit 3) with the address that was tried and how to start an engine. */
 export function noEngine(address: EngineAddress, problem: string): CommandFailure {
   const origin = {
     "--url": "given with --url",
-    SVC_URL: "from the variable SVC_URL",
+    SVC_URL: "from the environment variable SVC_URL",
     announced: "from engine.json in the project's data folder",
     config: "from the config file",
     default: "the default",
@@ -101,32 +104,32 @@ export function noEngine(address: EngineAddress, problem: string): CommandFailur
     exitCode: EXIT.noEngine,
     advice: [
       ...(address.missingConfig === undefined
-        ? ["Start one in your project's folder with: svc dev"]
-        : [`There is no ${address.missingConfig}; make a project with: svc create`, "Or start the engine of one that you have, in its folder, with: svc dev"]),
-      "An engine at another address: pass --url ws://HOST:PORT or set SVC_URL.",
+        ? ["Start one in your project's folder: svc dev"]
+        : [`${address.missingConfig} not found; create a project: svc create`, "Or start the engine in the folder of an existing project: svc dev"]),
+      "For an engine at another address, pass --url ws://HOST:PORT or set SVC_URL.",
     ],
   });
 }
 
-/** Undefined when something listens at the address, else why not. */
+/** Returns undefined if something listens at the address, otherwise the reason. */
 export async function probe(address: EngineAddress): Promise<string | undefined> {
   const { hostname, port, protocol } = new URL(address.url);
   const socket = connectSocket({ host: hostname.replace(/^\[|\]$/g, ""), port: Number(port) || (protocol === "wss:" ? 443 : 80) });
   try {
     return await new Promise<string | undefined>((settle) => {
-      socket.setTimeout(PROBE_TIMEOUT_MS, () => settle(`nothing answered within ${PROBE_TIMEOUT_MS / 1000} s`));
+      socket.setTimeout(PROBE_TIMEOUT_MS, () => settle(`no response within ${PROBE_TIMEOUT_MS / 1000} s`));
       socket.once("connect", () => settle(undefined));
-      socket.once("error", (error) => settle(inWords(error)));
+      socket.once("error", (error) => settle(connectionProblem(error)));
     });
   } finally {
     socket.destroy();
   }
 }
 
-function inWords(error: NodeJS.ErrnoException & { readonly errors?: readonly NodeJS.ErrnoException[] }): string {
+function connectionProblem(error: NodeJS.ErrnoException & { readonly errors?: readonly NodeJS.ErrnoException[] }): string {
   // A name with an IPv4 and an IPv6 address fails with one error per address.
   const code = error.code ?? error.errors?.[0]?.code;
   if (code === "ECONNREFUSED") return "nothing listens there";
-  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "the host name is not known";
+  if (code === "ENOTFOUND" || code === "EAI_AGAIN") return "unknown host name";
   return error.message || code || "the connection failed";
 }

@@ -6,76 +6,77 @@ import type { AnnouncedEngine } from "./announced-engine.ts";
 import { CommandFailure, EXIT } from "./exit-codes.ts";
 
 const TIMEOUT_MS = 3000;
-/** A proof is 43 characters; whatever is longer is no answer of an engine. */
-const MAX_ANSWER_CHARS = 1024;
+/** A proof has 43 characters, so a longer response does not come from an engine. */
+const MAX_RESPONSE_CHARS = 1024;
 
 interface Answer {
   readonly status: number;
   readonly body: string;
-  /** The server's end of the connection. */
+  /** Remote address and port of the connection. */
   readonly address: string;
   readonly port: number;
 }
 
 /**
- * Makes the engine that `engine.json` announces prove that it is the engine of this data folder, before anything secret is sent to it: after a crash
- * another process may have its pid and its port. Returns the WebSocket address to connect to; without TLS it names the IP address that gave the proof.
+ * Makes the engine of `engine.json` prove that it owns this data folder, before anything secret is sent to it. After a
+ * crash another process may have reused its pid and port. Returns the WebSocket address to connect to; without TLS it
+ * contains the IP address that gave the proof.
  *
- * Throws CommandFailure (exit 3) when there is no valid proof.
+ * Throws CommandFailure (exit 3) if there is no valid proof.
  */
 export async function requireProof({ url, proofKey, token, tokenFile }: AnnouncedEngine): Promise<string> {
   if (proofKey === undefined) {
     throw new CommandFailure(`The engine at ${url} cannot prove that it is the engine of this folder: an older svc started it. No token was sent.`, {
       exitCode: EXIT.noEngine,
-      advice: ["Restart it with this version of svc: stop it, then run: svc dev", useAnyway(url)],
+      advice: ["Restart it with this version of svc: stop it, then run: svc dev", useAnywayAdvice(url)],
     });
   }
   if (tokenFile !== undefined && token === undefined) {
-    throw new CommandFailure(`The token file of the engine at ${url} cannot be read: ${tokenFile}.`, {
+    throw new CommandFailure(`Cannot read the token file of the engine at ${url}: ${tokenFile}`, {
       exitCode: EXIT.noEngine,
-      advice: ["Restart the engine, which makes a new one: stop it, then run: svc dev", useAnyway(url)],
+      advice: ["Restart the engine, which creates a new one: stop it, then run: svc dev", useAnywayAdvice(url)],
     });
   }
   const nonce = randomBytes(32).toString("base64url");
   let answer: Answer;
   try {
-    answer = await ask(url, nonce);
+    answer = await requestProof(url, nonce);
   } catch (error) {
-    throw notThisEngine(url, `it did not answer the question for a proof (${(error as Error).message})`);
+    throw notThisEngine(url, `it did not respond to the proof request (${(error as Error).message})`);
   }
   const { status, body, address, port } = answer;
   if (!isOwnAddress(address)) throw notThisEngine(url, `${address} is an address of another machine`);
-  if (status !== 200) throw notThisEngine(url, `it answered the question for a proof with HTTP ${status}`);
+  if (status !== 200) throw notThisEngine(url, `it responded to the proof request with HTTP ${status}`);
   const expected = createHmac("sha256", engineProofKey(proofKey, token)).update(engineProofText({ nonce, address, port })).digest();
-  if (!isProof(body, expected)) throw notThisEngine(url, "its proof is not valid");
+  if (!isValidProof(body, expected)) throw notThisEngine(url, "its proof is not valid");
   const named = new URL(url);
-  // A certificate is for the name.
+  // With TLS the host name must stay, because the certificate is for it.
   if (named.protocol === "ws:") named.hostname = address.includes(":") ? `[${address}]` : address;
   return named.href.replace(/\/$/, "");
 }
 
-async function ask(url: string, nonce: string): Promise<Answer> {
+async function requestProof(url: string, nonce: string): Promise<Answer> {
   const { protocol, host } = new URL(url);
   const isTls = protocol === "wss:";
   const send = isTls ? (await import("node:https")).request : plainRequest;
   return new Promise((resolve, reject) => {
-    const asked = send(`${isTls ? "https" : "http"}://${host}${ENGINE_PROOF_PATH}${nonce}`, { agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) });
-    asked.on("error", reject);
-    asked.on("response", (response) => {
+    const request = send(`${isTls ? "https" : "http"}://${host}${ENGINE_PROOF_PATH}${nonce}`, { agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) });
+    request.on("error", reject);
+    request.on("response", (response) => {
       const { remoteAddress: address = "", remotePort: port = 0 } = response.socket;
       let body = "";
       response.setEncoding("utf8").on("data", (text: string) => {
         body += text;
-        if (body.length > MAX_ANSWER_CHARS) asked.destroy(new Error("its answer is too long"));
+        if (body.length > MAX_RESPONSE_CHARS) request.destroy(new Error("the response is too long"));
       });
       response.on("error", reject);
       response.on("end", () => resolve({ status: response.statusCode ?? 0, body, address, port }));
     });
-    asked.end();
+    request.end();
   });
 }
 
-function isProof(body: string, expected: Buffer): boolean {
+function isValidProof(body: string, expected: Buffer): boolean {
   let proof: unknown;
   try {
     proof = (JSON.parse(body) as { readonly proof?: unknown } | null)?.proof;
@@ -86,7 +87,7 @@ function isProof(body: string, expected: Buffer): boolean {
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** An engine announces itself in a folder of its own machine. An `engine.json` that came with a repository may name any machine. */
+/** Returns true for addresses of this machine. An `engine.json` from a cloned repository may name another machine. */
 function isOwnAddress(address: string): boolean {
   const plain = address.replace(/^::ffff:/i, "").replace(/%.*$/, "");
   if (plain.startsWith("127.")) return true;
@@ -96,10 +97,10 @@ function isOwnAddress(address: string): boolean {
 function notThisEngine(url: string, why: string): CommandFailure {
   return new CommandFailure(`The process that listens at ${url} is not the engine of this folder: ${why}. No token was sent.`, {
     exitCode: EXIT.noEngine,
-    advice: ["engine.json in the data folder may be left over from an engine that was killed. Start the engine of this folder with: svc dev", useAnyway(url)],
+    advice: ["engine.json in the data folder may be left over from a killed engine. Start the engine of this folder: svc dev", useAnywayAdvice(url)],
   });
 }
 
-function useAnyway(url: string): string {
-  return `To use it as it is, name it, and set SVC_TOKEN if it requires a token: --url ${url}`;
+function useAnywayAdvice(url: string): string {
+  return `To use it anyway, pass --url ${url} and set SVC_TOKEN if it requires a token`;
 }

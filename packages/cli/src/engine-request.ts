@@ -6,20 +6,20 @@ import { pathOf } from "./commands/unknown-command.ts";
 import { engineAddress } from "./engine-address.ts";
 import { withEngine } from "./engine-session.ts";
 import { missingModule } from "./missing-module.ts";
+import { sayNote } from "./notes.ts";
 import { foreignConfigFile, requireOwnEngine } from "./project.ts";
-import { sayNote } from "./remarks.ts";
 import type { Shell } from "./shell.ts";
 
 export interface EngineRequest {
   readonly command: Command;
   readonly options: EngineOptions;
-  /** `changes`: refuses another project's engine that was found by accident; `reads` only says whose it is. */
+  /** `changes` rejects another project's engine that was found by accident. `reads` only prints a note. */
   readonly access: "reads" | "changes";
 }
 
 /**
- * Runs `action` on the engine of the project at hand. A function that is missing because its module is not loaded fails with the command
- * that adds the module.
+ * Runs `action` on the project's engine. If a function is missing because its module is not loaded, the error names the
+ * command that adds the module.
  */
 export async function askEngine<Result>(
   shell: Shell,
@@ -28,7 +28,7 @@ export async function askEngine<Result>(
 ): Promise<Result> {
   const address = engineAddress(shell, options);
   return withEngine(address, pathOf(command), async (engine) => {
-    // An engine that was named, or found by the data folder of this project, is the one that is meant.
+    // An explicit address, or the engine of this project's data folder, needs no check.
     const isGuess = address.from === "default" || address.from === "config";
     if (isGuess && access === "changes") await requireOwnEngine(shell, engine, { address, config: options.config });
     if (isGuess && access === "reads") {
@@ -43,12 +43,15 @@ export async function askEngine<Result>(
   });
 }
 
-/** The error's code where it is one of the engine's. */
+/** Returns the code of a CallError, otherwise undefined. */
 export function codeOf(error: unknown): string | undefined {
   return CallError.is(error) ? error.code : undefined;
 }
 
-/** The payload of a call whose member `raw` is JSON text already, which goes to the engine to the digit. */
+/**
+ * Returns the JSON payload of a call. The member `raw` is JSON text already and is copied unchanged, so that numbers
+ * are not rounded.
+ */
 export function payloadWith(members: Readonly<Record<string, unknown>>, raw: { readonly name: string; readonly json: string }): string {
   const others = JSON.stringify(members).slice(1, -1);
   return `{${others}${others === "" ? "" : ","}${JSON.stringify(raw.name)}:${raw.json}}`;

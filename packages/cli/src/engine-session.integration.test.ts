@@ -43,7 +43,7 @@ it("a command presents the token of its own project's engine, and says what is m
       const wrong = await list(engine.url);
       expect(wrong.status).toBe(EXIT.failed);
       expect(wrong.notes).toContain(`The engine at ${engine.url} refuses the token: `);
-      expect(wrong.notes).toContain("that of the variable SVC_TOKEN");
+      expect(wrong.notes).toContain("the environment variable SVC_TOKEN");
       expect(wrong.notes).not.toContain("Start one");
     } finally {
       await engine.stop();

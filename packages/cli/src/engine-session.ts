@@ -1,20 +1,20 @@
 import { CallError } from "@svc/protocol";
 import type { Worker } from "@svc/sdk";
 import { type EngineAddress, noEngine, requireListener } from "./engine-address.ts";
-import { type EngineRefusal, refusedByEngine } from "./refused-by-engine.ts";
+import { connectionRejected, type EngineRejection } from "./rejected-connection.ts";
 
 const CONNECT_TIMEOUT_MS = 5000;
 
 /**
- * Runs `action` on a connection to the engine and closes it afterwards. Fails with exit 3 when no engine answers, or another one than that of the data
- * folder, and with 1 when one refuses.
+ * Runs `action` on a connection to the engine and closes it afterwards. Throws with exit 3 if no engine responds or the
+ * engine does not own the data folder, and with exit 1 if the engine rejects the connection.
  */
 export async function withEngine<Result>(address: EngineAddress, commandName: string, action: (worker: Worker) => Promise<Result>): Promise<Result> {
   await requireListener(address);
-  // Loaded here and not above: the engine has no use for it.
+  // Imported lazily: running the engine does not need it.
   const { connect, silentLogger } = await import("@svc/sdk");
   const url = (await address.prove?.()) ?? address.url;
-  // Silent: what goes wrong comes back as an error, and standard error belongs to the command.
+  // Errors are returned, and standard error belongs to the command.
   const worker = connect(url, {
     name: commandName,
     kind: "cli",
@@ -31,19 +31,19 @@ export async function withEngine<Result>(address: EngineAddress, commandName: st
   }
 }
 
-/** Only where the SDK would not send one of its own accord. */
+/** Sends the token, unless the SDK sends SVC_TOKEN. */
 function tokenHeader({ token }: EngineAddress): { readonly headers?: Readonly<Record<string, string>> } {
   const configured = process.env.SVC_TOKEN?.trim() ?? "";
   return token === undefined || configured !== "" ? {} : { headers: { authorization: `Bearer ${token}` } };
 }
 
-/** The engine may end while a command runs, and another process take its port. */
+/** Checks the proof before each reconnect, because another process may have taken the port of a stopped engine. */
 function reconnectCheck({ prove }: EngineAddress): { readonly beforeConnect?: () => Promise<void> } {
   if (prove === undefined) return {};
   let isProven = true;
   return {
     beforeConnect: async () => {
-      // It gave its proof just before the first attempt.
+      // The engine gave its proof just before the first attempt.
       if (!isProven) await prove();
       isProven = false;
     },
@@ -52,29 +52,36 @@ function reconnectCheck({ prove }: EngineAddress): { readonly beforeConnect?: ()
 
 async function connected(worker: Worker, address: EngineAddress): Promise<void> {
   let stopListening = (): void => {};
-  // The first refusal is the answer; the SDK would go on trying.
-  const refused = new Promise<never>((_, reject) => {
+  // Stops at the first rejection, because the SDK would keep retrying.
+  const rejected = new Promise<never>((_, reject) => {
     stopListening = worker.onConnectionState((state) => {
       if (state !== "reconnecting") return;
       worker.connected({ timeout_ms: 0 }).catch((error: unknown) => {
-        if (refusalOf(error) !== undefined) reject(error as Error);
+        if (rejectionOf(error) !== undefined) reject(error as Error);
       });
     });
   });
   try {
-    await Promise.race([worker.connected({ timeout_ms: CONNECT_TIMEOUT_MS }), refused]);
+    await Promise.race([worker.connected({ timeout_ms: CONNECT_TIMEOUT_MS }), rejected]);
   } catch (error) {
-    const refusal = refusalOf(error);
-    if (refusal !== undefined) throw refusedByEngine(address, refusal);
-    throw noEngine(address, `something listens there, but it did not answer as an engine (${(error as Error).message})`);
+    const rejection = rejectionOf(error);
+    if (rejection !== undefined) throw connectionRejected(address, rejection);
+    throw noEngine(address, `something listens there, but it did not respond like an engine (${(error as Error).message})`);
   } finally {
     stopListening();
   }
 }
 
-/** Set where an engine answered, and said no. */
-function refusalOf(error: unknown): EngineRefusal | undefined {
+/** Returns the rejection of an engine, or undefined if the error is something else. */
+function rejectionOf(error: unknown): EngineRejection | undefined {
   const details = CallError.is(error) ? error.details : undefined;
   if (typeof details?.status !== "number" || typeof details.engine_message !== "string") return undefined;
   return { status: details.status, message: details.engine_message };
+}
+
+const TRANSIENT: ReadonlySet<string> = new Set(["disconnected", "draining", "call_timeout", "function_not_found", "call_cancelled", "invocation_stopped"]);
+
+/** Returns true if the engine is disconnected, starting or stopping, so that a retry may succeed. */
+export function isTransient(error: unknown): boolean {
+  return CallError.is(error) && (error.retryable || TRANSIENT.has(error.code));
 }

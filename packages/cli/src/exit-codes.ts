@@ -1,21 +1,21 @@
-/** What the exit status of `svc` says. */
+/** Exit status of `svc`. */
 export const EXIT = {
   done: 0,
   /** The function or the command failed. */
   failed: 1,
-  /** The command line was not understood. */
+  /** The command line is invalid. */
   usage: 2,
-  /** No engine answered at the address that was tried. */
+  /** No engine is reachable at the address. */
   noEngine: 3,
-  /** A defect of svc itself. */
+  /** A bug in svc. */
   internal: 70,
 } as const;
 
-/** For people: what help and the reference say of each. */
+/** Descriptions for help and the reference. */
 export const EXIT_MEANINGS: Readonly<Record<ExitCode, string>> = {
   [EXIT.done]: "done",
   [EXIT.failed]: "failed",
-  [EXIT.usage]: "wrong usage",
+  [EXIT.usage]: "usage error",
   [EXIT.noEngine]: "no engine reachable",
   [EXIT.internal]: "internal error",
 };
@@ -24,12 +24,12 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 export interface CommandFailureOptions {
   readonly exitCode?: ExitCode;
-  /** What to do about it; each entry is a line below the message. */
+  /** How to fix it. Each entry is a line below the message. */
   readonly advice?: readonly string[];
   readonly cause?: unknown;
 }
 
-/** A command cannot go on, and the user can do something about it. The message is for people. Exit 1 unless said otherwise. */
+/** A failure of a command that the user can fix. The message is shown to the user. The default exit status is 1. */
 export class CommandFailure extends Error {
   readonly exitCode: ExitCode;
   readonly advice: readonly string[];
@@ -42,7 +42,7 @@ export class CommandFailure extends Error {
   }
 }
 
-/** The command line is wrong: exit 2. */
+/** Creates a usage error (exit 2). */
 export function usageFailure(message: string, ...advice: readonly string[]): CommandFailure {
   return new CommandFailure(message, { exitCode: EXIT.usage, advice });
 }

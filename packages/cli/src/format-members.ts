@@ -1,20 +1,20 @@
-// Reads JSON Schema as far as a person wants to see it at a glance; what is not understood is shown as "any JSON".
+// Summarises JSON Schemas for display. Unknown constructs are shown as "any JSON".
 
-/** One member of an object that a function takes or gives. */
+/** One member of an object in a request or response format. */
 export interface FormatMember {
   readonly name: string;
   readonly type: string;
   readonly isRequired: boolean;
   readonly description: string;
-  /** A value that would do. */
+  /** A valid example value. */
   readonly sample: unknown;
 }
 
 type Schema = Readonly<Record<string, unknown>>;
-/** Levels of a schema that are looked into: a `$ref` is not followed, so depth comes from nesting alone. */
-const DEEPEST = 4;
+/** Maximum depth. `$ref` is not followed, so depth comes from nesting alone. */
+const MAX_DEPTH = 4;
 
-/** The members of a format that is an object's; undefined for anything else. */
+/** Returns the members of an object format, or undefined for any other format. */
 export function membersOf(format: unknown): readonly FormatMember[] | undefined {
   if (!isSchema(format) || !isSchema(format.properties)) return undefined;
   const required = new Set(Array.isArray(format.required) ? format.required : []);
@@ -27,9 +27,9 @@ export function membersOf(format: unknown): readonly FormatMember[] | undefined 
   }));
 }
 
-/** What a format takes, in a few words: `number`, `list of text`, `"a" or "b"`. */
+/** Returns a short description of a format: `number`, `list of text`, `"a" or "b"`. */
 export function typeOf(schema: unknown, depth = 0): string {
-  if (!isSchema(schema) || depth > DEEPEST) return "any JSON";
+  if (!isSchema(schema) || depth > MAX_DEPTH) return "any JSON";
   if (Array.isArray(schema.enum)) return schema.enum.map((value) => JSON.stringify(value)).join(" or ");
   if ("const" in schema) return JSON.stringify(schema.const);
   const options = optionsOf(schema);
@@ -41,9 +41,9 @@ export function typeOf(schema: unknown, depth = 0): string {
 
 const WORDS: Readonly<Record<string, string>> = { string: "text", integer: "whole number" };
 
-/** A value that fits the format as far as it is understood. */
+/** Returns an example value for the format. */
 export function sampleOf(schema: unknown, depth = 0): unknown {
-  if (!isSchema(schema) || depth > DEEPEST) return null;
+  if (!isSchema(schema) || depth > MAX_DEPTH) return null;
   if ("const" in schema) return schema.const;
   for (const member of ["default", "example"]) if (member in schema) return schema[member];
   for (const list of [schema.examples, schema.enum, optionsOf(schema)?.map((option) => sampleOf(option, depth + 1))]) {

@@ -2,17 +2,17 @@ import { quoteWord } from "@svc/protocol";
 import { membersOf, sampleOf, typeOf } from "./format-members.ts";
 import type { FunctionDetail } from "./listings.ts";
 import { escapeUnprintable } from "./log-lines.ts";
-import { occasionOf } from "./occasion.ts";
 import type { Shell } from "./shell.ts";
 import { padded, widest } from "./text-width.ts";
+import { conditionOf } from "./trigger-condition.ts";
 
-/** All about one function, for people: who provides it, what it takes and gives, what calls it, and a call to try. */
+/** Formats everything about one function: providers, formats, triggers and an example call. */
 export function functionPage(detail: FunctionDetail, paint: Shell["paint"]): string {
   const { function_id, description, status, workers, validated, format_problem, request_format, response_format } = detail;
   const fact = (name: string, value: string): string => `${paint.dim(name.padEnd(12))}${escapeUnprintable(value)}`;
   const typeWidth = widest(detail.registered_triggers.map(({ trigger_type }) => trigger_type));
   const triggers = detail.registered_triggers.map(({ trigger_type, config }) =>
-    `${padded(trigger_type, typeWidth)}  ${occasionOf(trigger_type, config)}`.trim(),
+    `${padded(trigger_type, typeWidth)}  ${conditionOf(trigger_type, config)}`.trim(),
   );
   const lines = [
     paint.bold(escapeUnprintable(function_id)),
@@ -20,19 +20,19 @@ export function functionPage(detail: FunctionDetail, paint: Shell["paint"]): str
     "",
     fact("workers", namesOf(workers)),
     fact("status", status),
-    fact("payloads", validated ? "checked against what it takes before it is called" : "not checked"),
-    ...(format_problem === null ? [] : [fact("", `the check is off: ${format_problem}`)]),
+    fact("payloads", validated ? "validated against the request format before each call" : "not validated"),
+    ...(format_problem === null ? [] : [fact("", `validation is off: ${format_problem}`)]),
     ...triggers.map((trigger, index) => fact(index === 0 ? "triggers" : "", trigger)),
     "",
-    ...formatLines("Takes", request_format, paint),
-    ...formatLines("Gives", response_format, paint),
-    paint.bold("Call it"),
+    ...formatLines("Request", request_format, paint),
+    ...formatLines("Response", response_format, paint),
+    paint.bold("Example call"),
     `  ${escapeUnprintable(exampleCall(function_id, request_format))}`,
   ];
   return `${lines.join("\n")}\n`;
 }
 
-/** Each name once, with how many connections have it. */
+/** Returns distinct names with the number of connections of each. */
 function namesOf(workers: FunctionDetail["workers"]): string {
   const counts = new Map<string, number>();
   for (const { name } of workers) counts.set(name, (counts.get(name) ?? 0) + 1);
@@ -54,7 +54,10 @@ function formatLines(title: string, format: unknown, paint: Shell["paint"]): rea
   return [head, ...rows, ""];
 }
 
-/** As a shell takes it, with sample values for what is required. What it has to be escaped in is JSON, which stays the same by that. */
+/**
+ * Returns an example call for the shell with sample values for required members. Control characters are escaped as
+ * JSON, which does not change the value.
+ */
 export function exampleCall(functionId: string, format: unknown): string {
   const required = (membersOf(format) ?? []).filter(({ isRequired }) => isRequired);
   const call = `svc trigger ${quoteWord(functionId)}`;

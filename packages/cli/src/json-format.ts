@@ -1,11 +1,12 @@
 import { endOfToken, jsonEscape, skipSpace } from "@svc/protocol/json-text";
 
-/** What JSON.stringify leaves as it is, and a terminal obeys: control characters, and those that turn the direction of text. */
-const OBEYED = /[\u007f-\u009f\p{Bidi_Control}]/gu;
+/** Control and bidirectional characters that JSON.stringify does not escape but a terminal interprets. */
+const CONTROL_CHARACTERS = /[\u007f-\u009f\p{Bidi_Control}]/gu;
 
 /**
- * Writes JSON text on one line or indented by 2, as JSON.stringify would, but with every number as it stands there: read into a number it would be
- * rounded. Strings are written without needless escapes; what a terminal would obey is escaped. `json` must be JSON.
+ * Formats JSON text on one line or indented by 2, like JSON.stringify, but keeps every number as written, because
+ * parsing would round it. Removes needless string escapes and escapes terminal control characters. `json` must be valid
+ * JSON.
  */
 export function formatJson(json: string, style: "line" | "indented"): string {
   const parts: string[] = [];
@@ -29,14 +30,14 @@ export function formatJson(json: string, style: "line" | "indented"): string {
   return parts.join("");
 }
 
-/** One line of JSON; indented when it goes to a terminal that is narrower than the line. */
+/** Formats JSON on one line, or indented if the line is wider than the terminal. */
 export function formatResult(json: string, columns: number | undefined): string {
   const line = formatJson(json, "line");
   return columns !== undefined && line.length > columns ? formatJson(json, "indented") : line;
 }
 
-/** The text of a token as it is written: strings without needless escapes, and with those that a terminal needs. */
+/** Normalises the escapes of a string token. */
 function writtenToken(token: string): string {
   if (!token.startsWith('"')) return token;
-  return (token.includes("\\") ? JSON.stringify(JSON.parse(token)) : token).replaceAll(OBEYED, jsonEscape);
+  return (token.includes("\\") ? JSON.stringify(JSON.parse(token)) : token).replaceAll(CONTROL_CHARACTERS, jsonEscape);
 }

@@ -1,31 +1,34 @@
 import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
 import { findJsonFault } from "@svc/protocol/json-text";
-import { readToEnd } from "./bounded-read.ts";
 import { CommandFailure, usageFailure } from "./exit-codes.ts";
 import type { Shell } from "./shell.ts";
+import { readToEnd } from "./shell.ts";
 
-/** What one call may carry. */
+/** Maximum size of a payload. */
 const MAX_BYTES = 16 * 1024 * 1024;
 const SHOWN_BEFORE = 20;
 const SHOWN_AFTER = 20;
 
-/** What the JSON is, in messages, and the option that carries it. */
+/** How messages name the JSON. */
 export interface JsonSource {
   /** E.g. `payload`. */
   readonly noun: string;
-  /** How it is given, with an example, e.g. `--payload='{"a": 2, "b": 3}'`. */
+  /** Example of how to pass it, e.g. `--payload='{"a": 2, "b": 3}'`. */
   readonly example: string;
 }
 
-/** JSON text given on the command line: as it is, `@FILE`, or `-` or `@-` for standard input. Text that is not JSON: exit 2, with the place. */
+/**
+ * Returns JSON text from a command-line argument: the text itself, `@FILE`, or `-` or `@-` for standard input. Throws a
+ * usage error with the position if it is not JSON.
+ */
 export async function jsonArgument(shell: Shell, text: string, source: JsonSource): Promise<string> {
   if (text === "-" || text === "@-") return jsonFromStdin(shell, source);
   if (text.startsWith("@")) return jsonFromFile(shell, text.slice(1), source);
   return checkedJson(text, source);
 }
 
-/** JSON text from a file, or from standard input where the file is called `-`. */
+/** Returns JSON text from a file, or from standard input if the file is `-`. */
 export async function jsonFromFile(shell: Shell, file: string, source: JsonSource): Promise<string> {
   if (file === "-") return jsonFromStdin(shell, source);
   return checkedJson(await textOfFile(shell, file), { ...source, from: file });
@@ -35,37 +38,40 @@ async function jsonFromStdin(shell: Shell, source: JsonSource): Promise<string> 
   return checkedJson(await textOfStdin(shell, source.noun), { ...source, from: "standard input" });
 }
 
-/** A file's text; it may be a pipe, too. Exit 1 when it cannot be read. */
+/** Returns the text of a file or pipe. Throws (exit 1) if it cannot be read. */
 export async function textOfFile(shell: Shell, file: string): Promise<string> {
-  // As a stream: the size that a pipe or a device says it has is 0.
+  // Read as a stream, because pipes and devices report a size of 0.
   const bytes = await readToEnd(createReadStream(resolve(shell.cwd, file)), MAX_BYTES).catch((error: unknown) => {
     const { code } = error as NodeJS.ErrnoException;
     const why = code === "ENOENT" ? "there is no such file" : code === "EISDIR" ? "it is a folder" : (error as Error).message;
-    throw new CommandFailure(`${file} cannot be read: ${why}.`, { cause: error });
+    throw new CommandFailure(`${file} cannot be read: ${why}`, { cause: error });
   });
   return textOf(bytes, file);
 }
 
-/** What standard input holds. */
+/** Returns the text of standard input. */
 export async function textOfStdin(shell: Shell, noun: string): Promise<string> {
-  if (shell.ask !== undefined) shell.note(`Reading the ${noun} from the terminal; Ctrl-D ends it.\n`);
+  if (shell.ask !== undefined) shell.note(`Reading the ${noun} from the terminal; press Ctrl-D to finish.\n`);
   return textOf(await shell.readStdin({ maxBytes: MAX_BYTES }), "standard input");
 }
 
-/** Without a byte order mark. What is no text is refused, and not stored with its bytes replaced. */
+/** Decodes UTF-8 without a byte order mark. Throws on invalid bytes instead of replacing them. */
 function textOf(bytes: Uint8Array | undefined, from: string): string {
-  if (bytes === undefined) throw new CommandFailure(`${from} is longer than ${MAX_BYTES / 1024 / 1024} MiB, which is the most that one call may carry.`);
+  if (bytes === undefined) throw new CommandFailure(`${from} is longer than ${MAX_BYTES / 1024 / 1024} MiB, the maximum for one call.`);
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (error) {
-    throw new CommandFailure(`${from} is no UTF-8 text.`, {
-      advice: ["Text of another encoding: iconv -t UTF-8 makes it so. Bytes that are no text are carried in Base64."],
+    throw new CommandFailure(`${from} is not UTF-8 text.`, {
+      advice: ["Convert text of another encoding with iconv -t UTF-8. Encode binary data as Base64."],
       cause: error,
     });
   }
 }
 
-/** The text, which is sent as it was typed. Text that is not JSON: exit 2, with the place, and a word on quoting where it was typed. */
+/**
+ * Returns the text unchanged. Throws a usage error with the position if it is not JSON, and with advice on quoting if
+ * it was typed.
+ */
 export function checkedJson(text: string, { noun, example, from }: JsonSource & { readonly from?: string }): string {
   const fault = findJsonFault(text);
   if (fault === undefined) return text;
@@ -81,15 +87,15 @@ export function checkedJson(text: string, { noun, example, from }: JsonSource & 
   );
 }
 
-/** How to keep the shell from taking JSON apart. */
+/** Returns advice on quoting JSON in a shell. */
 export function quotingAdvice(example: string): readonly string[] {
   const onWindows = example.replace(/'(.*)'/, (_, json: string) => `"${json.replaceAll('"', '\\"')}"`);
-  return [`Put the JSON in single quotes, so that the shell leaves it alone: ${example}`, `On Windows: ${onWindows}`];
+  return [`Put the JSON in single quotes, so that the shell does not change it: ${example}`, `On Windows: ${onWindows}`];
 }
 
 /**
- * An object from `key=value` words: what reads as JSON is that JSON, to the digit; anything else is a text. `key='"007"'` is a text that looks like
- * a number.
+ * Builds a JSON object from `key=value` words. A value that is valid JSON is copied as it is, so numbers are not
+ * rounded; anything else becomes a string. `key='"007"'` is a string that looks like a number.
  */
 export function objectOfFields(fields: readonly string[]): string {
   const members = new Map<string, string>();
@@ -101,7 +107,7 @@ export function objectOfFields(fields: readonly string[]): string {
   return `{${[...members].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(",")}}`;
 }
 
-/** Whether a word is of the form `key=value`. */
+/** Returns true if a word has the form `key=value`. */
 export function isField(word: string): boolean {
   return /^[^={}[\]"'\s]+=/.test(word);
 }

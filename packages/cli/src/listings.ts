@@ -1,6 +1,6 @@
 import type { Worker } from "@svc/sdk";
 
-// What the engine's listings answer, as far as commands show it.
+// Results of the engine's list functions, as far as commands use them.
 
 export interface FunctionRow {
   readonly function_id: string;
@@ -40,11 +40,11 @@ export interface WorkerRow {
   readonly connected_at_ms: number;
   readonly function_count: number;
   readonly active_invocations: number;
-  /** The config entry that the engine started it for; null for one that came by itself. */
+  /** Config entry for which the engine started it. Null if the worker connected on its own. */
   readonly configured_worker: string | null;
 }
 
-/** `include_internal` and filters as the engine's functions take them. */
+/** Filters and `include_internal` of the engine's list functions. */
 type Query = Readonly<Record<string, unknown>>;
 
 export function listFunctions(engine: Worker, query: Query = {}): Promise<readonly FunctionRow[]> {

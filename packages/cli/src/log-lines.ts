@@ -4,14 +4,14 @@ import type { Shell } from "./shell.ts";
 
 export type LogForm = "text" | "json";
 
-/** `14:05:09.123`, where the user is. */
+/** Formats a local time, e.g. `14:05:09.123`. */
 export function timeOfDay(ms: number): string {
   const time = new Date(ms);
   const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map((part) => String(part).padStart(2, "0")).join(":");
   return `${clock}.${String(time.getMilliseconds()).padStart(3, "0")}`;
 }
 
-/** A JSON line of the engine's log as it was before it was written; undefined for any other line. */
+/** Parses a JSON line of the engine's log. Returns undefined for any other line. */
 export function parseLogLine(line: string): LogRecord | undefined {
   if (!line.startsWith("{")) return undefined;
   let parsed: unknown;
@@ -31,19 +31,22 @@ function isLevel(level: unknown): level is LogRecord["level"] {
   return level === "debug" || level === "info" || level === "warn" || level === "error";
 }
 
-/** An error, from what became of one in JSON; undefined for anything else. */
+/** Restores an Error from its JSON form. Returns undefined for anything else. */
 function asError(value: unknown): Error | undefined {
   if (typeof value !== "object" || value === null || !("message" in value) || !("stack" in value)) return undefined;
   const { message, stack } = value;
   return typeof message === "string" && typeof stack === "string" ? Object.assign(new Error(message), { stack }) : undefined;
 }
 
-/** One log line for people: time of day, level, message, then the fields as `name=value`. Further lines of the message stand below, and so do the stacks of errors. */
+/**
+ * Formats a log record for the terminal: time of day, level, message, fields as `name=value`. Further lines of the
+ * message and the stacks of errors follow below.
+ */
 export function textLine(record: LogRecord, paint: Shell["paint"]): string {
   return `${paint.dim(timeOfDay(record.time))} ${recordText(record, paint)}`;
 }
 
-/** The same without its time. */
+/** Like `textLine`, without the time. */
 export function recordText(record: LogRecord, paint: Shell["paint"]): string {
   const label = { debug: paint.dim("debug"), info: paint.green("info "), warn: paint.yellow("warn "), error: paint.red("error") }[record.level];
   const fields: string[] = [];
@@ -62,7 +65,7 @@ export function recordText(record: LogRecord, paint: Shell["paint"]): string {
   return [head, ...more.map((line) => `    ${line}`), ...stacks].join("\n");
 }
 
-/** A stack as it stands below its line; some of them come with a line end. */
+/** Formats a stack below its line. Some stacks end with a newline. */
 export function stackLines(stack: string): readonly string[] {
   return stack
     .trimEnd()
@@ -70,7 +73,7 @@ export function stackLines(stack: string): readonly string[] {
     .map((line) => `    ${escapeUnprintable(line)}`);
 }
 
-/** A value in one line. What would move the cursor or recolour the terminal is escaped, since workers choose some of the values. */
+/** Formats a value on one line. Control characters are escaped, because workers choose some of the values. */
 export function printable(value: unknown): string {
   if (typeof value === "string") return /^[^\s"=\p{Cc}\p{Cf}]+$/u.test(value) ? value : escapeUnprintable(JSON.stringify(value));
   try {
@@ -80,12 +83,12 @@ export function printable(value: unknown): string {
   }
 }
 
-/** Control and format characters (among them those that turn the direction of text) as JSON escapes. */
+/** Escapes control and format characters, including bidirectional ones, as in JSON. */
 export function escapeUnprintable(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}]/gu, jsonEscape);
 }
 
-/** The same line by line: the text keeps its line ends. */
+/** Like `escapeUnprintable`, but keeps line ends. */
 export function escapeUnprintableLines(text: string): string {
   return text.split("\n").map(escapeUnprintable).join("\n");
 }

@@ -56,7 +56,7 @@ it("prints the version on standard output", async () => {
   expect(shell.written.out).toMatch(/^\d+\.\d+\.\d+\n$/);
 });
 
-describe("wrong usage", () => {
+describe("usage error", () => {
   it.each([
     ["an unknown command", ["strat"], 'no command "strat"'],
     ["a slip in a command", ["workr"], "did you mean worker?"],
@@ -98,5 +98,5 @@ it.each([
   const shell = recordedShell({ cwd: dir, env: { SVC_URL: "ws://127.0.0.1:1" } });
 
   expect(await run(args, shell)).toBe(EXIT.noEngine);
-  expect(shell.written.notes).toContain("ws://127.0.0.1:1 (from the variable SVC_URL)");
+  expect(shell.written.notes).toContain("ws://127.0.0.1:1 (from the environment variable SVC_URL)");
 });

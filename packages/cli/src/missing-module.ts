@@ -1,7 +1,7 @@
 import { CallError } from "@svc/protocol";
 import { CommandFailure } from "./exit-codes.ts";
 
-/** Which built-in worker provides the functions that begin so. */
+/** Built-in workers by prefix of their functions. */
 const PROVIDERS: readonly (readonly [prefix: string, module: string])[] = [
   ["state::", "svc-state"],
   ["stream::", "svc-stream"],
@@ -14,12 +14,15 @@ const PROVIDERS: readonly (readonly [prefix: string, module: string])[] = [
   ["cron::", "svc-cron"],
 ];
 
-/** The built-in worker that would provide a function; undefined for a function of anybody else's. */
+/** Returns the built-in worker that provides the function, or undefined for other functions. */
 export function moduleOf(functionId: string): string | undefined {
   return PROVIDERS.find(([prefix]) => (prefix.endsWith("::") ? functionId.startsWith(prefix) : functionId === prefix))?.[1];
 }
 
-/** What a missing function of a built-in worker means: exit 1 with the command that adds the worker. Undefined for any other error. */
+/**
+ * Converts a missing function of a built-in worker to an error with the command that adds the worker. Returns undefined
+ * for any other error.
+ */
 export function missingModule(error: unknown): CommandFailure | undefined {
   const functionId = notFound(error);
   const module = functionId === undefined ? undefined : moduleOf(functionId);
@@ -31,7 +34,7 @@ export function addModule(module: string): string {
   return `Add it to the running engine with: svc worker add ${module}`;
 }
 
-/** The function that an error says is not there. */
+/** Returns the function id of a function_not_found error. */
 export function notFound(error: unknown): string | undefined {
   if (!CallError.is(error) || error.code !== "function_not_found") return undefined;
   const id = error.details?.function_id;

@@ -1,14 +1,14 @@
 import type { Worker } from "@svc/sdk";
+import { didYouMean } from "./did-you-mean.ts";
 import { listConnected, listFunctions } from "./listings.ts";
-import { didYouMean } from "./nearest.ts";
 
-/** What a filter of logs or traces names. */
+/** Names in a filter of logs or traces. */
 export interface NamedFilters {
   readonly functionId?: string | undefined;
   readonly services?: readonly string[] | undefined;
 }
 
-/** For a search that found nothing: `; did you mean X?` for the first name in it that nobody has, or an empty text. */
+/** Returns `; did you mean X?` for the first unknown name of a filter, or an empty string. */
 export async function nearestOfFilters(engine: Worker, { functionId, services = [] }: NamedFilters): Promise<string> {
   if (functionId !== undefined) {
     const known = (await listFunctions(engine, { include_internal: true })).map(({ function_id }) => function_id);
@@ -20,7 +20,7 @@ export async function nearestOfFilters(engine: Worker, { functionId, services = 
   return unknown === undefined ? "" : didYouMean(unknown, known);
 }
 
-/** Who is connected, and who ever logged. */
+/** Returns the connected workers and all services that have logged. */
 export async function servicesOf(engine: Worker): Promise<readonly string[]> {
   const connected = await listConnected(engine, { include_internal: true });
   const { facets } = await engine.call<{ readonly facets: { readonly service?: readonly { readonly value: string }[] } }>({

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import type { Shell } from "./shell.ts";
 
-/** The program that opens an address in the user's browser, with its arguments; undefined where nobody sits before a screen. */
+/** Returns the command that opens an address in the user's browser, or undefined without a screen. */
 export function browserCommand(address: string, shell: Pick<Shell, "env" | "noteColumns">, platform: NodeJS.Platform): readonly string[] | undefined {
   const { env, noteColumns } = shell;
   if (noteColumns === undefined || (env.CI ?? "") !== "" || (env.SSH_CONNECTION ?? "") !== "") return undefined;
@@ -11,7 +11,10 @@ export function browserCommand(address: string, shell: Pick<Shell, "env" | "note
   return hasScreen ? ["xdg-open", address] : undefined;
 }
 
-/** Opens the address, or does not: it was printed as well. Answers whether there was something to open it with. */
+/**
+ * Opens the address in a browser. Returns false if there is no browser. Failures are ignored, because the address is
+ * also printed.
+ */
 export function openBrowser(address: string, shell: Pick<Shell, "env" | "noteColumns">): boolean {
   const [program, ...args] = browserCommand(address, shell, process.platform) ?? [];
   if (program === undefined) return false;

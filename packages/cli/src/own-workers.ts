@@ -2,12 +2,12 @@ import { existsSync, readdirSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { quoteWord } from "@svc/protocol";
 
-/** As many as stand on one line. */
+/** Maximum folders, so that they fit on one line. */
 const MAX_NAMED = 3;
 
 /**
- * The command that adds the workers which lie in the project, in its folder or in `workers/`, to a config file that lists none; with FOLDER
- * where none lies there.
+ * Returns the command that adds the workers in the project's folder or in `workers/`, for a config file without
+ * workers. Uses the placeholder FOLDER if there are none.
  */
 export function addOwnWorkers(cwd: string, configFile: string): string {
   const project = dirname(configFile);
@@ -21,7 +21,7 @@ function fromHere(cwd: string, folder: string): string {
   return path.startsWith(`..${sep}`) ? path : `./${path}`;
 }
 
-/** None for a folder that is not there or not ours to read: this is only for an example. */
+/** Returns nothing for a missing or unreadable folder, because this is only an example. */
 function foldersIn(folder: string): readonly string[] {
   try {
     const entries = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory() && !entry.name.startsWith("."));

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { expect, it } from "vitest";
-import { findPortHolder, isHeldByConnection } from "./port-holder.ts";
+import { findPortHolder, isUsedByConnection } from "./port-holder.ts";
 
 it.runIf(process.platform === "linux")("names the process that listens on a port", async () => {
   const server = createServer().listen(0, "127.0.0.1");
@@ -32,8 +32,8 @@ it.runIf(process.platform === "linux")("tells a port that an outgoing connection
   const outgoing = connect({ host: "127.0.0.1", port });
   await once(outgoing, "connect");
   try {
-    expect(await isHeldByConnection(outgoing.localPort ?? 0)).toBe(true);
-    expect(await isHeldByConnection(port)).toBe(false);
+    expect(await isUsedByConnection(outgoing.localPort ?? 0)).toBe(true);
+    expect(await isUsedByConnection(port)).toBe(false);
   } finally {
     outgoing.destroy();
     for (const socket of accepted) socket.destroy();

@@ -2,14 +2,17 @@ import { readdir, readFile, readlink } from "node:fs/promises";
 
 export interface PortHolder {
   readonly pid: number;
-  /** The command line, cut to a readable length. */
+  /** The command line, truncated. */
   readonly command: string;
 }
 
 const LISTENING = "0A";
 const MAX_COMMAND_LENGTH = 120;
 
-/** The process that listens on a TCP port. Linux only, and only processes that this user may look at; else undefined. */
+/**
+ * Returns the process that listens on a TCP port. Linux only, and only for processes that this user may inspect;
+ * otherwise undefined.
+ */
 export async function findPortHolder(port: number): Promise<PortHolder | undefined> {
   const inodes = await listeningInodes(port);
   if (inodes.size === 0) return undefined;
@@ -21,10 +24,10 @@ export async function findPortHolder(port: number): Promise<PortHolder | undefin
 }
 
 /**
- * True when nobody listens on a port and yet it is taken: a connection that is going out has it, or one that ended lately. Linux only, else
- * false.
+ * Returns true if no process listens on the port but an outgoing or recently closed connection uses it. Linux only;
+ * otherwise false.
  */
-export async function isHeldByConnection(port: number): Promise<boolean> {
+export async function isUsedByConnection(port: number): Promise<boolean> {
   const sockets = await socketsOn(port);
   return sockets.length > 0 && sockets.every(({ state }) => state !== LISTENING);
 }

@@ -3,33 +3,33 @@ import { Command } from "commander";
 import { completeCommand } from "./commands/complete.ts";
 import { configureEngineCommand } from "./commands/engine.ts";
 import { commands } from "./commands/index.ts";
-import { pathOf, refuseUnknown } from "./commands/unknown-command.ts";
-import { say, sayBehind } from "./remarks.ts";
+import { pathOf, rejectUnknownCommands } from "./commands/unknown-command.ts";
+import { say, sayBehind } from "./notes.ts";
 import type { Shell } from "./shell.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { readonly version: string };
 
-/** Columns of a description below which its words are broken by the terminal and not by us. */
-const LEAST_HELP_WIDTH = 16;
+/** Minimum columns of a description for wrapping at words. */
+const MIN_HELP_WIDTH = 16;
 
-/** The whole command line. Nothing in it ends the process: commander's own exits become errors. */
+/** Builds the command line. It never exits the process: commander's exits become errors. */
 export function buildProgram(shell: Shell): Command {
   const program = new Command("svc")
     .description("One runtime for functions, triggers and workers. Without a command: run the engine in the foreground.")
     .version(version, "-v, --version", "print the version")
-    .helpOption("-h, --help", "print help; also: svc <command> --help")
-    // Options behind a command belong to that command: both `svc` and its commands have --config.
+    .helpOption("-h, --help", "print help; for a command: svc <command> --help")
+    // Options after a command belong to that command, because both `svc` and its commands have --config.
     .enablePositionalOptions()
     .showSuggestionAfterError();
   configureEngineCommand(program, shell);
   for (const command of commands) program.addCommand(command(shell));
   program.addCommand(completeCommand(shell), { hidden: true });
-  adopt(program, shell);
+  redirectOutput(program, shell);
   return program;
 }
 
-/** Output and exits of commander, for the program and every command below it. */
-function adopt(command: Command, shell: Shell): void {
+/** Redirects output and exits of commander for a command and all its subcommands. */
+function redirectOutput(command: Command, shell: Shell): void {
   command.exitOverride().configureOutput({
     writeOut: (text) => shell.out(text),
     writeErr: (text) => shell.note(text),
@@ -42,8 +42,8 @@ function adopt(command: Command, shell: Shell): void {
       say(shell, `See: ${pathOf(command)} --help`);
     },
   });
-  // Names alone: what each takes stands in its own help, and leaves the summaries no room here. Words stay whole at 80 columns.
-  command.configureHelp({ subcommandTerm: (child) => child.name(), minWidthToWrap: LEAST_HELP_WIDTH });
-  refuseUnknown(command);
-  for (const child of command.commands) adopt(child, shell);
+  // Lists only names, because arguments would leave no room for the summaries.
+  command.configureHelp({ subcommandTerm: (child) => child.name(), minWidthToWrap: MIN_HELP_WIDTH });
+  rejectUnknownCommands(command);
+  for (const child of command.commands) redirectOutput(child, shell);
 }

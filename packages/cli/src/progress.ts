@@ -3,20 +3,20 @@ import type { Shell } from "./shell.ts";
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"] as const;
 const FRAME_MS = 100;
 const CLEAR_LINE = "\r\u001b[K";
-/** The terminal writes it behind the line; it must not run over the edge, where no clearing reaches it. */
+/** The terminal prints this after the line. It must fit on the line, otherwise clearing does not remove it. */
 const INTERRUPT = "^C";
 
-/** One step that takes a while, shown while it runs. */
+/** Progress display of a slow step. */
 export interface Progress {
-  /** The newest thing that the step said, e.g. a line of npm's output. */
+  /** Shows the latest output of the step, e.g. a line of npm. */
   say(line: string): void;
-  /** Ends the display; nothing of it stays. What came of the step is the caller's to print. */
+  /** Removes the display. The caller prints the result. */
   end(): void;
 }
 
 /**
- * Shows that a step is running: on a terminal one line that turns, counts seconds and carries the newest output;
- * elsewhere plain lines.
+ * Shows that a step is running: on a terminal a line with a spinner, seconds and the latest output, otherwise plain
+ * lines.
  */
 export function showProgress(shell: Shell, title: string): Progress {
   if (shell.noteColumns === undefined) {
@@ -53,7 +53,7 @@ export function showProgress(shell: Shell, title: string): Progress {
   };
 }
 
-/** `4.1 s`, `320 ms`, `2 min 5 s`. */
+/** Formats a duration: `4.1 s`, `320 ms`, `2 min 5 s`. */
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;

@@ -12,7 +12,7 @@ describe("what a worker provides", () => {
     const functions = ["a::1", "a::2", "a::3", "a::4", "a::5", "a::6"];
 
     expect(providedBy({ name: "math", functions, trigger_types: ["t"] })).toBe(
-      "math, 6 functions, 1 trigger type, e.g. a::1, a::2, a::3, a::4, a::5\n  All of them: svc functions --worker math",
+      "math, 6 functions, 1 trigger type, e.g. a::1, a::2, a::3, a::4, a::5\n  List all: svc functions --worker math",
     );
   });
 
@@ -20,7 +20,7 @@ describe("what a worker provides", () => {
     const functions = ["engine::queue::enqueue", "other::queue", "queue::list", "queue::peek", "svc::durable::publish", "queue::purge"];
 
     expect(providedBy({ name: "svc-queue", functions, trigger_types: [] })).toBe(
-      "svc-queue, 6 functions, e.g. queue::list, queue::peek, queue::purge\n  All of them: svc functions --worker svc-queue",
+      "svc-queue, 6 functions, e.g. queue::list, queue::peek, queue::purge\n  List all: svc functions --worker svc-queue",
     );
   });
 });

@@ -1,10 +1,13 @@
 import { findBuiltIn } from "./built-in-workers.ts";
 import type { WorkerReport } from "./worker-functions.ts";
 
-/** As many ids as are read at a glance; of more, so many are named and the others counted. */
+/** Maximum ids to list; otherwise the first ones and the number are shown. */
 const MAX_IDS = 5;
 
-/** What a worker provides, e.g. `math::add (1 function)`; of much the number and the first few, without a last line end. */
+/**
+ * Describes what a worker provides, e.g. `math::add (1 function)`. For many ids it shows their number and the first
+ * few. Has no trailing newline.
+ */
 export function providedBy({ name, functions, trigger_types }: Pick<WorkerReport, "name" | "functions" | "trigger_types">): string {
   const kinds = [
     { ids: functions, noun: "function" },
@@ -15,11 +18,11 @@ export function providedBy({ name, functions, trigger_types }: Pick<WorkerReport
   if (functions.length + trigger_types.length <= MAX_IDS) return kinds.map(({ ids, noun }) => `${ids.join(", ")} (${number(ids, noun)})`).join(", ");
   const few = firstFew(name, functions);
   const examples = few.length === 0 ? "" : `, e.g. ${few.join(", ")}`;
-  const rest = functions.length > few.length ? `\n  All of them: svc functions --worker ${name}` : "";
+  const rest = functions.length > few.length ? `\n  List all: svc functions --worker ${name}` : "";
   return `${name}, ${kinds.map(({ ids, noun }) => number(ids, noun)).join(", ")}${examples}${rest}`;
 }
 
-/** Of a built-in worker those of its own name, e.g. queue::list; what it provides under other names besides is for programs that know them. */
+/** For a built-in worker, prefers functions with its own prefix, e.g. queue::list. */
 function firstFew(name: string, ids: readonly string[]): readonly string[] {
   const prefix = findBuiltIn(name) === undefined ? "" : `${name.replace(/^svc-/, "")}::`;
   const own = ids.filter((id) => id.startsWith(prefix));

@@ -1,9 +1,9 @@
 import type { Worker } from "@svc/sdk";
+import { didYouMean } from "./did-you-mean.ts";
 import { codeOf } from "./engine-request.ts";
 import { CommandFailure } from "./exit-codes.ts";
-import { didYouMean } from "./nearest.ts";
 
-/** What a queue holds. */
+/** Job counts of a queue. */
 export interface QueueCounts {
   readonly queue: string;
   readonly waiting: number;
@@ -22,8 +22,8 @@ export async function listQueues(engine: Worker): Promise<readonly QueueCounts[]
   return queues;
 }
 
-/** Runs what is about one queue; a queue that is not there fails with the nearest one that is. */
-export async function onQueue<Result>(engine: Worker, queue: string, action: () => Promise<Result>): Promise<Result> {
+/** Runs an action on one queue. If the queue does not exist, the error suggests the nearest name. */
+export async function withQueue<Result>(engine: Worker, queue: string, action: () => Promise<Result>): Promise<Result> {
   try {
     return await action();
   } catch (error) {

@@ -1,53 +1,61 @@
 import pc from "picocolors";
-import { readToEnd } from "./bounded-read.ts";
 import { padded, widest } from "./text-width.ts";
 
 type Colors = ReturnType<typeof pc.createColors>;
 
 export type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP" | "stdin closed";
 
-/** One of those to pick from. */
+/** One choice of a selection. */
 export interface Choice {
   readonly value: string;
-  /** What is picked with it, in a few words. */
+  /** Short description of the choice. */
   readonly hint: string;
 }
 
-/** What a command sees of the process that it runs in. Tests hand in their own. */
+/** The process environment of a command. Tests pass their own. */
 export interface Shell {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Absolute path that relative paths on the command line start from. */
+  /** Absolute base of relative paths on the command line. */
   readonly cwd: string;
-  /** Columns of standard output; undefined when it is not a terminal. */
+  /** Columns of standard output. Undefined if it is not a terminal. */
   readonly outColumns: number | undefined;
-  /** Lines of standard output's terminal as it is now; undefined when it is none. */
+  /** Returns the current rows of standard output's terminal, or undefined if it is not a terminal. */
   outRows(): number | undefined;
-  /** Columns of standard error; undefined when it is not a terminal. */
+  /** Columns of standard error. Undefined if it is not a terminal. */
   readonly noteColumns: number | undefined;
-  /** Colours for standard error; each is the identity when it is not a terminal or NO_COLOR is set. */
+  /** Colours for standard error. They do nothing if it is not a terminal or NO_COLOR is set. */
   readonly paint: Colors;
-  /** Writes to standard output: results, and nothing else. The text brings its own line ends. */
+  /** Writes results to standard output. Adds no newline. */
   out(text: string): void;
-  /** Writes to standard error: everything that is not a result. */
+  /** Writes everything that is not a result to standard error. */
   note(text: string): void;
   /**
-   * What is typed in answer to a question, without its line end; undefined when standard input ends, or at Ctrl-C. Undefined itself where nobody can be
-   * asked: unless standard input and standard error are terminals.
+   * Asks a question and returns the typed line, or undefined at the end of standard input or at Ctrl-C. Undefined
+   * itself unless standard input and standard error are terminals.
    */
   readonly ask: ((question: string) => Promise<string | undefined>) | undefined;
-  /** The value of the choice that is picked with the arrow keys; undefined at Ctrl-C. There where `ask` is. */
+  /** Returns the value selected with the arrow keys, or undefined at Ctrl-C. Available where `ask` is. */
   readonly choose: ((question: string, choices: readonly Choice[]) => Promise<string | undefined>) | undefined;
-  /** Tells of each key that is pressed, until undone: characters, or a name such as `ctrl-c`. Undefined unless input and output are terminals. */
+  /**
+   * Calls the listener for each key: a character, or a name such as `ctrl-c`. Returns a function that removes the
+   * listener. Undefined unless input and output are terminals.
+   */
   readonly onKey: ((listener: (key: string) => void) => () => void) | undefined;
-  /** Tells of each request to stop until undone. While someone listens, signals no longer end the process by themselves. */
+  /**
+   * Calls the listener for each request to stop. Returns a function that removes the listener. While there is a
+   * listener, signals do not end the process.
+   */
   onStopSignal(listener: (signal: StopSignal) => void): () => void;
-  /** Tells once when standard input ends. Reads and drops what comes before. */
+  /** Calls the listener once when standard input ends. Discards the input. */
   onStdinEnd(listener: () => void): () => void;
-  /** Standard input to its end; undefined when it is longer than `maxBytes`. */
+  /** Reads standard input to its end. Returns undefined if it is longer than `maxBytes`. */
   readStdin(limit: { readonly maxBytes: number }): Promise<Uint8Array | undefined>;
 }
 
-/** The shell of a real process. A reader that went away (`svc … | head`) is no error: what it would have read is dropped. */
+/**
+ * Creates the shell of a real process. Writing to a closed pipe (`svc … | head`) is not an error; the output is
+ * dropped.
+ */
 export function processShell(process: NodeJS.Process): Shell {
   const noteColumns = process.stderr.isTTY ? process.stderr.columns : undefined;
   for (const stream of [process.stdout, process.stderr]) stream.on("error", ignoreClosedPipe);
@@ -83,24 +91,24 @@ export function processShell(process: NodeJS.Process): Shell {
   };
 }
 
-/** Without Enter, and without the terminal showing them. Whatever ends the process gives the terminal its own ways back. */
+/** Reads keys without Enter and without echo. The terminal is restored whenever the process exits. */
 function listenForKeys(process: NodeJS.Process, listener: (key: string) => void): () => void {
   const { stdin } = process;
   const restore = (): void => void stdin.setRawMode(false);
-  const tell = (text: string): void => {
+  const forward = (text: string): void => {
     for (const key of text) listener(key === "\u0003" ? "ctrl-c" : key);
   };
-  stdin.setRawMode(true).setEncoding("utf8").on("data", tell).resume();
+  stdin.setRawMode(true).setEncoding("utf8").on("data", forward).resume();
   process.on("exit", restore);
   return () => {
     process.off("exit", restore);
-    stdin.off("data", tell).pause();
+    stdin.off("data", forward).pause();
     restore();
   };
 }
 
 async function ask({ stdin, stderr }: NodeJS.Process, question: string): Promise<string | undefined> {
-  // Loaded here and not above: few commands ask.
+  // Imported lazily: few commands ask.
   const { createInterface } = await import("node:readline");
   const lines = createInterface({ input: stdin, output: stderr });
   try {
@@ -117,14 +125,15 @@ async function ask({ stdin, stderr }: NodeJS.Process, question: string): Promise
 async function choose({ stdin, stderr }: NodeJS.Process, question: string, choices: readonly Choice[]): Promise<string | undefined> {
   const { isCancel, select } = await import("@clack/prompts");
   const width = widest(choices.map(({ value }) => value));
-  // All hints at once: a newcomer compares them. Of itself the library shows that of the choice at hand only.
+  // Shows all hints at once, so that new users can compare them; by default the library shows only the hint of the
+  // current choice.
   const options = choices.map(({ value, hint }) => ({ value, label: `${padded(value, width)}  ${hint}` }));
   const picked = await select({ message: question, options, input: stdin, output: stderr, withGuide: false });
   stdin.pause();
   return isCancel(picked) ? undefined : picked;
 }
 
-/** Colours only on a terminal; NO_COLOR (any value but the empty one) turns them off, FORCE_COLOR on. */
+/** Returns true if colours are wanted: on a terminal, unless NO_COLOR is set, or if FORCE_COLOR is set. */
 export function wantsColor(env: Readonly<Record<string, string | undefined>>, isTerminal: boolean): boolean {
   if ((env.NO_COLOR ?? "") !== "") return false;
   if ((env.FORCE_COLOR ?? "") !== "" && env.FORCE_COLOR !== "0") return true;
@@ -132,6 +141,19 @@ export function wantsColor(env: Readonly<Record<string, string | undefined>>, is
 }
 
 function ignoreClosedPipe(error: NodeJS.ErrnoException): void {
-  // EIO: the terminal itself is gone.
+  // EIO: the terminal was closed.
   if (error.code !== "EPIPE" && error.code !== "EIO") throw error;
+}
+
+/** Reads a stream to its end. Returns undefined, and stops reading, if it has more than `maxBytes`. */
+export async function readToEnd(stream: AsyncIterable<unknown>, maxBytes: number): Promise<Uint8Array | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stream) {
+    const part = chunk as Buffer;
+    bytes += part.length;
+    if (bytes > maxBytes) return undefined;
+    chunks.push(part);
+  }
+  return Buffer.concat(chunks);
 }

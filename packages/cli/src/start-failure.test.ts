@@ -16,7 +16,7 @@ it.runIf(process.platform === "linux")("says of a port that nobody listens on wh
     expect(
       await explainStartFailure(new ListenError("workers", { host: "127.0.0.1", port }, cause), ["svc", "dev", "--bridge-port", String(port), "--no-console"]),
     ).toMatchObject({
-      message: `The engine did not start: port ${port} is taken, though nobody listens on it.`,
+      message: `The engine failed to start: port ${port} is in use, although no process listens on it.`,
       advice: [expect.stringContaining("outgoing connections"), expect.stringMatching(/below 32768: svc dev --no-console --bridge-port 29\d{3}$/)],
     });
   } finally {

@@ -1,19 +1,22 @@
 import { ConfigError, ListenError } from "@svc/engine";
 import { CommandFailure } from "./exit-codes.ts";
-import { FIRST_OUTGOING_PORT, freePortLike } from "./free-port.ts";
-import { findPortHolder, isHeldByConnection } from "./port-holder.ts";
+import { FIRST_EPHEMERAL_PORT, freePortLike } from "./free-port.ts";
+import { findPortHolder, isUsedByConnection } from "./port-holder.ts";
 import { retyped } from "./typed-command.ts";
 
-/** What the engine's refusal to start means for the user: exit 1 with what to do. A defect stays what it is. `typed` is the command that started it. */
+/**
+ * Converts a failed start of the engine to an error with advice (exit 1). Bugs are returned unchanged. `typed` is the
+ * command that started it.
+ */
 export async function explainStartFailure(error: unknown, typed: readonly string[]): Promise<unknown> {
-  if (error instanceof ConfigError) return new CommandFailure(`The config file has mistakes; the engine did not start.\n${error.message}`, { cause: error });
+  if (error instanceof ConfigError) return new CommandFailure(`The engine failed to start: the config file is invalid.\n${error.message}`, { cause: error });
   if (error instanceof ListenError) return portFailure(error, typed);
-  // The data folder is locked or damaged, a module will not start: the engine's messages say what and what to do.
-  if (error instanceof Error && !isDefect(error)) return new CommandFailure(`The engine did not start: ${error.message}`, { cause: error });
+  // For example a locked data folder or a failed module. The engine's message is enough.
+  if (error instanceof Error && !isBug(error)) return new CommandFailure(`The engine failed to start: ${error.message}`, { cause: error });
   return error;
 }
 
-/** Which option moves which listener; a module's own port stands in the config file alone. */
+/** Options that set the port of a listener. The port of a module is set only in the config file. */
 const FLAGS: ReadonlyMap<string, string> = new Map([
   ["workers", "--bridge-port"],
   ["HTTP", "--http-port"],
@@ -22,31 +25,31 @@ const FLAGS: ReadonlyMap<string, string> = new Map([
 
 async function portFailure(error: ListenError, typed: readonly string[]): Promise<CommandFailure> {
   const { port } = error.address;
-  if (isInUse(error) && (await isHeldByConnection(port))) return connectionFailure(error, await otherPort(error, typed));
+  if (isInUse(error) && (await isUsedByConnection(port))) return connectionFailure(error, await otherPort(error, typed));
   const holder = isInUse(error) ? await findPortHolder(port) : undefined;
   const advice = [
-    ...(holder === undefined ? [] : [`Port ${port} is held by process ${holder.pid}: ${holder.command}`, `Stop it with: kill ${holder.pid}`]),
-    `Or take another port: ${await otherPort(error, typed)}`,
+    ...(holder === undefined ? [] : [`Port ${port} is in use by process ${holder.pid}: ${holder.command}`, `Stop it with: kill ${holder.pid}`]),
+    `Or use another port: ${await otherPort(error, typed)}`,
   ];
-  return new CommandFailure(`The engine did not start: ${error.message}.`, { advice, cause: error });
+  return new CommandFailure(`The engine failed to start: ${error.message}.`, { advice, cause: error });
 }
 
 function connectionFailure(error: ListenError, other: string): CommandFailure {
   const { port } = error.address;
-  const why = port < FIRST_OUTGOING_PORT ? "" : ` The system gives ports from ${FIRST_OUTGOING_PORT} up to outgoing connections.`;
-  return new CommandFailure(`The engine did not start: port ${port} is taken, though nobody listens on it.`, {
+  const why = port < FIRST_EPHEMERAL_PORT ? "" : ` The system uses ports from ${FIRST_EPHEMERAL_PORT} up for outgoing connections.`;
+  return new CommandFailure(`The engine failed to start: port ${port} is in use, although no process listens on it.`, {
     advice: [
-      `A connection that is going out has it, or one that ended within the last minute.${why}`,
-      `Try again in a minute, or take a port below ${FIRST_OUTGOING_PORT}: ${other}`,
+      `An outgoing connection is using it, or one that closed within the last minute.${why}`,
+      `Try again in a minute, or use a port below ${FIRST_EPHEMERAL_PORT}: ${other}`,
     ],
     cause: error,
   });
 }
 
-/** The same command with another port, or where else the port is said. */
+/** Returns the same command with another port, or where the port is set. */
 async function otherPort({ what, address }: ListenError, typed: readonly string[]): Promise<string> {
   const flag = FLAGS.get(what);
-  if (flag === undefined) return "its number stands in the config file";
+  if (flag === undefined) return "the port is set in the config file";
   return retyped(typed, flag, await freePortLike(address.port, typed.map(Number)));
 }
 
@@ -54,6 +57,6 @@ function isInUse(error: ListenError): boolean {
   return error.cause instanceof Error && "code" in error.cause && error.cause.code === "EADDRINUSE";
 }
 
-function isDefect(error: Error): boolean {
+function isBug(error: Error): boolean {
   return error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError || error instanceof SyntaxError;
 }

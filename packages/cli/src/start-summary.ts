@@ -2,20 +2,20 @@ import { relative } from "node:path";
 import type { RunningEngine } from "@svc/engine";
 import { addOwnWorkers } from "./own-workers.ts";
 import type { Shell } from "./shell.ts";
-import { hung } from "./word-wrap.ts";
+import { hangingIndent } from "./word-wrap.ts";
 
-/** What a person wants to know once the engine is up: where it listens, what it runs, what to try next. */
+/** Summary after the engine has started: addresses, modules, workers and next steps. */
 export function startSummary(engine: RunningEngine, { cwd, paint, noteColumns }: Pick<Shell, "cwd" | "paint" | "noteColumns">): string {
   const { boundTo, config } = engine;
   const modules = engine.modules();
   const workers = config.localWorkers;
-  const row = (name: string, value: string): string => hung(`  ${paint.dim(name.padEnd(14))}`, value, noteColumns).join("\n");
+  const row = (name: string, value: string): string => hangingIndent(`  ${paint.dim(name.padEnd(14))}`, value, noteColumns).join("\n");
   const lines = [
     "",
     `${paint.bold(`svc ${engine.version}`)} ${paint.green("is running")}`,
     "",
-    row("workers", `${paint.cyan(boundTo.bridge)}  where workers connect (SVC_URL)`),
-    ...boundTo.bridges.map((address) => row("", `${paint.cyan(address)}  further, from engine.bridges`)),
+    row("workers", `${paint.cyan(boundTo.bridge)}  address for workers (SVC_URL)`),
+    ...boundTo.bridges.map((address) => row("", `${paint.cyan(address)}  additional, from engine.bridges`)),
     row("HTTP API", paint.cyan(boundTo.http)),
     row("live updates", paint.cyan(boundTo.realtime)),
     row("config", relative(cwd, config.file) || config.file),
@@ -27,7 +27,7 @@ export function startSummary(engine: RunningEngine, { cwd, paint, noteColumns }:
     "",
     ...nextSteps(workers.length > 0, addOwnWorkers(cwd, config.file)).map((step) => `  ${step}`),
     "",
-    paint.dim("Ctrl-C stops the engine and the workers that it started."),
+    paint.dim("Press Ctrl-C to stop the engine and its workers."),
     "",
     "",
   ];

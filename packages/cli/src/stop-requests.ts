@@ -1,23 +1,22 @@
-import { settleable } from "./settleable.ts";
 import type { Shell, StopSignal } from "./shell.ts";
 
-/** npm and npx pass the terminal's Ctrl-C on a second time; two requests this close are one key press. */
+/** npm and npx forward the terminal's Ctrl-C a second time, so two requests within this time count as one key press. */
 export const SAME_PRESS_MS = 1000;
 
 export interface StopRequests {
   readonly first: Promise<StopSignal>;
-  /** Resolves when the user asks again: at once, then. */
+  /** Resolves when the user asks again, to stop at once. */
   readonly second: Promise<StopSignal>;
   forget(): void;
 }
 
 export interface Stopping {
   readonly signal: AbortSignal;
-  /** Aborts, and listens no longer. */
+  /** Aborts and removes the listener. */
   end(): void;
 }
 
-/** A signal that aborts when the user wants an end, for commands that have nothing to finish then. */
+/** Returns a signal that aborts when the user stops the command. For commands that have nothing to finish. */
 export function abortAtStop(shell: Shell): Stopping {
   const stop = new AbortController();
   const forget = shell.onStopSignal((signal) => {
@@ -33,15 +32,15 @@ export function abortAtStop(shell: Shell): Stopping {
   };
 }
 
-/** The terminal has written `^C` where the cursor stood; what comes next, if only the prompt, begins a line of its own. */
+/** Prints a newline after the `^C` that the terminal wrote, so that the next output starts on its own line. */
 export function leaveInterruptedLine(shell: Shell, signal: StopSignal): void {
   if (signal === "SIGINT" && shell.noteColumns !== undefined) shell.note("\n");
 }
 
-/** Collects requests to stop: signals and, with `stdin: "stops"`, the end of standard input. */
+/** Listens for requests to stop: signals and, with `stdin: "stops"`, the end of standard input. */
 export function listenForStop(shell: Shell, options: { readonly stdin: "stops" | "ignored"; readonly nowMs: () => number }): StopRequests {
-  const first = settleable<StopSignal>();
-  const second = settleable<StopSignal>();
+  const first = deferred<StopSignal>();
+  const second = deferred<StopSignal>();
   let firstMs: number | undefined;
   const request = (signal: StopSignal): void => {
     if (firstMs === undefined) {
@@ -62,4 +61,13 @@ export function listenForStop(shell: Shell, options: { readonly stdin: "stops" |
       for (const undo of undos) undo();
     },
   };
+}
+
+/** Returns a promise and the function that resolves it. */
+export function deferred<Value>(): { readonly promise: Promise<Value>; settle(value: Value): void } {
+  let settle: (value: Value) => void = () => {};
+  const promise = new Promise<Value>((resolve) => {
+    settle = resolve;
+  });
+  return { promise, settle: (value) => settle(value) };
 }

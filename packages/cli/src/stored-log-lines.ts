@@ -2,7 +2,7 @@ import { escapeUnprintable, printable, stackLines } from "./log-lines.ts";
 import type { Shell } from "./shell.ts";
 import { dayAndTime } from "./times.ts";
 
-/** An entry of the log store, as far as commands show it. */
+/** Log entry of the engine's store, as far as commands use it. */
 export interface StoredLog {
   readonly id: string;
   readonly timestamp_ms: number;
@@ -15,33 +15,36 @@ export interface StoredLog {
   readonly trace_id: string | null;
 }
 
-/** Attributes that the line tells in another way, or that say nothing to a reader. */
+/** Attributes that svc adds or that the line shows in another way. */
 const HIDDEN = /^(?:svc\.|service\.|log\.|code\.)/;
 const SERVICE_COLORS = ["cyan", "magenta", "blue", "green"] as const;
 
-/** Whether an attribute is of that kind. */
+/** Returns true for an attribute that matches `HIDDEN`. */
 export function isAddedBySvc(attribute: string): boolean {
   return HIDDEN.test(attribute);
 }
 
 const STACK = "exception.stacktrace";
-/** Told by the stack. */
+/** Contained in the stack. */
 const IN_STACK = ["exception.type", "exception.message"];
 
-/** One entry for people: time, level, service, message, then attributes as `name=value`. Further lines of the message are set below, and a stack. */
+/**
+ * Formats a log entry: time, level, service, message, attributes as `name=value`. Further lines of the message and a
+ * stack follow below.
+ */
 export function storedLogLine(entry: StoredLog, paint: Shell["paint"]): string {
   const [first = "", ...more] = entry.body.trimEnd().split("\n").map(escapeUnprintable);
   const { [STACK]: stack, ...attributes } = entry.attributes;
-  const said = typeof stack === "string" ? stack : "";
-  const isTold = (name: string, value: unknown): boolean =>
-    isAddedBySvc(name) || (name === "worker" && value === entry.service_name) || (IN_STACK.includes(name) && said.includes(String(value)));
+  const stackText = typeof stack === "string" ? stack : "";
+  const isShown = (name: string, value: unknown): boolean =>
+    isAddedBySvc(name) || (name === "worker" && value === entry.service_name) || (IN_STACK.includes(name) && stackText.includes(String(value)));
   const fields = Object.entries(attributes)
-    .filter(([name, value]) => !isTold(name, value))
+    .filter(([name, value]) => !isShown(name, value))
     .map(([name, value]) => `${paint.dim(`${escapeUnprintable(name)}=`)}${printable(value)}`);
   const trace = entry.trace_id === null ? [] : [paint.dim(`trace=${entry.trace_id.slice(0, 12)}`)];
   const service = paint[colorOf(entry.service_name)](escapeUnprintable(entry.service_name));
   const head = [paint.dim(dayAndTime(entry.timestamp_ms)), levelOf(entry, paint), service, first, ...fields, ...trace].join(" ");
-  return [head, ...more.map((line) => `    ${line}`), ...(said === "" ? [] : stackLines(said))].join("\n");
+  return [head, ...more.map((line) => `    ${line}`), ...(stackText === "" ? [] : stackLines(stackText))].join("\n");
 }
 
 function levelOf({ severity_text, fatal }: StoredLog, paint: Shell["paint"]): string {
@@ -50,7 +53,7 @@ function levelOf({ severity_text, fatal }: StoredLog, paint: Shell["paint"]): st
   return color(name.padEnd(5));
 }
 
-/** A service keeps its colour. */
+/** Returns the same colour for the same service. */
 function colorOf(service: string): (typeof SERVICE_COLORS)[number] {
   let sum = 0;
   for (const character of service) sum += character.codePointAt(0) ?? 0;

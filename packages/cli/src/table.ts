@@ -3,25 +3,25 @@ import { clipped, padded, widest } from "./text-width.ts";
 import { wrapped } from "./word-wrap.ts";
 
 export interface TableOptions {
-  /** Columns of the terminal; a wider table has its widest columns shortened to them. Undefined: nothing is shortened. */
+  /** Columns of the terminal. The widest columns of a wider table are shortened. Undefined: nothing is shortened. */
   readonly columns?: number | undefined;
-  /** Heads of columns that are never shortened: names, ids, states. */
+  /** Headings of columns that are never shortened: names, ids, states. */
   readonly whole?: readonly string[];
-  /** Heads of columns that give way before all others, and are left out where that is not enough. */
+  /** Headings of columns that are shortened first, and omitted if that is not enough. */
   readonly first?: readonly string[];
-  /** Head of the column whose cells stand below their rows where the terminal is too narrow for all columns. */
+  /** Heading of the column that is printed below each row if the terminal is too narrow. */
   readonly below?: string;
-  /** Colours a cell that is padded already. */
+  /** Colours a padded cell. */
   readonly style?: (cell: string, place: { readonly row: number; readonly head: string }) => string;
 }
 
 const GAP = "  ";
-/** No column is shortened below this, in characters. */
-const LEAST_WIDTH = 8;
+/** Minimum width of a shortened column. */
+const MIN_WIDTH = 8;
 
 /**
- * Rows as aligned columns below upper-case heads, two blanks apart. The last column is not padded. What would move the cursor or recolour the
- * terminal is escaped, since workers choose many of the values.
+ * Formats rows as aligned columns below upper-case headings. Control characters are escaped, because workers choose
+ * many of the values.
  */
 export function table(heads: readonly string[], rows: readonly (readonly string[])[], options: TableOptions = {}): string {
   const { columns, style } = options;
@@ -58,24 +58,24 @@ function widthOf(columns: readonly Column[]): number {
   return columns.reduce((sum, { width }) => sum + width, 0) + GAP.length * (columns.length - 1);
 }
 
-/** Shortens the columns that give way first, then the others, widest first; leaves out the former if it must be. */
+/** Shortens the `first` columns, then the others, widest first. Omits `first` columns if it must. */
 function fitted(all: readonly Column[], columns: number, { whole = [], first = [] }: TableOptions): readonly Column[] {
-  const shortened = shrunk(
-    shrunk(all, columns, ({ head }) => first.includes(head)),
+  const shortened = narrowed(
+    narrowed(all, columns, ({ head }) => first.includes(head)),
     columns,
     ({ head }) => !whole.includes(head),
   );
   let kept = shortened;
   for (const head of first) if (widthOf(kept) > columns) kept = kept.filter((column) => column.head !== head);
-  // What was left out may have made more room than was needed.
+  // Omitting a column may free more space than needed.
   return kept.length === shortened.length ? kept : widened(kept, all, columns);
 }
 
-/** Takes from the widest of the columns that may give, again and again, until all fit or none can give more. */
-function shrunk(all: readonly Column[], columns: number, gives: (column: Column) => boolean): readonly Column[] {
+/** Shortens the widest of the allowed columns step by step until all fit. */
+function narrowed(all: readonly Column[], columns: number, canShrink: (column: Column) => boolean): readonly Column[] {
   const result = [...all];
   for (let excess = widthOf(all) - columns; excess > 0; excess -= 1) {
-    const spare = result.map((column) => (gives(column) && column.width > Math.max(LEAST_WIDTH, column.head.length) ? column.width : 0));
+    const spare = result.map((column) => (canShrink(column) && column.width > Math.max(MIN_WIDTH, column.head.length) ? column.width : 0));
     const at = spare.indexOf(Math.max(...spare));
     const column = result[at];
     if (column === undefined || (spare[at] ?? 0) === 0) break;
@@ -84,7 +84,7 @@ function shrunk(all: readonly Column[], columns: number, gives: (column: Column)
   return result;
 }
 
-/** Gives room that is left back to columns that were shortened. */
+/** Distributes free space to shortened columns. */
 function widened(kept: readonly Column[], all: readonly Column[], columns: number): readonly Column[] {
   let room = columns - widthOf(kept);
   return kept.map((column) => {
@@ -96,12 +96,12 @@ function widened(kept: readonly Column[], all: readonly Column[], columns: numbe
 }
 
 const INDENT = "    ";
-/** Of a text that stands below its row; all of it is what --json is for. */
+/** Maximum lines below a row; --json prints everything. */
 const LINES_BELOW = 3;
 
 function linesBelow(text: string, columns: number | undefined): readonly string[] {
   if (text === "" || columns === undefined) return [];
-  const width = Math.max(LEAST_WIDTH, columns - INDENT.length);
+  const width = Math.max(MIN_WIDTH, columns - INDENT.length);
   const lines = wrapped(text, width);
   const shown = lines.slice(0, LINES_BELOW).map((line) => clipped(line, width));
   const last = shown.length - 1;

@@ -2,7 +2,7 @@ import pc from "picocolors";
 import { describe, expect, it } from "vitest";
 import { table } from "./table.ts";
 import { clipped, padded, textWidth } from "./text-width.ts";
-import { hung } from "./word-wrap.ts";
+import { hangingIndent } from "./word-wrap.ts";
 
 describe("columns on a terminal", () => {
   it("are two for an East Asian character or an emoji, none for a combining mark or a colour", () => {
@@ -25,6 +25,6 @@ describe("columns on a terminal", () => {
       ["orders::create", "ready"],
     ];
     expect(table(["FUNCTION", "STATUS"], rows)).toBe("FUNCTION        STATUS\n订单::创建订单  ready\norders::create  ready\n");
-    expect(hung("", "创建订单 创建订单 创建订单", 20)).toEqual(["创建订单 创建订单", "创建订单"]);
+    expect(hangingIndent("", "创建订单 创建订单 创建订单", 20)).toEqual(["创建订单 创建订单", "创建订单"]);
   });
 });

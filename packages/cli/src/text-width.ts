@@ -12,14 +12,17 @@ export function widest(texts: Iterable<string>, minimum = 0): number {
   return width;
 }
 
-/** Fills the text up to `width` columns with blanks behind it. */
+/** Pads the text with blanks to `width` columns. */
 export function padded(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - textWidth(text)));
 }
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-/** Returns the text if it fits into `width` columns, else its beginning and "…". The text must not contain escape sequences. */
+/**
+ * Returns the text if it fits into `width` columns, otherwise its beginning and "…". The text must not contain escape
+ * sequences.
+ */
 export function clipped(text: string, width: number): string {
   if (textWidth(text) <= width) return text;
   let shown = "";

@@ -7,20 +7,20 @@ const STEPS = [
   { ms: 1_000, unit: "s" },
 ] as const;
 
-/** `12 s ago`, `3 h ago`, `in 5 min`, `now`. */
+/** Formats a time relative to now: `12 s ago`, `3 h ago`, `in 5 min`, `now`. */
 export function ago(instantMs: number, nowMs = Date.now()): string {
   const distance = nowMs - instantMs;
   if (Math.abs(distance) < 1_000) return "now";
   return distance > 0 ? `${span(distance)} ago` : `in ${span(-distance)}`;
 }
 
-/** `12 s`, `3 h`: in the largest unit of which there is a whole one. */
+/** Formats a duration in its largest whole unit: `12 s`, `3 h`. */
 export function span(ms: number): string {
   const step = STEPS.find((known) => ms >= known.ms);
   return step === undefined ? "0 s" : `${Math.floor(ms / step.ms)} ${step.unit}`;
 }
 
-/** `14:03:07.123` of today, with the date before it on any other day; in the zone of the terminal. */
+/** Formats a local time, e.g. `14:03:07.123`, with the date unless it is today. */
 export function dayAndTime(instantMs: number, nowMs = Date.now()): string {
   const time = new Date(instantMs);
   const clock = timeOfDay(instantMs);
@@ -29,7 +29,7 @@ export function dayAndTime(instantMs: number, nowMs = Date.now()): string {
   return `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())} ${clock}`;
 }
 
-/** `512 B`, `3.4 KiB`, `12 MiB`. */
+/** Formats a size: `512 B`, `3.4 KiB`, `12 MiB`. */
 export function formatBytes(bytes: number): string {
   const units = ["B", "KiB", "MiB", "GiB"] as const;
   let value = bytes;

@@ -3,7 +3,7 @@ import { CommandFailure } from "./exit-codes.ts";
 import { escapeUnprintable } from "./log-lines.ts";
 import { dayAndTime } from "./times.ts";
 
-/** A trace in the list of them. */
+/** Summary of a trace in a list. */
 export interface TraceRow {
   readonly trace_id: string;
   readonly root_name: string | null;
@@ -31,37 +31,37 @@ export async function listTraces(
 }
 
 const ID_LENGTH = 32;
-/** Traces of one page, and pages that are looked through for the beginning of an id. */
-const LOOKED_AT = 1_000;
-const MOST_PAGES = 20;
-const MOST_SHOWN = 10;
+/** Page size and maximum pages when searching for a trace id by its first characters. */
+const PAGE_SIZE = 1_000;
+const MAX_PAGES = 20;
+const MAX_SHOWN = 10;
 
-/** The whole id of the one trace whose id begins so. Fails where there is none, or several. */
+/** Returns the full id of the trace with this prefix. Throws if there is none or if several match. */
 export async function fullTraceId(engine: Pick<Worker, "call">, prefix: string): Promise<string> {
   if (prefix.length === ID_LENGTH) return prefix;
   const matching: TraceRow[] = [];
   let cursor: string | null = null;
-  for (let pages = 0; pages < MOST_PAGES; pages += 1) {
+  for (let pages = 0; pages < MAX_PAGES; pages += 1) {
     const found: Awaited<ReturnType<typeof listTraces>> = await listTraces(engine, {
-      limit: LOOKED_AT,
+      limit: PAGE_SIZE,
       include_internal: true,
       ...(cursor === null ? {} : { cursor }),
     });
     matching.push(...found.traces.filter(({ trace_id }) => trace_id.startsWith(prefix)));
     cursor = found.cursor;
-    if (cursor === null || matching.length > MOST_SHOWN) break;
+    if (cursor === null || matching.length > MAX_SHOWN) break;
   }
   const [only, ...others] = matching;
   if (only === undefined)
-    throw cursor === null ? traceNotKept(prefix) : new CommandFailure(`None of the latest ${MOST_PAGES * LOOKED_AT} traces begins with ${prefix}.`);
+    throw cursor === null ? traceNotFound(prefix) : new CommandFailure(`None of the latest ${MAX_PAGES * PAGE_SIZE} traces begins with ${prefix}.`);
   if (others.length === 0) return only.trace_id;
-  throw new CommandFailure(`Several traces begin with ${prefix}; name one by more of its id:`, {
+  throw new CommandFailure(`${prefix} matches several traces; give more characters of the id:`, {
     advice: matching
-      .slice(0, MOST_SHOWN)
+      .slice(0, MAX_SHOWN)
       .map(({ trace_id, start_time_ms, root_name }) => `  ${trace_id}  ${dayAndTime(start_time_ms)}  ${escapeUnprintable(root_name ?? "")}`),
   });
 }
 
-export function traceNotKept(id: string): CommandFailure {
-  return new CommandFailure(`No trace ${id} is kept: it never was, or it had to go for newer ones.`, { advice: ["See: svc traces"] });
+export function traceNotFound(id: string): CommandFailure {
+  return new CommandFailure(`Trace ${id} not found; it may have been evicted.`, { advice: ["See: svc traces"] });
 }

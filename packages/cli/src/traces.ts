@@ -1,12 +1,12 @@
 import type { Worker } from "@svc/sdk";
 
-/** A span of a trace, as far as it takes to draw it. */
+/** A span, as far as drawing needs it. */
 export interface Span {
   readonly span_id: string;
   readonly parent_span_id: string | null;
   readonly name: string;
   readonly start_time_unix_nano_text: string;
-  /** Null while it is pending. */
+  /** Null while the span is running. */
   readonly end_time_unix_nano_text: string | null;
   readonly status: "ok" | "error" | "unset";
   readonly status_description?: string;
@@ -18,35 +18,38 @@ export interface SpanTree {
   readonly children: SpanTree[];
 }
 
-/** What a terminal can show of a trace; a larger one says so. */
+/** Maximum spans drawn on a terminal. */
 export const MAX_SPANS = 2_000;
 
 export interface Spans {
   readonly spans: readonly Span[];
-  /** How many the trace has. */
+  /** Number of spans in the trace. */
   readonly total: number;
 }
 
-/** The spans of a trace by their beginning, `MAX_SPANS` at most; none when it is not kept. */
+/** Returns the first `MAX_SPANS` spans of a trace by start time, or none if the trace does not exist. */
 export async function spansOf(engine: Pick<Worker, "call">, traceId: string): Promise<Spans> {
   const payload = { trace_id: traceId, limit: MAX_SPANS, detail: "lean" };
   return engine.call<Spans>({ function_id: "engine::traces::spans", payload });
 }
 
-/** Spans below their parents; those whose parent is not among them are roots. Nobody is left out, whatever parents they name. */
+/**
+ * Builds trees of spans. Spans without a known parent, or whose parents form a cycle, become roots, so that no span is
+ * lost.
+ */
 export function treesOf(spans: readonly Span[]): readonly SpanTree[] {
   const trees = new Map(spans.map((span) => [span.span_id, { span, children: [] as SpanTree[] }]));
   const roots: SpanTree[] = [];
   for (const tree of trees.values()) {
     const parent = trees.get(tree.span.parent_span_id ?? "");
-    if (parent === undefined || leadsTo(tree.span, { trees, from: parent.span })) roots.push(tree);
+    if (parent === undefined || isAncestor(tree.span, { trees, from: parent.span })) roots.push(tree);
     else parent.children.push(tree);
   }
   return roots;
 }
 
-/** Whether the parents of `from` lead back to the span: spans come from outside, too, and may name each other. */
-function leadsTo(span: Span, { trees, from }: { readonly trees: ReadonlyMap<string, SpanTree>; readonly from: Span }): boolean {
+/** Returns true if the parents of `from` lead back to the span. Spans from outside may form cycles. */
+function isAncestor(span: Span, { trees, from }: { readonly trees: ReadonlyMap<string, SpanTree>; readonly from: Span }): boolean {
   const seen = new Set<string>();
   for (let at: Span | undefined = from; at !== undefined && !seen.has(at.span_id); at = trees.get(at.parent_span_id ?? "")?.span) {
     if (at.span_id === span.span_id) return true;

@@ -2,20 +2,20 @@ import { quoteWord } from "@svc/protocol";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { pathOf } from "./commands/unknown-command.ts";
 
-/** A command and the options that were given with it, so that it can be told again with one of them changed. */
+/** Returns a command and its options as words, so that advice can repeat it with one option changed. */
 export function typedWords(command: Command): readonly string[] {
   const words = command.options.filter(({ hidden }) => !hidden).flatMap((option) => wordsOf(command, option));
   return [...pathOf(command).split(" "), ...words];
 }
 
-/** As it is typed, with one option given another value; whatever else was given stays. */
+/** Returns the command with one option set to another value. */
 export function retyped(words: readonly string[], flag: string, value: string | number): string {
   const at = words.indexOf(flag);
   const kept = at === -1 ? words : [...words.slice(0, at), ...words.slice(at + 2)];
   return [...kept, flag, String(value)].map(quoteWord).join(" ");
 }
 
-/** Some options are also the program's, where they may stand before the command. */
+/** Some options are also options of the program, and may stand before the command. */
 function wordsOf(command: Command, option: Option): readonly string[] {
   const name = option.attributeName();
   const giver = [command, command.parent].find((one) => one?.getOptionValueSource(name) === "cli");
@@ -25,9 +25,9 @@ function wordsOf(command: Command, option: Option): readonly string[] {
   return typeof value === "string" || typeof value === "number" ? [flag, String(value)] : [flag];
 }
 
-/** For `svc dev`, whose children tell what to type: the words of its own command, as JSON. */
+/** Option for the children of `svc dev`: the words of the user's command as JSON, to use in advice. */
 export function askedAsOption(): Option {
-  return new Option("--asked-as <words>", "the command to name in advice").argParser(parseWords).hideHelp();
+  return new Option("--asked-as <words>", "command to show in advice").argParser(parseWords).hideHelp();
 }
 
 function parseWords(text: string): readonly string[] {
@@ -35,7 +35,7 @@ function parseWords(text: string): readonly string[] {
     const words: unknown = JSON.parse(text);
     if (Array.isArray(words) && words.every((word) => typeof word === "string")) return words;
   } catch {
-    // Told below.
+    // Reported below.
   }
-  throw new InvalidArgumentError("It takes a JSON array of words.");
+  throw new InvalidArgumentError("Expected a JSON array of words.");
 }

@@ -3,24 +3,24 @@ import { expect, it } from "vitest";
 import { CommandFailure, EXIT } from "./exit-codes.ts";
 import { noteFailure } from "./failure-note.ts";
 import { recordedShell } from "./shell.test-support.ts";
-import { hung } from "./word-wrap.ts";
+import { hangingIndent } from "./word-wrap.ts";
 
 const head = pc.createColors(true).dim("kind    ");
 
 it("breaks between words, and sets further lines below the first", () => {
-  expect(hung(head, "one two three four five six", 28)).toEqual([`${head}one two three four`, "        five six"]);
+  expect(hangingIndent(head, "one two three four five six", 28)).toEqual([`${head}one two three four`, "        five six"]);
 });
 
 it("leaves alone what is on no terminal, has no room, or is one word", () => {
-  expect(hung("head  ", "one two three four five six", undefined)).toEqual(["head  one two three four five six"]);
-  expect(hung("head  ", "one two three four five six", 22)).toEqual(["head  one two three four five six"]);
-  expect(hung("", "/a/path/that/is/longer/than/the/line", 20)).toEqual(["/a/path/that/is/longer/than/the/line"]);
+  expect(hangingIndent("head  ", "one two three four five six", undefined)).toEqual(["head  one two three four five six"]);
+  expect(hangingIndent("head  ", "one two three four five six", 22)).toEqual(["head  one two three four five six"]);
+  expect(hangingIndent("", "/a/path/that/is/longer/than/the/line", 20)).toEqual(["/a/path/that/is/longer/than/the/line"]);
 });
 
 it("keeps a command that is to be copied on one line, and blanks that set in", () => {
-  expect(hung("", "Add it to the engine with: svc worker add svc-state", 40)).toEqual(["Add it to the engine with:", "svc worker add svc-state"]);
-  expect(hung("", "    at frame", 40)).toEqual(["    at frame"]);
-  expect(hung("", "create the file with the line `workers: []` in it", 38)).toEqual(["create the file with the line", "`workers: []` in it"]);
+  expect(hangingIndent("", "Add it to the engine with: svc worker add svc-state", 40)).toEqual(["Add it to the engine with:", "svc worker add svc-state"]);
+  expect(hangingIndent("", "    at frame", 40)).toEqual(["    at frame"]);
+  expect(hangingIndent("", "create the file with the line `workers: []` in it", 38)).toEqual(["create the file with the line", "`workers: []` in it"]);
 });
 
 it("breaks what a failure says on a narrow terminal, but no example", () => {

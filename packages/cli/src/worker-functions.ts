@@ -1,18 +1,18 @@
 import type { Worker } from "@svc/sdk";
 import { findBuiltIn } from "./built-in-workers.ts";
 
-/** The engine answers by its own deadline; ours only guards against an engine that stopped answering. */
+/** Added to the engine's own deadline, in case the engine stops responding. */
 const ANSWER_MARGIN_MS = 10_000;
-const STEER_TIMEOUT_MS = 60_000;
+const CONTROL_TIMEOUT_MS = 60_000;
 
-/** Whatever the functions of an engine can be called through. */
+/** Part of the SDK's worker that calls functions of the engine. */
 export type EngineCalls = Pick<Worker, "call">;
 
 export type WorkerState = "installing" | "starting" | "ready" | "replacing" | "stopping" | "stopped" | "backing_off" | "crash_looping" | "failed";
 
-/** One process of a worker, or one connection of a remote one. */
+/** One process of a worker, or one connection of a remote worker. */
 export interface ReplicaReport {
-  /** From 1. */
+  /** 1-based. */
   readonly index: number;
   readonly state: WorkerState;
   readonly pid: number | null;
@@ -20,44 +20,47 @@ export interface ReplicaReport {
   readonly ready_at: string | null;
 }
 
-/** One worker, as the engine's `worker::*` functions report it. */
+/** One worker, as reported by the engine's `worker::*` functions. */
 export interface WorkerReport {
   readonly name: string;
-  /** `local` is a process that the engine runs, `command` one of svc-exec, `module` is part of the engine, `remote` has connected by itself. */
+  /**
+   * `local`: a process that the engine runs. `command`: a command of svc-exec. `module`: part of the engine. `remote`:
+   * connected on its own.
+   */
   readonly kind: "local" | "command" | "module" | "remote";
   readonly state: WorkerState;
-  /** Why the state is what it is, where that is not plain. */
+  /** Reason for the state, if it is not obvious. */
   readonly reason: string | null;
-  /** Why its last change or install is not used, while its processes from before run on. */
+  /** Why its last change or install failed while its previous processes keep running. */
   readonly problem: string | null;
   readonly pids: readonly number[];
   /** While a process replaces another one, both have the same index. */
   readonly replicas: readonly ReplicaReport[];
-  /** How often it was started again after it ended unasked. */
+  /** Number of restarts after unexpected exits. */
   readonly restarts: number;
   readonly last_exit: { readonly code: number | null; readonly signal: string | null; readonly at: string; readonly lines: readonly string[] } | null;
   /** ISO 8601. */
   readonly next_start_at: string | null;
   readonly ready_at: string | null;
-  /** Workers that have to be ready before it is started. */
+  /** Workers that must be ready before it starts. */
   readonly waits_for: readonly string[];
   readonly memory_bytes: number | null;
-  /** Of one core. */
+  /** Percentage of one core. */
   readonly cpu_percent: number | null;
   readonly functions: readonly string[];
   readonly trigger_types: readonly string[];
-  /** The last lines of its output. */
+  /** Last lines of output. */
   readonly tail: readonly string[];
   readonly log_file: string | null;
 }
 
-/** How a worker is run, as `worker::inspect` tells it. */
+/** Result of `worker::inspect`. */
 export interface WorkerInspection {
   readonly name: string;
   readonly [member: string]: unknown;
 }
 
-/** The name of a module may be shortened, as `svc worker add` takes it. */
+/** Returns the full name of a module whose name may be shortened, as in `svc worker add`. */
 export function fullName(name: string): string {
   return findBuiltIn(name)?.name ?? name;
 }
@@ -86,14 +89,16 @@ export async function inspectWorker(engine: EngineCalls, name: string): Promise<
 
 export interface AwaitedState {
   readonly name: string;
-  /** `settled`: it is ready or cannot become so; `first crash`: also when it ends for the first time; `stopped`: none of its processes is left. */
+  /**
+   * `settled`: ready or unable to become ready. `first crash`: also at the first crash. `stopped`: no process is left.
+   */
   readonly until: "first crash" | "settled" | "stopped";
   readonly timeoutMs: number;
-  /** Calls the question off. */
+  /** Cancels the call. */
   readonly signal: AbortSignal;
 }
 
-/** Asks the engine to answer when the worker is so, or when the time is up. */
+/** Waits until the worker reaches the state or the timeout ends. Returns its report. */
 export async function awaitWorker(engine: EngineCalls, { name, until, timeoutMs, signal }: AwaitedState): Promise<WorkerReport> {
   return engine.call<WorkerReport>({
     function_id: "worker::wait",
@@ -103,9 +108,9 @@ export async function awaitWorker(engine: EngineCalls, { name, until, timeoutMs,
   });
 }
 
-export type Steering = "start" | "stop" | "restart" | "update";
+export type WorkerAction = "start" | "stop" | "restart" | "update";
 
-/** Answers at once, with how the worker is then. */
-export async function steerWorker(engine: EngineCalls, steering: Steering, name: string): Promise<WorkerReport> {
-  return engine.call<WorkerReport>({ function_id: `worker::${steering}`, payload: { name }, timeout_ms: STEER_TIMEOUT_MS });
+/** Sends the command and returns the worker's report without waiting. */
+export async function controlWorker(engine: EngineCalls, action: WorkerAction, name: string): Promise<WorkerReport> {
+  return engine.call<WorkerReport>({ function_id: `worker::${action}`, payload: { name }, timeout_ms: CONTROL_TIMEOUT_MS });
 }

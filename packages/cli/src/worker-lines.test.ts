@@ -7,7 +7,7 @@ const plain = pc.createColors(false);
 const time = "2026-01-31T10:00:00.000Z";
 const line = (text: string, stream: WorkerLine["stream"] = "err", worker = "math"): WorkerLine => ({ worker, time, stream, replica: null, text });
 
-it("marks what was written to standard error, and keeps a line from steering the terminal", () => {
+it("marks what was written to standard error, and keeps a line from action the terminal", () => {
   expect(shownLine(line("careful\u001b[2J"), plain)).toEqual({ bar: "!", time, text: "careful" });
   expect(shownLine(line("fine", "out"), plain)).toMatchObject({ bar: "|", text: "fine" });
 });

@@ -3,16 +3,16 @@ import type { Shell } from "./shell.ts";
 import { fitForTerminal } from "./terminal-text.ts";
 import type { WorkerLine } from "./worker-logs.ts";
 
-/** Bars behind a name or a time: what a process wrote to its standard error has another one. */
+/** Separators after a name or a time. Standard error has its own. */
 export const BAR = "|";
 const ERROR_BAR = "!";
 
-/** With its number where the worker has several processes. */
+/** Returns the worker's name, with the process number if it has several. */
 export function writerOf({ worker, replica }: WorkerLine): string {
   return replica === null ? worker : `${worker}#${replica}`;
 }
 
-/** A line for people: bar and text, and the time of the record where the text is one of a logger. */
+/** Formats a line of output: separator, text, and the record's time if the line is a log record. */
 export function shownLine(line: WorkerLine, paint: Shell["paint"]): { readonly bar: string; readonly time: string; readonly text: string } {
   const { worker, stream, time, text } = line;
   const record = stream === "out" || stream === "err" ? parseLogLine(text) : undefined;
@@ -20,7 +20,8 @@ export function shownLine(line: WorkerLine, paint: Shell["paint"]): { readonly b
     const fit = fitForTerminal(text, { colours: paint.isColorSupported });
     return { bar: stream === "err" ? ERROR_BAR : BAR, time, text: stream === "install" ? paint.dim(fit) : fit };
   }
-  // Loggers write to standard error whatever the level, which the text tells; and the name stands before it.
+  // A logger writes all levels to standard error and the text shows the level. The worker's name is already before the
+  // line.
   const { worker: named, ...fields } = record.fields;
   const shown = named === worker || named === undefined ? fields : record.fields;
   return { bar: BAR, time: new Date(record.time).toISOString(), text: recordText({ ...record, fields: shown }, paint) };

@@ -1,17 +1,17 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { CallError } from "@svc/protocol";
-import { isAway } from "./engine-away.ts";
+import { isTransient } from "./engine-session.ts";
 import type { EngineCalls } from "./worker-functions.ts";
 
 export type LogStream = "out" | "err" | "install" | "svc";
 
-/** One line of a worker's output, as `worker::logs` tells it. */
+/** One line of a worker's output, as returned by `worker::logs`. */
 export interface WorkerLine {
   readonly worker: string;
   /** ISO 8601. */
   readonly time: string;
   readonly stream: LogStream;
-  /** Which of its processes, from 1; null where there is one only. */
+  /** Process number from 1. Null if there is only one process. */
   readonly replica: number | null;
   readonly text: string;
 }
@@ -19,9 +19,9 @@ export interface WorkerLine {
 interface LogPage {
   readonly lines: readonly Omit<WorkerLine, "worker">[];
   readonly log_file: string;
-  /** Where the next lines begin. */
+  /** Position of the next lines. */
   readonly cursor: string;
-  /** Lines before these are lost. */
+  /** Lines before these were lost. */
   readonly gap: boolean;
 }
 
@@ -31,14 +31,14 @@ export interface LogQuery {
   readonly stream?: LogStream | undefined;
 }
 
-/** How long one question for new lines may wait in the engine. */
+/** Maximum time that one request for new lines waits in the engine. */
 const WAIT_MS = 20_000;
 const ANSWER_MARGIN_MS = 10_000;
 const RETRY_MS = 500;
-/** Lines of one answer while following; the next question asks for the rest at once. */
+/** Maximum lines of one page. The next request returns the rest at once. */
 const PAGE_LINES = 1_000;
 
-/** The last lines of a worker's output, oldest first, and where to go on. */
+/** Returns the last lines of a worker's output, oldest first, and the cursor. */
 export async function readLogs(
   engine: EngineCalls,
   worker: string,
@@ -51,26 +51,26 @@ export async function readLogs(
 export interface Following {
   readonly cursor: string;
   readonly stream?: LogStream | undefined;
-  /** Ends it; the promise then resolves. */
+  /** Stops following; the promise then resolves. */
   readonly signal: AbortSignal;
   readonly onLine: (line: WorkerLine) => void;
-  /** Told where to go on, after each answer's lines. */
+  /** Called with the new cursor after the lines of each page. */
   readonly onCursor?: (cursor: string) => void;
-  /** Told when lines were removed with their file before they could be read. */
+  /** Called when lines were removed with their file before they could be read. */
   readonly onGap?: () => void;
-  /** Told once when the engine does not answer, until it does again. */
+  /** Called once when the engine stops responding; `onBack` is called when it responds again. */
   readonly onLost?: () => void;
   readonly onBack?: () => void;
 }
 
-/** The engine does not know the worker, or does no longer. */
+/** Returns true if the engine does not know the worker, or no longer knows it. */
 export function isGone(error: unknown): boolean {
   return CallError.is(error) && error.code === "worker_not_found";
 }
 
 /**
- * Hands over each further line of a worker until the signal aborts, also over a restart of the engine. Answers `gone` when the engine no
- * longer knows the worker; rejects when it refuses to tell.
+ * Passes new lines of a worker to `onLine` until the signal aborts, also across restarts of the engine. Resolves with
+ * `gone` when the engine no longer knows the worker. Rejects on other errors.
  */
 export async function followLogs(
   engine: EngineCalls,
@@ -92,7 +92,7 @@ export async function followLogs(
     } catch (error) {
       if (signal.aborted) break;
       if (isGone(error)) return "gone";
-      if (!isAway(error)) throw error;
+      if (!isTransient(error)) throw error;
       if (!isLost) onLost?.();
       isLost = true;
       await pause(RETRY_MS, undefined, { signal }).catch(() => {});

@@ -1,39 +1,38 @@
 import type { TriggerRow } from "./listings.ts";
 import { escapeUnprintable } from "./log-lines.ts";
-import { occasionOf } from "./occasion.ts";
 import type { Shell } from "./shell.ts";
 import { ago, dayAndTime, formatBytes } from "./times.ts";
-import { hung } from "./word-wrap.ts";
-import type { WorkerReport } from "./worker-functions.ts";
+import { conditionOf } from "./trigger-condition.ts";
+import { hangingIndent } from "./word-wrap.ts";
+import type { WorkerReport, WorkerState } from "./worker-functions.ts";
 import { shownLine } from "./worker-lines.ts";
 import type { WorkerLine } from "./worker-logs.ts";
-import { stateColor } from "./worker-state.ts";
 
-/** All that `svc worker status` tells. */
-export interface WorkerStanding {
+/** Data of `svc worker status`. */
+export interface WorkerStatus {
   readonly report: WorkerReport;
-  /** Those that call its functions. */
+  /** Triggers that call its functions. */
   readonly triggers: readonly TriggerRow[];
-  /** The last of its output, oldest first. */
+  /** Last lines of output, oldest first. */
   readonly lines: readonly WorkerLine[];
-  /** How many lines of the terminal they may take: an entry with a stack takes many. */
+  /** Maximum rows for the output: an entry with a stack takes many. */
   readonly tail: number;
 }
 
 const NAME_WIDTH = 14;
-/** Functions and triggers; a worker may have hundreds. */
-const MOST_ROWS = 20;
-/** Of what it said before it ended; all of it is in the log file. */
+/** Maximum rows of functions and of triggers; a worker may have hundreds. */
+const MAX_ROWS = 20;
+/** Maximum rows of output before the last exit; the log file has all of it. */
 const EXIT_LINES = 12;
 const KINDS: Readonly<Record<WorkerReport["kind"], string>> = {
   local: "local, run by the engine",
   command: "command of svc-exec, run by the engine",
   module: "module of the engine",
-  remote: "remote, connected by itself",
+  remote: "remote, connected on its own",
 };
 
-/** All about one worker, for people: lines without their ends. Facts fit the columns of a terminal. */
-export function workerPage({ report, triggers, lines, tail }: WorkerStanding, paint: Shell["paint"], columns?: number): readonly string[] {
+/** Formats all about one worker as lines without newlines, wrapped to the terminal's columns. */
+export function workerPage({ report, triggers, lines, tail }: WorkerStatus, paint: Shell["paint"], columns?: number): readonly string[] {
   const { name, kind, state, reason, ready_at, next_start_at, waits_for, log_file } = report;
   const runsHere = kind === "local" || kind === "command";
   const fact = factsIn(paint, columns);
@@ -41,7 +40,7 @@ export function workerPage({ report, triggers, lines, tail }: WorkerStanding, pa
   const isDown = state === "backing_off" || state === "crash_looping";
   return [
     `${paint.bold(escapeUnprintable(name))}  ${paint[stateColor(state)](state)}`,
-    ...(reason === null ? [] : reason.split("\n").flatMap((line) => hung("", escapeUnprintable(line), columns))),
+    ...(reason === null ? [] : reason.split("\n").flatMap((line) => hangingIndent("", escapeUnprintable(line), columns))),
     "",
     ...fact("kind", [KINDS[kind]]),
     ...fact("ready since", ready_at === null ? [] : [when(ready_at)]),
@@ -56,7 +55,7 @@ export function workerPage({ report, triggers, lines, tail }: WorkerStanding, pa
     ...fact("trigger types", capped(report.trigger_types.map(escapeUnprintable), "svc triggers")),
     ...fact("triggers", capped(triggers.map(triggerText), "svc triggers")),
     ...fact("log file", log_file === null ? [] : [escapeUnprintable(log_file)]),
-    // Where it is down, the lines of its last exit are the last that it said.
+    // If it is down, the output of its last exit is the last output.
     ...(lines.length === 0 || isDown ? [] : ["", paint.bold("Last output")]),
     ...(isDown
       ? []
@@ -68,7 +67,10 @@ export function workerPage({ report, triggers, lines, tail }: WorkerStanding, pa
   ];
 }
 
-/** As many of the newest entries as there is room for; one that is too long without its middle: some stacks begin with what went wrong, others end with it. */
+/**
+ * Returns the newest entries that fit. A longer entry loses its middle, because some stacks begin with the cause and
+ * others end with it.
+ */
 function lastLines(entries: readonly (readonly string[])[], room: number, paint: Shell["paint"]): readonly string[] {
   const shown: string[] = [];
   for (const lines of entries.toReversed()) {
@@ -82,7 +84,7 @@ function lastLines(entries: readonly (readonly string[])[], room: number, paint:
 function withoutMiddle(lines: readonly string[], most: number, paint: Shell["paint"]): readonly string[] {
   if (lines.length <= most) return lines;
   if (most === 1) return lines.slice(0, 1);
-  // No room to mark the cut on a line of its own.
+  // No space for a separate line that marks the cut.
   if (most === 2) return [...lines.slice(0, 1), `    ${paint.dim("…")} ${lines.at(-1)?.trimStart()}`];
   const first = Math.ceil((most - 1) / 2);
   return [...lines.slice(0, first), `    ${paint.dim("…")}`, ...lines.slice(first + 1 - most)];
@@ -93,9 +95,9 @@ function outputLines(line: WorkerLine, paint: Shell["paint"]): readonly string[]
   return `${paint.dim(dayAndTime(Date.parse(time)))} ${bar} ${text}`.split("\n");
 }
 
-/** A name, and what there is to say below each other; nothing where there is nothing to say. */
+/** Formats a name with its values below each other, or nothing if there are no values. */
 function factsIn(paint: Shell["paint"], columns: number | undefined): (name: string, values: readonly string[]) => readonly string[] {
-  return (name, values) => values.flatMap((value, index) => hung(paint.dim((index === 0 ? name : "").padEnd(NAME_WIDTH)), value, columns));
+  return (name, values) => values.flatMap((value, index) => hangingIndent(paint.dim((index === 0 ? name : "").padEnd(NAME_WIDTH)), value, columns));
 }
 
 function lastExit({ name, last_exit }: WorkerReport, paint: Shell["paint"]): readonly string[] {
@@ -117,11 +119,18 @@ function processes({ replicas, pids }: WorkerReport): readonly string[] {
 }
 
 function triggerText({ trigger_type, config, function_id, status, reason }: TriggerRow): string {
-  const occasion = [trigger_type, occasionOf(trigger_type, config)].filter((part) => part !== "").join("  ");
-  const standing = status.toLowerCase() === "active" ? "" : `  (${status.toLowerCase()}${reason === null ? "" : `: ${reason}`})`;
-  return escapeUnprintable(`${occasion} → ${function_id}${standing}`);
+  const condition = [trigger_type, conditionOf(trigger_type, config)].filter((part) => part !== "").join("  ");
+  const shownStatus = status.toLowerCase() === "active" ? "" : `  (${status.toLowerCase()}${reason === null ? "" : `: ${reason}`})`;
+  return escapeUnprintable(`${condition} → ${function_id}${shownStatus}`);
 }
 
 function capped(rows: readonly string[], command: string): readonly string[] {
-  return rows.length <= MOST_ROWS ? rows : [...rows.slice(0, MOST_ROWS - 1), `and ${rows.length - MOST_ROWS + 1} more: ${command}`];
+  return rows.length <= MAX_ROWS ? rows : [...rows.slice(0, MAX_ROWS - 1), `and ${rows.length - MAX_ROWS + 1} more: ${command}`];
+}
+
+/** Returns green for running, yellow for a transition or retry, red for states that need attention. */
+export function stateColor(state: WorkerState): "green" | "yellow" | "red" | "dim" {
+  if (state === "ready") return "green";
+  if (state === "stopped") return "dim";
+  return state === "failed" || state === "crash_looping" ? "red" : "yellow";
 }

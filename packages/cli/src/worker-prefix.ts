@@ -3,10 +3,10 @@ import { clipped, padded, widest } from "./text-width.ts";
 
 type Paint = (text: string) => string;
 
-/** Wider names are cut, so that the text beside them keeps its room. */
+/** Longer names are truncated, to leave space for the text. */
 const MAX_WIDTH = 20;
 
-/** Names in front of lines from several sources: aligned, and each in a colour of its own. */
+/** Prefixes for lines of several sources: aligned names, each in its own colour. */
 export class Prefixes {
   readonly #paints: readonly Paint[];
   readonly #painted = new Map<string, Paint>();
@@ -25,16 +25,19 @@ export class Prefixes {
       paint.magentaBright,
     ];
     this.#width = minWidth;
-    for (const name of names) this.#know(name);
+    for (const name of names) this.#register(name);
   }
 
-  /** `math-worker | `; names that come later and are longer move the bar to the right from then on. `bar` tells kinds of lines apart. */
+  /**
+   * Returns a prefix such as `math-worker | `. A longer name that is added later widens all following prefixes. `bar`
+   * distinguishes kinds of lines.
+   */
   of(name: string, bar: string): string {
-    const paint = this.#know(name);
+    const paint = this.#register(name);
     return paint(`${padded(clipped(name, MAX_WIDTH), this.#width)} ${bar} `);
   }
 
-  #know(name: string): Paint {
+  #register(name: string): Paint {
     let paint = this.#painted.get(name);
     if (paint === undefined) {
       paint = this.#paints[this.#painted.size % this.#paints.length] ?? String;

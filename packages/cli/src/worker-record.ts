@@ -1,29 +1,29 @@
 import type { LogRecord } from "@svc/engine";
 import { isAddedBySvc } from "./stored-log-lines.ts";
 
-/** The engine's message for what workers log, and the attribute of those entries that are lines of a worker's output. */
+/** The engine's message for logs of workers, and the attribute that marks lines of a worker's output. */
 const WORKER_LOGS = "a worker logs";
 const OUTPUT_STREAM = "log.iostream";
 
-/** What a worker logged, out of the line by which the engine shows it. */
+/** A worker's log record, extracted from the engine's log line. */
 export interface WorkerRecord {
   readonly service: string;
-  /** Told by the worker's output as well. */
+  /** The worker's output contains it as well. */
   readonly isOutput: boolean;
-  /** As the worker logged it, without what svc added. */
+  /** The record as the worker logged it, without what svc added. */
   readonly record: LogRecord;
 }
 
-/** Undefined for what the engine says itself. */
+/** Returns undefined for the engine's own records. */
 export function workerRecordOf(line: LogRecord): WorkerRecord | undefined {
   if (line.message !== WORKER_LOGS) return undefined;
   const { service, text, module: _module, worker, data, traceId, spanId: _spanId, ...more } = line.fields;
-  // Text of a size that was cut is no members any more.
+  // Truncated text is no longer an object.
   const members = typeof data === "object" && data !== null ? Object.entries(data) : data === undefined ? [] : [["data", data] as const];
-  // Who wrote it stands before the message.
-  const tellsWriter = (name: string, value: unknown): boolean => name === "worker_id" || (name === "worker" && (value === service || value === worker));
-  const shown = members.filter(([name, value]) => !tellsWriter(name, value) && !isAddedBySvc(name));
-  // The engine names the worker only where the service has another name.
+  // The writer's name is shown before the message.
+  const namesWriter = (name: string, value: unknown): boolean => name === "worker_id" || (name === "worker" && (value === service || value === worker));
+  const shown = members.filter(([name, value]) => !namesWriter(name, value) && !isAddedBySvc(name));
+  // The engine adds the worker only if the service has another name.
   const named = worker === undefined ? {} : { worker };
   const trace = typeof traceId === "string" ? { trace: traceId.slice(0, 12) } : {};
   return {
@@ -33,7 +33,7 @@ export function workerRecordOf(line: LogRecord): WorkerRecord | undefined {
   };
 }
 
-/** OpenTelemetry's attributes of an exception as the error that they tell of. */
+/** Converts OpenTelemetry's exception attributes to an error. */
 function withError(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { "exception.type": type, "exception.message": message, "exception.stacktrace": stack, ...rest } = fields;
   if (typeof message !== "string" || typeof stack !== "string") return fields;

@@ -6,15 +6,18 @@ import { withEngine } from "../engine-session.ts";
 import type { Shell } from "../shell.ts";
 import { allOptions, type EngineOptions, withEngineOptions } from "./options.ts";
 
-/** Somebody has pressed Tab and waits. */
+/** The user waits after pressing Tab. */
 const DEADLINE_MS = 2_000;
 
-/** `svc __complete`: the names that completion scripts offer, a line each. No engine, no answer in time: no names, and no word about it. */
+/**
+ * `svc __complete`: lists names for completion scripts, one per line. Prints nothing, not even an error, if the engine
+ * does not answer in time.
+ */
 export function completeCommand(shell: Shell): Command {
   const command = new Command("__complete")
     .description("List names for the scripts of `svc completion`.")
     .addArgument(new Argument("<kind>", "kind of names").choices(NAMED))
-    .argument("[before]", "what stands before them on the command line");
+    .argument("[before]", "word before them on the command line");
   return withEngineOptions(command).action((kind: Named, before: string | undefined, own: EngineOptions) =>
     printNames(shell, { kind, before: before ?? "", options: allOptions(own, command) }),
   );
@@ -37,7 +40,7 @@ async function withinDeadline(list: () => Promise<readonly string[]>): Promise<r
     timer = setTimeout(() => settle([]), DEADLINE_MS);
   });
   try {
-    // A failure is no news to somebody who is typing.
+    // The user is still typing, so errors are not shown.
     return await Promise.race([list().catch((): readonly string[] => []), late]);
   } finally {
     clearTimeout(timer);

@@ -3,13 +3,13 @@ import { commandTree } from "../command-tree.ts";
 import { completionScript, SHELLS, type ShellName } from "../completion/scripts.ts";
 import type { Shell } from "../shell.ts";
 
-/** `svc completion`: completes commands, options and names at Tab. */
+/** `svc completion`: prints a script that completes commands, options and names. */
 export function completionCommand(shell: Shell): Command {
   const command = new Command("completion");
   return command
-    .summary("print a script that completes svc's commands at Tab")
+    .summary("print a shell completion script")
     .description(
-      "Print a script for a shell that completes commands, options, files, and the names that the running engine knows: functions, workers, queues, scopes, topics. Load it from the start-up file of the shell.",
+      "Print a completion script for a shell. It completes commands, options, files and names from the running engine: functions, workers, queues, scopes, topics. Load it from the shell's startup file.",
     )
     .addArgument(new Argument("<shell>", "shell to complete in").choices(SHELLS))
     .addHelpText(

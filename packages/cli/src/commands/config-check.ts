@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { checkConfig, formatFinding, shownPath } from "../config-check.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
-import { sayBehind, sayWarning } from "../remarks.ts";
+import { sayBehind, sayWarning } from "../notes.ts";
 import type { Shell } from "../shell.ts";
 import { configOption } from "./options.ts";
 
@@ -10,16 +10,16 @@ interface CheckOptions {
   readonly json?: true;
 }
 
-/** `svc config check`: says everything that is wrong with a config file. */
+/** `svc config check`: reports all problems of a config file. */
 export function configCheckCommand(shell: Shell): Command {
   return new Command("check")
-    .summary("say everything that is wrong with a config file, without starting anything")
+    .summary("validate a config file without starting the engine")
     .description(
-      'Check a config file and the manifests of its workers as the engine would at its start, and say everything that is wrong. Nothing is started or changed. Exit 1 when there is a problem; warnings are none. FILE may be said by --config as well; where both are left out it is "config.yaml".',
+      'Check a config file and the manifests of its workers as the engine does at startup, and report all problems. Nothing is started or changed. Exits with 1 if there is a problem; warnings do not count. FILE can also be given with --config; the default is "config.yaml".',
     )
     .argument("[file]", "config file to check")
     .addOption(configOption("config file to check"))
-    .option("--json", "print the outcome as JSON")
+    .option("--json", "print the result as JSON")
     .addHelpText(
       "after",
       "\nExamples:\n  svc config check\n  svc config check deploy/production.yaml --json\n  svc config check --config deploy/production.yaml\n",
@@ -30,7 +30,7 @@ export function configCheckCommand(shell: Shell): Command {
 }
 
 function chosenFile(file: string | undefined, option: string | undefined): string | undefined {
-  if (file !== undefined && option !== undefined && file !== option) throw usageFailure(`Both ${file} and --config ${option} are named; name one file.`);
+  if (file !== undefined && option !== undefined && file !== option) throw usageFailure(`${file} and --config ${option} name different files; give only one`);
   return file ?? option;
 }
 

@@ -5,10 +5,10 @@ import { announcedEngine } from "../announced-engine.ts";
 import { engineAddress, projectConfigFile } from "../engine-address.ts";
 import { withEngine } from "../engine-session.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
-import { sayNote } from "../remarks.ts";
+import { sayNote } from "../notes.ts";
 import type { Shell } from "../shell.ts";
 import { table } from "../table.ts";
-import { hung } from "../word-wrap.ts";
+import { hangingIndent } from "../word-wrap.ts";
 import { configOption } from "./options.ts";
 
 interface ExplainOptions {
@@ -16,12 +16,12 @@ interface ExplainOptions {
   readonly json?: true;
 }
 
-/** `svc config explain`: what keys mean, and what is in force. */
+/** `svc config explain`: explains keys and shows the values in effect. */
 export function configExplainCommand(shell: Shell): Command {
   return new Command("explain")
-    .summary("say what a key means, what is in force and where that comes from")
+    .summary("explain a key: its meaning, its value and the source of the value")
     .description(
-      "Say what a key of the config file means, its type and default, the value that an engine started now would use, and where that comes from: a line of the file, a variable, a flag of the engine that runs for the file, or the default. Secrets are masked. KEY may be a block, e.g. engine.bridge or svc-http; without KEY all that can be set.",
+      "Explain a key of the config file: its meaning, type, default, the value that an engine started now would use, and the source of that value: a line of the file, an environment variable, a flag of the running engine, or the default. Secrets are masked. KEY can be a block, e.g. engine.bridge or svc-http; without KEY all keys are listed.",
     )
     .argument("[key]", "e.g. engine.bridge.port, svc-http.cors, workers[0].replicas")
     .addOption(configOption("config file to explain"))
@@ -35,8 +35,8 @@ export function configExplainCommand(shell: Shell): Command {
 async function explain(shell: Shell, key: string | undefined, options: ExplainOptions): Promise<void> {
   const file = projectConfigFile(shell, options.config);
   const named = options.config === undefined ? "" : ` --config ${options.config}`;
-  const { keys: told, note } = await explainedKeys(shell, { file, named });
-  const keys = overruledByFlags(told, note === undefined ? await flagsOfRunningEngine(shell, file) : new Map());
+  const { keys: explained, note } = await explainedKeys(shell, { file, named });
+  const keys = withFlags(explained, note === undefined ? await flagsOfRunningEngine(shell, file) : new Map());
   const chosen = key === undefined ? keys : await chosenKeys(keys, { wanted: key, named });
   if (options.json) {
     shell.out(`${JSON.stringify({ file, keys: chosen.map(asJson) })}\n`);
@@ -57,7 +57,10 @@ interface RunningSetting {
   readonly source: string;
 }
 
-/** What the command line of the project's running engine says, by key; empty when none runs, or it does not let us in. */
+/**
+ * Returns the settings that come from flags of the project's running engine, by key. Empty if no engine runs or it
+ * rejects the connection.
+ */
 async function flagsOfRunningEngine(shell: Shell, file: string): Promise<ReadonlyMap<string, unknown>> {
   if (announcedEngine(shell, file) === undefined) return new Map();
   try {
@@ -71,17 +74,17 @@ async function flagsOfRunningEngine(shell: Shell, file: string): Promise<Readonl
     );
     return new Map(settings.filter(({ source }) => source === "flag").map(({ key, value }) => [key, value]));
   } catch (error) {
-    // Values without its flags are still those of an engine started now.
+    // Without the flags, the values are still those of an engine started now.
     if (error instanceof CommandFailure || CallError.is(error)) return new Map();
     throw error;
   }
 }
 
-function overruledByFlags(keys: readonly ExplainedKey[], flags: ReadonlyMap<string, unknown>): readonly ExplainedKey[] {
+function withFlags(keys: readonly ExplainedKey[], flags: ReadonlyMap<string, unknown>): readonly ExplainedKey[] {
   return keys.map((one) => (flags.has(one.key) ? { ...one, value: flags.get(one.key), source: "flag", where: undefined, written: undefined } : one));
 }
 
-/** The defaults and meanings of all keys where the file is missing or has mistakes. */
+/** Returns defaults and descriptions only if the file is missing or invalid. */
 async function explainedKeys(
   shell: Shell,
   { file, named }: { readonly file: string; readonly named: string },
@@ -90,7 +93,7 @@ async function explainedKeys(
   const options = { env: shell.env, modules: configurableModules, cwd: shell.cwd };
   const masked = (one: ExplainedKey): ExplainedKey => {
     const value = maskConfig(one.value, one.path);
-    // The default of a variable may be a secret as well.
+    // The default of a variable may also be a secret.
     const isMasked = JSON.stringify(value)?.includes(MASK);
     return { ...one, value, written: isMasked || one.written === undefined ? undefined : maskConfigText(one.written) };
   };
@@ -106,7 +109,7 @@ async function explainedKeys(
   }
 }
 
-/** The key, or all below it. Exit 2 when there is none, with the nearest. */
+/** Returns the key, or all keys below it. Throws a usage error with the nearest key if there is none. */
 async function chosenKeys(
   keys: readonly ExplainedKey[],
   { wanted, named }: { readonly wanted: string; readonly named: string },
@@ -118,12 +121,12 @@ async function chosenKeys(
   const byLastPart = ids.filter((id) => id.endsWith(`.${wanted}`));
   const nearest = byLastPart[0] ?? nearestName(wanted, [...ids, ...new Set(ids.map((id) => id.split(".", 1)[0] ?? ""))]);
   throw usageFailure(
-    `There is no key ${JSON.stringify(wanted)}${nearest === undefined ? "." : `; did you mean ${nearest}?`}`,
+    `Unknown key ${JSON.stringify(wanted)}${nearest === undefined ? "." : `; did you mean ${nearest}?`}`,
     `All keys: svc config explain${named}`,
   );
 }
 
-/** Without a key, what is set stands with every key of the top two levels; deeper ones are for who asks. */
+/** Without a key, shows the top two levels and every key that is set. */
 function isShown(key: string | undefined): (one: ExplainedKey) => boolean {
   return ({ path, source }) => key !== undefined || path.length <= 2 || (source !== undefined && source !== "default");
 }
@@ -135,7 +138,7 @@ function row(one: ExplainedKey): readonly string[] {
   return [one.key, value.length > MAX_VALUE_CHARACTERS ? `${value.slice(0, MAX_VALUE_CHARACTERS - 1)}…` : value, origin(one), one.description];
 }
 
-/** Where the value comes from, in a word or two. */
+/** Source of the value, in a word or two. */
 function origin({ source, where, variable }: ExplainedKey): string {
   if (source === undefined) return "-";
   if (source === "env") return variable ?? "a variable";
@@ -157,12 +160,12 @@ function inFull(one: ExplainedKey, columns: number | undefined): string {
   ] as const;
   const lines = [
     key,
-    ...(description === "" ? [] : hung("  ", description, columns)),
+    ...(description === "" ? [] : hangingIndent("  ", description, columns)),
     "",
     ...rows.flatMap(([name = "", text]) => {
       const head = `  ${name.padEnd(NAME_WIDTH)}`;
-      // A value is there to be copied.
-      return name === "value" ? [`${head}${text}`] : hung(head, text, columns);
+      // Values are not wrapped, so that they can be copied.
+      return name === "value" ? [`${head}${text}`] : hangingIndent(head, text, columns);
     }),
   ];
   return `${lines.join("\n")}\n`;

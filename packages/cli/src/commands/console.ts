@@ -18,15 +18,15 @@ interface OwnOptions {
   readonly askedAs?: readonly string[];
 }
 
-/** `svc console`: the console, beside the engine of the project at hand. */
+/** `svc console`: starts the console for the project's engine. */
 export function consoleCommand(shell: Shell): Command {
   return addConsoleOptions(new Command("console"))
-    .summary("start the console, to see and drive the running system from the browser")
+    .summary("start the web console")
     .description(
-      "Start the console and open it in the browser. It looks for the engine that runs for config.yaml (or SVC_URL), unless --engine-host and the ports say otherwise, and waits for one that is not there yet.",
+      "Start the console and open it in the browser. It connects to the engine of config.yaml (or SVC_URL) unless --engine-host and the ports are given, and waits until that engine runs.",
     )
-    .addOption(configOption("config file whose engine to look for"))
-    .option("--no-open", "print the address only; it is never opened without a terminal and a screen")
+    .addOption(configOption("config file of the engine"))
+    .option("--no-open", "only print the address; without a terminal and a screen the browser is never opened")
     .addOption(askedAsOption())
     .addHelpText("after", "\nExamples:\n  svc console\n  svc console --port 4000 --read-only\n  svc console --engine-host 10.0.0.5 --token-file ./token\n")
     .action((options: OwnOptions, command: Command) => runConsole(shell, command, { ...options, ...command.optsWithGlobals<{ config?: string }>() }));
@@ -36,7 +36,7 @@ async function runConsole(shell: Shell, command: Command, options: OwnOptions): 
   const settings = read(shell, command, options);
   const stop = listenForStop(shell, { stdin: options.stopWithStdin ? "stops" : "ignored", nowMs: () => performance.now() });
   try {
-    // Loaded here and not above: the engine and the other commands have no use for it.
+    // Imported lazily: other commands do not need it.
     const { startConsole } = await import("svc-console");
     const running = await startConsole({ ...settings, note: (line) => shell.note(`svc console: ${line}\n`) });
     const address = `${running.url}/workers`;
@@ -59,14 +59,16 @@ function read(shell: Shell, command: Command, options: OwnOptions): ConsoleOptio
   }
 }
 
-/** As the other commands find it; undefined when the command line says where it is, or nothing does. */
+/**
+ * Finds the engine as other commands do. Undefined if a flag gives its host, or if only the default address remains.
+ */
 function foundEngine(shell: Shell, command: Command, { config }: OwnOptions): FoundEngine | undefined {
   if (command.getOptionValueSource("engineHost") === "cli") return undefined;
   const address = engineAddress(shell, { config });
   if (address.from === "default") return undefined;
   const { hostname, port, protocol, password } = new URL(address.url);
-  if (protocol === "wss:") throw new CommandFailure(`The engine at ${address.shownUrl} listens with TLS, which the console does not speak yet.`);
-  // Both of a project's addresses are this machine's, where the console dials 127.0.0.1 as its flag does by default.
+  if (protocol === "wss:") throw new CommandFailure(`The engine at ${address.shownUrl} listens with TLS, which the console does not support yet.`);
+  // Both names mean this machine. The console dials 127.0.0.1, the default of its flag.
   const engineHost = hostname === "localhost" ? "127.0.0.1" : hostname.replace(/^\[|\]$/g, "");
   const announced = address.from === "announced" ? announcedEngine(shell, projectConfigFile(shell, config)) : undefined;
   const token = address.token ?? (password === "" ? undefined : decodeURIComponent(password));
@@ -84,9 +86,9 @@ async function explained(error: unknown, port: number, typed: readonly string[])
   if (!(error instanceof Error) || error instanceof TypeError) return error;
   const isInUse = error.cause instanceof Error && "code" in error.cause && error.cause.code === "EADDRINUSE";
   const holder = isInUse ? await findPortHolder(port) : undefined;
-  const advice = holder === undefined ? [] : [`Port ${port} is held by process ${holder.pid}: ${holder.command}`, `Stop it with: kill ${holder.pid}`];
-  // In `svc dev` it is one listener among others.
+  const advice = holder === undefined ? [] : [`Port ${port} is in use by process ${holder.pid}: ${holder.command}`, `Stop it with: kill ${holder.pid}`];
+  // `svc dev` has several listeners, so its flag has another name.
   const flag = typed[1] === "dev" ? "--console-port" : "--port";
-  if (isInUse) advice.push(`Or take another port: ${retyped(typed, flag, await freePortLike(port, typed.map(Number)))}`);
-  return new CommandFailure(`The console did not start: ${error.message}.`, { advice, cause: error });
+  if (isInUse) advice.push(`Or use another port: ${retyped(typed, flag, await freePortLike(port, typed.map(Number)))}`);
+  return new CommandFailure(`The console failed to start: ${error.message}.`, { advice, cause: error });
 }

@@ -2,9 +2,9 @@ import { readdir, stat } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { quoteWord } from "@svc/protocol";
 import { Command } from "commander";
+import { didYouMean } from "../did-you-mean.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
-import { didYouMean } from "../nearest.ts";
-import { say } from "../remarks.ts";
+import { say } from "../notes.ts";
 import type { Shell } from "../shell.ts";
 import {
   bundledTemplates,
@@ -20,40 +20,43 @@ import {
 import { folderAt } from "../worker-target.ts";
 import { jsonOption } from "./options.ts";
 
-/** What was said on the command line. Whatever is missing is asked for. */
-interface Wishes {
+/** Options from the command line. Missing ones are prompted for. */
+interface RequestedOptions {
   readonly template?: string;
   readonly directory?: string;
   readonly force?: true;
   readonly json?: true;
 }
 
-interface CreateOptions extends Wishes {
+interface CreateOptions extends RequestedOptions {
   readonly template: string;
   readonly directory: string;
 }
 
-/** `svc create`: puts a template's files and the SDK packages into a folder. */
+/** `svc create`: copies a template's files and the SDK packages into a folder. */
 export function createCommand(shell: Shell): Command {
   return new Command("create")
     .summary("scaffold a project from a template")
-    .description("Scaffold a project from a template. Asks for what is not said, on a terminal. Works offline: templates and SDK packages come with svc.")
+    .description("Scaffold a project from a template. Prompts for missing values on a terminal. Works offline: templates and SDK packages come with svc.")
     .option("-t, --template <name>", "template to use: quickstart, blank, typescript or python")
-    .option("-d, --directory <dir>", "folder of the new project; made if it is not there")
-    .option("-f, --force", "write into a folder that is not empty; files of the same name are overwritten")
-    .addOption(jsonOption("print what was done as JSON"))
+    .option("-d, --directory <dir>", "folder of the new project; created if missing")
+    .option("-f, --force", "write into a folder that is not empty and overwrite existing files")
+    .addOption(jsonOption("print the result as JSON"))
     .addHelpText(
       "after",
       "\nExamples:\n  svc create\n  svc create --template quickstart --directory quickstart\n  svc create -t typescript -d shop --json\n  svc create -t blank -d . --force\n",
     )
-    .action((options: Wishes) => createProject(shell, options, bundledTemplates));
+    .action((options: RequestedOptions) => createProject(shell, options, bundledTemplates));
 }
 
-/** Refuses an unknown template and a folder that holds something else, then copies; a project that is there already is completed. */
-export async function createProject(shell: Shell, wishes: Wishes, source: TemplateSource): Promise<void> {
+/**
+ * Copies the template, or adds missing files to a project that exists already. Rejects an unknown template and a folder
+ * with other content.
+ */
+export async function createProject(shell: Shell, requested: RequestedOptions, source: TemplateSource): Promise<void> {
   const known = await listTemplates(source);
-  const template = wishes.template === undefined ? await chosenTemplate(shell, known) : await namedTemplate(wishes.template, known);
-  const options: CreateOptions = { ...wishes, template: template.name, directory: wishes.directory ?? (await chosenDirectory(shell, template)) };
+  const template = requested.template === undefined ? await chosenTemplate(shell, known) : await namedTemplate(requested.template, known);
+  const options: CreateOptions = { ...requested, template: template.name, directory: requested.directory ?? (await chosenDirectory(shell, template)) };
   const projectDir = folderAt(shell, options.directory);
   const files = await templateFiles(source, template.name);
   const sdk = await sdkFiles(source);
@@ -71,7 +74,7 @@ export async function createProject(shell: Shell, wishes: Wishes, source: Templa
 
   const existing = options.force ? "replace" : "keep";
   const written = await writeAll(projectDir, files, existing);
-  // The SDK packages are ours, not the user's: a project that is there gets the ones of this svc.
+  // The SDK packages belong to svc, so an existing project gets the versions of this svc.
   const sdkWritten = await writeAll(projectDir, sdk, "replace");
   report(shell, options, { template, projectDir, reused: found === "project", written, sdkWritten });
 }
@@ -80,11 +83,11 @@ async function namedTemplate(name: string, known: readonly Template[]): Promise<
   const template = known.find((candidate) => candidate.name === name);
   if (template !== undefined) return template;
   const names = known.map((candidate) => candidate.name);
-  throw usageFailure(`There is no template "${name}"${(await didYouMean(name, names)) || "."}`, ...described(known));
+  throw usageFailure(`Unknown template "${name}"${(await didYouMean(name, names)) || "."}`, ...described(known));
 }
 
 async function chosenTemplate(shell: Shell, known: readonly Template[]): Promise<Template> {
-  if (shell.choose === undefined) throw usageFailure("Say which template with --template; there is no terminal to ask on.", ...described(known));
+  if (shell.choose === undefined) throw usageFailure("No terminal to prompt on; give the template with --template", ...described(known));
   const name = await shell.choose(
     "Which template?",
     known.map(({ name: value, description: hint }) => ({ value, hint })),
@@ -94,9 +97,9 @@ async function chosenTemplate(shell: Shell, known: readonly Template[]): Promise
   return template;
 }
 
-/** The template's name unless another is typed. */
+/** Prompts for the folder. Defaults to the template's name. */
 async function chosenDirectory(shell: Shell, { name }: Template): Promise<string> {
-  if (shell.ask === undefined) throw usageFailure("Say where with --directory; there is no terminal to ask on.");
+  if (shell.ask === undefined) throw usageFailure("No terminal to prompt on; give the folder with --directory");
   const answer = await shell.ask(`Folder of the project [${name}]: `);
   if (answer === undefined) {
     shell.note("\n");
@@ -115,7 +118,10 @@ function described(templates: readonly Template[]): readonly string[] {
 
 type Found = "nothing" | "project" | "other";
 
-/** A folder is this template's project when it has the config file and one of the template's workers; for a template without, our SDK packages. */
+/**
+ * A folder is a project of this template if it has the config file and one of the template's workers, or the SDK
+ * packages for a template without workers.
+ */
 async function inspect(projectDir: string, files: readonly TemplateFile[], sdk: readonly TemplateFile[]): Promise<Found> {
   const entries = await entriesOf(projectDir);
   if (entries.length === 0) return "nothing";
@@ -173,7 +179,7 @@ function report(shell: Shell, options: CreateOptions, { template, projectDir, re
   }
   const shown = relative(shell.cwd, projectDir) || ".";
   if (reused) {
-    say(shell, `${shown} is a ${options.template} project already${changed.length === 0 ? "; your files are as they were" : ""}.`);
+    say(shell, `${shown} is already a ${options.template} project${changed.length === 0 ? "; no file changed" : ""}.`);
     for (const file of changed) shell.note(`  ${written.get(file)} ${file}\n`);
     if (sdkChanged.length > 0) say(shell, "The SDK packages in sdk/ changed; install them with: svc worker add ./workers/NAME --force");
   } else {

@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { type CronTrigger, listCronTriggers } from "../cron-triggers.ts";
 import { askEngine } from "../engine-request.ts";
-import { sayReason } from "../remarks.ts";
+import { sayReason } from "../notes.ts";
 import type { Shell } from "../shell.ts";
 import { table } from "../table.ts";
 import { ago } from "../times.ts";
@@ -12,11 +12,11 @@ interface ListOptions extends EngineOptions {
   readonly json?: true;
 }
 
-/** `svc cron list`: what runs when. */
+/** `svc cron list`: lists schedules. */
 export function cronListCommand(shell: Shell): Command {
   const command = new Command("list")
     .summary("list schedules with their next and last run")
-    .description("List the triggers of type cron: schedule, next run, how the last one went. --json has the next five runs.")
+    .description("List the triggers of type cron: schedule, next run, last run and its outcome. --json shows the next five runs.")
     .addOption(jsonOption())
     .addHelpText("after", "\nExamples:\n  svc cron list\n  svc cron list --json | jq '.triggers[] | {function_id, next_runs}'\n");
   return withEngineOptions(command).action((own: ListOptions) => list(shell, command, allOptions(own, command)));
@@ -25,7 +25,7 @@ export function cronListCommand(shell: Shell): Command {
 async function list(shell: Shell, command: Command, options: ListOptions): Promise<void> {
   const triggers = await askEngine(shell, { command, options, access: "reads" }, listCronTriggers);
   if (options.json) shell.out(`${JSON.stringify({ triggers })}\n`);
-  else if (triggers.length === 0) shell.note("Nothing runs at set times: there is no trigger of type cron.\n");
+  else if (triggers.length === 0) shell.note("There are no triggers of type cron.\n");
   else {
     const options = { columns: shell.outColumns, whole: ["FUNCTION", "STATUS"], first: ["LAST"], below: "ID", style: statusStyle(shell) };
     shell.out(table(["FUNCTION", "SCHEDULE", "NEXT", "LAST", "STATUS", "ID"], triggers.map(row), options));

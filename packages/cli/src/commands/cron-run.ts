@@ -3,10 +3,10 @@ import type { Worker } from "@svc/sdk";
 import { Command } from "commander";
 import { cancellable } from "../call-progress.ts";
 import { listCronTriggers } from "../cron-triggers.ts";
+import { didYouMean } from "../did-you-mean.ts";
 import { askEngine } from "../engine-request.ts";
 import { CommandFailure } from "../exit-codes.ts";
 import { formatResult } from "../json-format.ts";
-import { didYouMean } from "../nearest.ts";
 import type { Shell } from "../shell.ts";
 import { allOptions, type EngineOptions, jsonOption, wholeNumber, withEngineOptions } from "./options.ts";
 
@@ -23,13 +23,13 @@ interface Run {
   readonly error?: string;
 }
 
-/** `svc cron run`: runs one schedule's function now. */
+/** `svc cron run`: runs the function of one schedule now. */
 export function cronRunCommand(shell: Shell): Command {
   const command = new Command("run")
     .summary("run a schedule now")
-    .description("Run a trigger of type cron now, as its schedule would, paused or not, and wait until the run has ended. A run that fails: exit 1.")
-    .argument("<function>", "its function, or the id of the trigger or the beginning of it, as `svc cron list` shows them")
-    .option("--timeout-ms <n>", "how long to wait for its end, in milliseconds", wholeNumber(1, MAX_TIMEOUT_MS), DEFAULT_TIMEOUT_MS)
+    .description("Run a trigger of type cron now, even if it is paused, and wait until the run ends. Exits with 1 if the run fails.")
+    .argument("<function>", "function of the trigger, or the trigger's id or its first characters, as shown by `svc cron list`")
+    .option("--timeout-ms <n>", "how long to wait for the run, in milliseconds", wholeNumber(1, MAX_TIMEOUT_MS), DEFAULT_TIMEOUT_MS)
     .addOption(jsonOption("print the run as JSON, with the function's result"))
     .addHelpText("after", "\nExamples:\n  svc cron run report::nightly\n  svc cron run report::nightly --json\n");
   return withEngineOptions(command).action((name: string, own: RunOptions) => runNow(shell, command, name, allOptions(own, command)));
@@ -43,9 +43,9 @@ async function runNow(shell: Shell, command: Command, name: string, options: Run
   });
   if (options.json) shell.out(`${formatResult(answer, shell.outColumns)}\n`);
   const { function_id, outcome, error } = JSON.parse(answer) as Run;
-  if (outcome === "error") throw new CommandFailure(`The run of ${function_id} failed: ${error ?? "it did not say why"}`);
+  if (outcome === "error") throw new CommandFailure(`The run of ${function_id} failed: ${error ?? "no reason given"}`);
   if (outcome === "skipped")
-    throw new CommandFailure(`The run of ${function_id} was passed over: ${error ?? "one is going on, and the trigger's overlap is skip"}.`);
+    throw new CommandFailure(`The run of ${function_id} was skipped: ${error ?? "another run is in progress, and the trigger's overlap is skip"}.`);
   shell.note(`${shell.paint.green(outcome === "enqueued" ? "Enqueued" : "Ran")} ${function_id}\n`);
 }
 
@@ -57,10 +57,10 @@ async function triggerIdOf(engine: Worker, name: string): Promise<string> {
   const [only, ...others] = matching;
   if (only !== undefined && others.length === 0) return only.trigger_id;
   if (only !== undefined) {
-    throw new CommandFailure(`${name} means several triggers; name one by its id:`, {
+    throw new CommandFailure(`${name} matches several triggers; give the id of one:`, {
       advice: matching.map(({ trigger_id, function_id, expression }) => `  ${trigger_id}  ${function_id}  ${expression}`),
     });
   }
   const known = triggers.flatMap(({ trigger_id, function_id }) => [function_id, trigger_id]);
-  throw new CommandFailure(`No trigger of type cron is called ${name}${(await didYouMean(name, known)) || "."}`, { advice: ["See: svc cron list"] });
+  throw new CommandFailure(`There is no trigger of type cron ${name}${(await didYouMean(name, known)) || "."}`, { advice: ["See: svc cron list"] });
 }

@@ -16,20 +16,20 @@ interface DevCommandOptions {
   readonly open?: true;
 }
 
-/** `svc dev`: engine, workers and console in one terminal. */
+/** `svc dev`: runs engine, workers and console in one terminal. */
 export function devCommand(shell: Shell): Command {
   return new Command("dev")
     .summary("run the engine, its workers and the console in one terminal")
     .description(
-      "Run the engine, the workers of its config file and the console in one terminal, with what each of them writes under its name. Ctrl-C ends all of it. On a terminal keys do more: r restarts the workers, o opens the console, h helps, q quits.",
+      "Run the engine, the workers of its config file and the console in one terminal, and prefix each line of output with its source. Ctrl-C stops everything. On a terminal there are keys: r restarts the workers, o opens the console, h shows help, q quits.",
     )
     .addOption(configOption("config file of the engine"))
-    .option("--bridge-port <port>", "port for workers, over the config file's (default: 49134)", parsePort)
-    .option("--http-port <port>", "port of the HTTP API, over the config file's (default: 3111)", parsePort)
-    .option("--ws-port <port>", "port of the real-time WebSocket, over the config file's (default: 3112)", parsePort)
+    .option("--bridge-port <port>", "port for workers; overrides the config file (default: 49134)", parsePort)
+    .option("--http-port <port>", "port of the HTTP API; overrides the config file (default: 3111)", parsePort)
+    .option("--ws-port <port>", "port of the real-time WebSocket; overrides the config file (default: 3112)", parsePort)
     .option("--console-port <port>", "port of the console (default: 3113)", parsePort)
-    .option("--log-level <level>", "least level that the engine logs: debug, info, warn or error, over the config file's (default: info)")
-    .option("--no-console", "without the console")
+    .option("--log-level <level>", "minimum level that the engine logs: debug, info, warn or error; overrides the config file (default: info)")
+    .option("--no-console", "do not start the console")
     .option("--open", "open the console in the browser")
     .addHelpText(
       "after",
@@ -43,7 +43,7 @@ export function devCommand(shell: Shell): Command {
 async function dev(shell: Shell, options: DevCommandOptions, typed: readonly string[]): Promise<void> {
   const configFile = projectConfigFile(shell, options.config);
   requireConfigFile(configFile, options);
-  // Loaded here and not above: the other commands have no use for it.
+  // Imported lazily: other commands do not need it.
   const { runDev } = await import("../dev/run-dev.ts");
   const flag = (name: string, value: string | number | undefined): readonly string[] => (value === undefined ? [] : [name, String(value)]);
   const askedAs = ["--asked-as", JSON.stringify(typed)];

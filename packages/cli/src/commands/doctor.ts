@@ -3,7 +3,7 @@ import type { Finding } from "../doctor/finding.ts";
 import { CommandFailure } from "../exit-codes.ts";
 import { escapeUnprintableLines } from "../log-lines.ts";
 import type { Shell } from "../shell.ts";
-import { hung } from "../word-wrap.ts";
+import { hangingIndent } from "../word-wrap.ts";
 import { configOption, urlOption } from "./options.ts";
 
 interface DoctorOptions {
@@ -12,12 +12,12 @@ interface DoctorOptions {
   readonly json?: true;
 }
 
-/** `svc doctor`: what is wrong with this machine, this project and its engine, and what to do about it. */
+/** `svc doctor`: finds problems of this machine, this project and its engine, and tells how to fix them. */
 export function doctorCommand(shell: Shell): Command {
   return new Command("doctor")
-    .summary("look for what is wrong, and say what to do about it")
+    .summary("find problems and tell how to fix them")
     .description(
-      "Look at what svc needs: versions, the config file, the toolchains of its workers, ports, the data folder and its disk, and the engine with its clock and workers. Each problem comes with its remedy. Nothing is changed. Exit 1 when there is a problem.",
+      "Check what svc needs: versions, the config file, the toolchains of its workers, ports, the data folder and its disk, and the engine with its clock and workers. Each problem comes with its remedy. Nothing is changed. Exits with 1 if there is a problem.",
     )
     .addOption(urlOption())
     .addOption(configOption("config file of the project"))
@@ -27,7 +27,7 @@ export function doctorCommand(shell: Shell): Command {
 }
 
 async function diagnose(shell: Shell, options: DoctorOptions): Promise<void> {
-  // Loaded here and not above: other commands must not wait for what it looks with.
+  // Imported lazily: other commands must not load the checks.
   const { examine } = await import("../doctor/examine.ts");
   const findings = await examine(shell, options);
   const count = (status: Finding["status"]): number => findings.filter((finding) => finding.status === status).length;
@@ -37,17 +37,17 @@ async function diagnose(shell: Shell, options: DoctorOptions): Promise<void> {
     shell.out(`${JSON.stringify({ ok: problems === 0, problems, warnings: count("warning"), checks })}\n`);
   } else shell.out(asText(findings, shell.outColumns));
   if (problems > 0) throw new CommandFailure(`${problems} ${problems === 1 ? "problem" : "problems"} found.`);
-  if (!options.json) shell.note(count("warning") === 0 ? "All is well.\n" : "No problems.\n");
+  if (!options.json) shell.note(count("warning") === 0 ? "No problems or warnings.\n" : "No problems.\n");
 }
 
-/** A line for each, the remedy below. */
+/** Prints one line per finding, with the remedy below it. */
 function asText(findings: readonly Finding[], columns: number | undefined): string {
   const width = Math.max(...findings.map(({ check }) => check.length));
   const indent = " ".repeat("warning".length + width + 4);
   return findings
     .flatMap(({ check, status, message, remedy }) => [
-      ...hung(`${status.padEnd("warning".length)}  ${check.padEnd(width)}  `, message, columns),
-      ...(remedy === undefined ? [] : hung(indent, remedy, columns)),
+      ...hangingIndent(`${status.padEnd("warning".length)}  ${check.padEnd(width)}  `, message, columns),
+      ...(remedy === undefined ? [] : hangingIndent(indent, remedy, columns)),
     ])
     .map((line) => `${escapeUnprintableLines(line)}\n`)
     .join("");

@@ -17,7 +17,7 @@ export const engineFlags: readonly EngineFlag[] = [
   {
     option: "logLevel",
     usage: "--log-level <level>",
-    description: "least level that is logged, over the config file's",
+    description: "minimum level that is logged; overrides the config file",
     choices: ["debug", "info", "warn", "error"],
     default: "info",
   },

@@ -22,21 +22,21 @@ interface EngineOptions {
   readonly log?: LogForm;
   readonly stopWithStdin?: true;
   readonly askedAs?: readonly string[];
-  /** By the names that commander gives to `engineFlags`. */
+  /** Values of `engineFlags`, by the names that commander gives them. */
   readonly [flag: string]: unknown;
 }
 
-/** What `svc` does without a command: run the engine in the foreground until it is told to stop. */
+/** Configures `svc` without a command: it runs the engine in the foreground until it is stopped. */
 export function configureEngineCommand(program: Command, shell: Shell): void {
   program
     .addOption(configOption("config file of the engine"))
-    .option("--bridge-port <port>", "port for workers, over the config file's (default: 49134)", parsePort)
-    .option("--http-port <port>", "port of the HTTP API, over the config file's (default: 3111)", parsePort)
-    .option("--ws-port <port>", "port of the real-time WebSocket, over the config file's (default: 3112)", parsePort)
-    .addOption(new Option("--log <form>", "form of the log on standard error (default: text on a terminal, else json)").choices(["text", "json"]));
+    .option("--bridge-port <port>", "port for workers; overrides the config file (default: 49134)", parsePort)
+    .option("--http-port <port>", "port of the HTTP API; overrides the config file (default: 3111)", parsePort)
+    .option("--ws-port <port>", "port of the real-time WebSocket; overrides the config file (default: 3112)", parsePort)
+    .addOption(new Option("--log <form>", "format of the log on standard error (default: text on a terminal, otherwise json)").choices(["text", "json"]));
   for (const flag of engineFlags) program.addOption(optionOf(flag));
   program
-    .option("--stop-with-stdin", "stop when standard input ends; for programs that start the engine as their child")
+    .option("--stop-with-stdin", "stop when standard input ends; for programs that start the engine as a child process")
     .addOption(askedAsOption())
     .allowExcessArguments()
     .addHelpText(
@@ -65,7 +65,7 @@ function optionOf({ usage, description, choices, default: fallback }: EngineFlag
   return choices === undefined ? option : option.choices(choices);
 }
 
-/** What the flags set, by the engine's names, e.g. `mode` for `--prod`. */
+/** Returns the settings from flags by the engine's names, e.g. `mode` for `--prod`. */
 function flagValues(options: EngineOptions): Readonly<Record<string, unknown>> {
   const given = engineFlags.flatMap((flag) => {
     const value = options[optionOf(flag).attributeName()];
@@ -100,12 +100,12 @@ async function serve(shell: Shell, { configFile, form, stop, options }: Serving)
   const engine = await start(shell, { configFile, form, options });
   if (form === "text") shell.note(startSummary(engine, shell));
   const signal = await stop.first;
-  if (form === "text") shell.note(`Stopping (${signal}): finishing the calls in flight. Once more to stop at once.\n`);
+  if (form === "text") shell.note(`Stopping (${signal}): finishing the calls in flight. Press Ctrl-C again to stop at once.\n`);
   await engine.stop();
   if (form === "text") shell.note("Stopped.\n");
 }
 
-/** Exit 1 with how to get one when the config file is not there. */
+/** Throws if the config file is missing, with advice on how to create one. */
 export function requireConfigFile(configFile: string, options: { readonly config?: string }): void {
   if (existsSync(configFile)) return;
   throw new CommandFailure(`There is no config file ${configFile}.`, {
@@ -116,14 +116,14 @@ export function requireConfigFile(configFile: string, options: { readonly config
   });
 }
 
-/** What a worker logs reads as the worker's own line. */
-function forPeople(record: LogRecord): LogRecord {
+/** Shows a line that a worker logged as the worker's own. */
+function readable(record: LogRecord): LogRecord {
   const ofWorker = workerRecordOf(record);
   return ofWorker === undefined ? record : { ...ofWorker.record, message: `${ofWorker.service}: ${ofWorker.record.message}` };
 }
 
 async function start(shell: Shell, { configFile, form, options }: Omit<Serving, "stop">): Promise<RunningEngine> {
-  // Loaded here and not above: the other commands must not wait for the engine's code.
+  // Imported lazily: other commands must not wait for the engine's code.
   const [{ createLogger, jsonLine, startEngine }, { explainStartFailure }] = await Promise.all([import("@svc/engine"), import("../start-failure.ts")]);
   const overrides = {
     bridgePort: options.bridgePort,
@@ -133,12 +133,12 @@ async function start(shell: Shell, { configFile, form, options }: Omit<Serving, 
   };
   let engine: RunningEngine | undefined;
   const logger: Logger = createLogger({
-    // The config file's level counts as soon as it is known, and follows the file from then on.
+    // The config file's level applies once it is known, and follows changes of the file.
     get level() {
       return engine?.config.engine.logLevel ?? (options.logLevel as LogLevel | undefined) ?? "info";
     },
     now: Date.now,
-    write: (record) => shell.note(`${form === "json" ? jsonLine(record) : textLine(forPeople(record), shell.paint)}\n`),
+    write: (record) => shell.note(`${form === "json" ? jsonLine(record) : textLine(readable(record), shell.paint)}\n`),
   });
   try {
     engine = await startEngine({ configFile, overrides, env: shell.env, logger });

@@ -1,10 +1,10 @@
 import { Command } from "commander";
+import { didYouMean } from "../did-you-mean.ts";
 import { askEngine, codeOf } from "../engine-request.ts";
 import { CommandFailure } from "../exit-codes.ts";
 import { functionPage } from "../function-page.ts";
 import { type FunctionDetail, type FunctionRow, listConnected, listFunctions } from "../listings.ts";
 import { addModule, moduleOf } from "../missing-module.ts";
-import { didYouMean } from "../nearest.ts";
 import type { Shell } from "../shell.ts";
 import { table } from "../table.ts";
 import { outPaint } from "../terminal-text.ts";
@@ -18,15 +18,15 @@ interface FunctionsOptions extends EngineOptions {
   readonly json?: true;
 }
 
-/** `svc functions`: what can be called, and all about one function. */
+/** `svc functions`: lists functions or describes one. */
 export function functionsCommand(shell: Shell): Command {
   const command = new Command("functions")
-    .summary("list the functions that can be called, or describe one")
+    .summary("list functions or describe one")
     .description(
-      "List the functions of the connected workers. With an id: what the function takes and gives, who provides it, what triggers it, and a call to try.",
+      "List the functions of the connected workers. With an id, show the function's request and response format, its providers, its triggers and an example call.",
     )
     .argument("[function]", "function to describe, e.g. math::add")
-    .option("--search <text>", "only functions with this text in their id or description, the best match first")
+    .option("--search <text>", "only functions with this text in their id or description; best match first")
     .option("--worker <worker>", "only functions of this worker")
     .option("--all", "also the functions of the engine and its modules")
     .addOption(jsonOption())
@@ -60,13 +60,12 @@ async function list(shell: Shell, command: Command, options: FunctionsOptions): 
     shell.out(`${JSON.stringify({ functions: shown })}\n`);
     return;
   }
-  if (shown.length === 0)
-    shell.note(search === undefined ? "No worker that is connected provides a function.\n" : `No function matches ${JSON.stringify(search)}.\n`);
+  if (shown.length === 0) shell.note(search === undefined ? "No connected worker provides a function.\n" : `No function matches ${JSON.stringify(search)}.\n`);
   else {
     const options = { columns: shell.outColumns, whole: ["FUNCTION"], below: "DESCRIPTION", style: statusStyle(shell) };
     shell.out(table(["FUNCTION", "WORKER", "TRIGGERS", "STATUS", "DESCRIPTION"], shown.map(row), options));
   }
-  if (hidden > 0) shell.note(shell.paint.dim(`${hidden} functions of the engine and its modules are not shown; all of them: svc functions --all\n`));
+  if (hidden > 0) shell.note(shell.paint.dim(`${hidden} functions of the engine and its modules are hidden; show them with: svc functions --all\n`));
 }
 
 function row({ function_id, workers, triggers, status, description }: FunctionRow): readonly string[] {
@@ -112,7 +111,7 @@ const STATUS_COLORS: Readonly<Record<string, "green" | "yellow" | "red">> = {
   error: "red",
 };
 
-/** Colours the column STATUS by what stands in it. */
+/** Returns a style that colours the column STATUS by its value. */
 export function statusStyle(shell: Shell): (cell: string, place: { readonly head: string }) => string {
   const paint = outPaint(shell);
   return (cell, { head }) => {

@@ -20,7 +20,7 @@ import { triggersCommand } from "./triggers.ts";
 import { workerCommand } from "./worker.ts";
 import { workersCommand } from "./workers.ts";
 
-/** Every command of `svc`, in the order that help shows them. Running the engine is what `svc` does without one. */
+/** All commands of `svc`, in the order of the help. Without a command, `svc` runs the engine. */
 export const commands: readonly ((shell: Shell) => Command)[] = [
   createCommand,
   devCommand,

@@ -34,7 +34,7 @@ describe("svc functions", () => {
     expect(out).not.toContain("event::emit");
     const { out: all, notes: none } = await system.svc(["functions", "--all"]);
     const more = all.split("\n").length - out.split("\n").length;
-    expect(notes).toBe(`${more} functions of the engine and its modules are not shown; all of them: svc functions --all\n`);
+    expect(notes).toBe(`${more} functions of the engine and its modules are hidden; show them with: svc functions --all\n`);
     expect(none).toBe("");
   });
 

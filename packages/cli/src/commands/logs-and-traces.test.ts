@@ -165,7 +165,7 @@ it("svc logs --follow goes on when the engine was started again", { timeout: 60_
   await restarted.engine.stop();
   await shell.noted("the engine is gone");
   const second = await startTestEngine(restarted.project, { bridgePort });
-  await shell.noted("the engine is there again");
+  await shell.noted("reconnected to the engine");
   await restarted.worker.connected();
   await greet("after");
   await shell.printed("greeting: after");

@@ -1,9 +1,9 @@
 import type { Worker } from "@svc/sdk";
 import { Command, Option } from "commander";
 import { askEngine } from "../engine-request.ts";
-import { followLogs, type LogQuery, lastLogs } from "../log-following.ts";
+import { followLogs, type LogQuery, lastLogs } from "../follow-logs.ts";
 import { nearestOfFilters } from "../nearest-filter.ts";
-import { say, sayNote } from "../remarks.ts";
+import { say, sayNote } from "../notes.ts";
 import type { Shell } from "../shell.ts";
 import { abortAtStop } from "../stop-requests.ts";
 import { type StoredLog, storedLogLine } from "../stored-log-lines.ts";
@@ -11,7 +11,7 @@ import { outPaint } from "../terminal-text.ts";
 import { fullTraceId } from "../trace-ids.ts";
 import { allOptions, type EngineOptions, jsonOption, parseSince, parseTraceId, repeated, wholeNumber, withEngineOptions } from "./options.ts";
 
-/** Severity numbers of OpenTelemetry. */
+/** OpenTelemetry severity numbers. */
 const LEVELS: Readonly<Record<string, number>> = { trace: 1, debug: 5, info: 9, warn: 13, error: 17, fatal: 21 };
 
 interface LogsOptions extends EngineOptions {
@@ -26,22 +26,20 @@ interface LogsOptions extends EngineOptions {
   readonly json?: true;
 }
 
-/** `svc logs`: what workers and the engine logged. */
+/** `svc logs`: shows logs of workers and the engine. */
 export function logsCommand(shell: Shell): Command {
   const command = new Command("logs")
-    .summary("show what workers and the engine logged")
-    .description(
-      "Show the last entries of the log store, oldest first. With --follow each new one as it comes, until Ctrl-C; it goes on when the engine is started again.",
-    )
-    .option("-f, --follow", "go on with each entry that comes")
-    .addOption(new Option("--level <level>", "only entries of this level and more severe ones").choices(Object.keys(LEVELS)))
-    .option("--service <service>", "only entries of this worker; may be given several times", repeated)
-    .option("--function <function>", "only entries that this function logged")
-    .option("--trace <id>", "only entries of this trace; the beginning of its id is enough", parseTraceId)
+    .summary("show logs of workers and the engine")
+    .description("Show the last entries of the log store, oldest first. With --follow, print new entries until Ctrl-C; it reconnects when the engine restarts.")
+    .option("-f, --follow", "print new entries as they arrive")
+    .addOption(new Option("--level <level>", "only entries of this level or higher").choices(Object.keys(LEVELS)))
+    .option("--service <service>", "only entries of this worker; can be repeated", repeated)
+    .option("--function <function>", "only entries logged by this function")
+    .option("--trace <id>", "only entries of this trace; the first characters of the id are enough", parseTraceId)
     .option("--search <text>", "only entries with this text in their message or attributes")
-    .option("--since <time>", "only entries from then on: how long ago, e.g. 10m, or a time", parseSince)
-    .option("-n, --tail <n>", "how many at most, 0 to 5000; with --follow: how many to begin with", wholeNumber(0, 5_000), 100)
-    .addOption(jsonOption("print JSON; with --follow a document for each entry, a line each"))
+    .option("--since <time>", "only entries since a time or a duration ago, e.g. 10m", parseSince)
+    .option("-n, --tail <n>", "maximum number of entries, 0 to 5000; with --follow, the number to start with", wholeNumber(0, 5_000), 100)
+    .addOption(jsonOption("print JSON; with --follow one document per line and entry"))
     .addHelpText(
       "after",
       "\nExamples:\n  svc logs\n  svc logs --follow --level warn\n  svc logs --service math-worker --since 10m\n  svc logs --trace 4bf92f35 --json\n",
@@ -65,7 +63,7 @@ async function list(shell: Shell, command: Command, options: LogsOptions): Promi
 async function follow(shell: Shell, command: Command, options: LogsOptions): Promise<void> {
   await askEngine(shell, { command, options, access: "reads" }, async (engine) => {
     const hint = await hintOf(engine, options);
-    if (hint !== "") sayNote(shell, `nobody of that name is known${hint}`);
+    if (hint !== "") sayNote(shell, `no function or worker of that name is known${hint}`);
     const query = await queryOf(engine, options);
     const stop = abortAtStop(shell);
     try {
@@ -74,8 +72,8 @@ async function follow(shell: Shell, command: Command, options: LogsOptions): Pro
         tail: options.tail,
         signal: stop.signal,
         show: (logs) => (options.json ? shell.out(logs.map((entry) => `${JSON.stringify(entry)}\n`).join("")) : print(shell, logs)),
-        dropped: (count) => sayNote(shell, `${count} entries came too fast and are not looked at; see: svc logs --since 1m`),
-        connection: (state) => sayNote(shell, state === "lost" ? "the engine is gone; waiting until it is there again" : "the engine is there again"),
+        dropped: (count) => sayNote(shell, `${count} entries arrived too fast and were skipped; see: svc logs --since 1m`),
+        connection: (state) => sayNote(shell, state === "lost" ? "disconnected from the engine; reconnecting" : "reconnected to the engine"),
       });
     } finally {
       stop.end();

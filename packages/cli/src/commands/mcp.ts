@@ -6,8 +6,8 @@ import { Command } from "commander";
 import { askEngine } from "../engine-request.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
 import type { McpParts } from "../mcp/mcp-server.ts";
+import { say, sayBehind, sayWarning } from "../notes.ts";
 import { findPortHolder } from "../port-holder.ts";
-import { say, sayBehind, sayWarning } from "../remarks.ts";
 import type { Shell } from "../shell.ts";
 import { listenForStop } from "../stop-requests.ts";
 import { allOptions, type EngineOptions, jsonOption, parsePort, wholeNumber, withEngineOptions } from "./options.ts";
@@ -20,32 +20,36 @@ interface McpOptions extends EngineOptions {
   readonly json?: true;
 }
 
-const LONGEST_MS = 86_400_000;
+const MAX_TIMEOUT_MS = 86_400_000;
 
-/** `svc mcp`: the registered functions as tools for agents. */
+/** `svc mcp`: serves the registered functions as tools for agents. */
 export function mcpCommand(shell: Shell): Command {
   const command = new Command("mcp")
     .summary("serve functions to agents as tools of the Model Context Protocol")
     .description(
-      "Serve functions to agents as tools of the Model Context Protocol: over standard input and output, or over HTTP on this machine. Nothing is served that is not allowed. A pattern allows functions of workers; a function of the engine or of a module is allowed only by its whole id.",
+      "Serve functions to agents as tools of the Model Context Protocol: over standard input and output, or over HTTP on this machine. Only allowed functions are served. A pattern matches functions of workers; a function of the engine or of a module must be allowed by its full id.",
     )
     .option("--allow <pattern...>", "functions that agents may call, e.g. 'shop::*'")
-    .option("--allow-file <file>", "file with such patterns, one per line; # begins a remark")
+    .option("--allow-file <file>", "file with such patterns, one per line; # starts a comment")
     .option("--http <port>", "serve over HTTP on this port of this machine; 0 picks a free one", parsePort)
-    .option("--timeout-ms <n>", "deadline of each call in milliseconds (default: the function's own, else 30000)", wholeNumber(1, LONGEST_MS))
+    .option("--timeout-ms <n>", "timeout of each call in milliseconds (default: the function's own, otherwise 30000)", wholeNumber(1, MAX_TIMEOUT_MS))
     .addOption(jsonOption("print address and token as JSON; needs --http"))
     .addHelpText(
       "after",
-      "\nExamples:\n  svc mcp --allow 'shop::*'\n  svc mcp --allow-file mcp.allow --http 3115\n  claude mcp add shop -- svc mcp --allow 'shop::*' --url ws://localhost:49134\n\nVariables:\n  SVC_MCP_TOKEN  token of --http (default: a new one for each start)\n",
+      "\nExamples:\n  svc mcp --allow 'shop::*'\n  svc mcp --allow-file mcp.allow --http 3115\n  claude mcp add shop -- svc mcp --allow 'shop::*' --url ws://localhost:49134\n\nVariables:\n  SVC_MCP_TOKEN  token of --http (default: a new one at each start)\n",
     );
   return withEngineOptions(command).action((own: McpOptions, self: Command) => serve(shell, self, allOptions(own, self)));
 }
 
 async function serve(shell: Shell, command: Command, options: McpOptions): Promise<void> {
-  if (options.json && options.http === undefined) throw usageFailure("--json needs --http: over standard output the protocol itself is spoken.");
+  if (options.json && options.http === undefined) throw usageFailure("--json needs --http: standard output carries the protocol");
   const patterns = [...(options.allow ?? []), ...(options.allowFile === undefined ? [] : await patternsOf(shell, options.allowFile))];
   if (patterns.length === 0) {
-    throw usageFailure("Say which functions agents may call, with --allow.", "For example: svc mcp --allow 'shop::*'", "See which there are: svc functions");
+    throw usageFailure(
+      "No functions are allowed; give the functions that agents may call with --allow",
+      "For example: svc mcp --allow 'shop::*'",
+      "List functions: svc functions",
+    );
   }
   await askEngine(shell, { command, options, access: "changes" }, (engine) => run(shell, engine, { command, options, patterns }));
 }
@@ -57,7 +61,7 @@ interface Plan {
 }
 
 async function run(shell: Shell, engine: Worker, { command, options, patterns }: Plan): Promise<void> {
-  // Loaded here and not above: no other command has a use for it.
+  // Imported lazily: other commands do not need it.
   const { ToolCatalog } = await import("../mcp/tool-catalog.ts");
   const onProblem = (error: unknown): void => sayWarning(shell, error instanceof Error ? error.message : String(error));
   const catalog = new ToolCatalog(engine, patterns);
@@ -65,37 +69,37 @@ async function run(shell: Shell, engine: Worker, { command, options, patterns }:
   catalog.follow(onProblem);
   const parts: McpParts = { engine, catalog, version: command.parent?.version() ?? "", timeoutMs: options.timeoutMs, onProblem };
   const tools = [...catalog.tools.values()].map(({ functionId }) => functionId);
-  if (tools.length === 0) say(shell, "No registered function is allowed so far.");
+  if (tools.length === 0) say(shell, "No allowed function is registered yet.");
   else sayBehind(shell, "Tools:", tools.join(", "));
-  const stopTelling = tellOfConnection(shell, parts);
+  const stopReporting = reportConnection(shell, parts);
   try {
     await (options.http === undefined ? overStdio(shell, parts) : overHttp(shell, parts, { port: options.http, asJson: options.json === true }));
   } finally {
-    stopTelling();
+    stopReporting();
   }
 }
 
-/** Says that the engine went and that it came back, until undone. */
-function tellOfConnection(shell: Shell, { engine, catalog, onProblem }: McpParts): () => void {
-  let isAway = false;
+/** Reports when the engine disconnects and reconnects. Returns a function that stops the reports. */
+function reportConnection(shell: Shell, { engine, catalog, onProblem }: McpParts): () => void {
+  let isDisconnected = false;
   return engine.onConnectionState((state) => {
-    if (state === "connected" && isAway) {
-      isAway = false;
-      shell.note("The engine is back.\n");
+    if (state === "connected" && isDisconnected) {
+      isDisconnected = false;
+      shell.note("Reconnected to the engine.\n");
       catalog.refresh().catch(onProblem);
-    } else if (state !== "connected" && state !== "closed" && !isAway) {
-      isAway = true;
-      sayWarning(shell, "the engine is away; calls fail until it is back");
+    } else if (state !== "connected" && state !== "closed" && !isDisconnected) {
+      isDisconnected = true;
+      sayWarning(shell, "disconnected from the engine; calls fail until it reconnects");
     }
   });
 }
 
-/** Until standard input ends. */
+/** Serves until standard input ends. */
 async function overStdio(shell: Shell, parts: McpParts): Promise<void> {
   const [{ mcpServer }, { StdioServerTransport }] = await Promise.all([import("../mcp/mcp-server.ts"), import("@modelcontextprotocol/sdk/server/stdio.js")]);
   const server = mcpServer(parts);
   await server.connect(new StdioServerTransport());
-  // After the transport listens: what comes before would be dropped.
+  // Must come after the transport listens: earlier input would be lost.
   const stop = listenForStop(shell, { stdin: "stops", nowMs: () => performance.now() });
   try {
     await stop.first;
@@ -112,7 +116,7 @@ async function overHttp(shell: Shell, parts: McpParts, { port, asJson }: { reado
   try {
     const served = await serveHttp(parts, { port, token }).catch((error: unknown) => explained(error, port));
     if (asJson) shell.out(`${JSON.stringify({ url: served.url, token })}\n`);
-    else say(shell, `Served at ${served.url} to clients that send the header\n  Authorization: Bearer ${token}\nCtrl-C ends it.`);
+    else say(shell, `Served at ${served.url} to clients that send the header\n  Authorization: Bearer ${token}\nPress Ctrl-C to stop.`);
     await stop.first;
     await served.close();
   } finally {
@@ -124,8 +128,8 @@ async function explained(error: unknown, port: number): Promise<never> {
   const cause = error instanceof Error ? (error.cause as NodeJS.ErrnoException | undefined) : undefined;
   if (cause?.code === undefined) throw error;
   const holder = cause.code === "EADDRINUSE" ? await findPortHolder(port) : undefined;
-  const advice = holder === undefined ? ["Choose another port, or 0 for a free one: --http 0"] : [`It is held by process ${holder.pid}: ${holder.command}`];
-  throw new CommandFailure(`Port ${port} cannot be had (${cause.code}).`, { advice, cause: error });
+  const advice = holder === undefined ? ["Choose another port, or 0 for a free one: --http 0"] : [`It is in use by process ${holder.pid}: ${holder.command}`];
+  throw new CommandFailure(`Port ${port} is not available (${cause.code}).`, { advice, cause: error });
 }
 
 async function patternsOf(shell: Shell, file: string): Promise<readonly string[]> {

@@ -10,11 +10,11 @@ interface ListOptions extends EngineOptions {
   readonly json?: true;
 }
 
-/** `svc queue list`: all queues with what they hold. */
+/** `svc queue list`: lists queues with their job counts. */
 export function queueListCommand(shell: Shell): Command {
   const command = new Command("list")
-    .summary("list the queues with what they hold")
-    .description("List the queues: those of the config file, those of subscriptions, and others that still hold jobs.")
+    .summary("list queues and their job counts")
+    .description("List the queues of the config file, of subscriptions, and others that still hold jobs.")
     .addOption(jsonOption())
     .addHelpText("after", "\nExamples:\n  svc queue list\n  svc queue list --json | jq '.queues[] | select(.dead > 0)'\n");
   return withEngineOptions(command).action((own: ListOptions) => list(shell, command, allOptions(own, command)));
@@ -33,7 +33,7 @@ async function list(shell: Shell, command: Command, options: ListOptions): Promi
 
 function row({ queue, waiting, delayed, active, dead, done, paused, type, concurrency, topic }: QueueCounts): readonly string[] {
   const kind = [
-    type === null ? "not declared" : `${type}, ${concurrency ?? "?"} at a time`,
+    type === null ? "not declared" : `${type}, concurrency ${concurrency ?? "?"}`,
     ...(topic === null ? [] : [`of topic ${topic}`]),
     ...(paused ? ["paused"] : []),
   ];

@@ -2,7 +2,7 @@ import { elementTexts, memberTexts } from "@svc/protocol/json-text";
 import { Command, Option } from "commander";
 import { askEngine } from "../engine-request.ts";
 import { formatJson, formatResult } from "../json-format.ts";
-import { onQueue } from "../queue-names.ts";
+import { withQueue } from "../queue-names.ts";
 import type { Shell } from "../shell.ts";
 import { table } from "../table.ts";
 import { ago } from "../times.ts";
@@ -15,16 +15,16 @@ interface PeekOptions extends EngineOptions {
   readonly json?: true;
 }
 
-/** `svc queue peek`: jobs of a queue, none of which is taken out. */
+/** `svc queue peek`: shows jobs of a queue without removing them. */
 export function queuePeekCommand(shell: Shell): Command {
   const command = new Command("peek")
     .summary("show jobs of a queue")
-    .description("Show the jobs of a queue that are in one state, with their data; dead ones with why they failed. Nothing is taken out.")
-    .argument("<queue>", "queue to look at")
-    .addOption(new Option("--state <state>", "which jobs").choices(["waiting", "active", "delayed", "dead"]).default("waiting"))
-    .option("--limit <n>", "how many at most, 1 to 1000", wholeNumber(1, 1_000), 20)
-    .option("--cursor <cursor>", "where to go on: the cursor that a page before ended with")
-    .addOption(jsonOption("print JSON: all about each job, its data to the digit"))
+    .description("Show the jobs of a queue in one state with their data, and for dead ones the error. No job is removed.")
+    .argument("<queue>", "queue to read")
+    .addOption(new Option("--state <state>", "state of the jobs").choices(["waiting", "active", "delayed", "dead"]).default("waiting"))
+    .option("--limit <n>", "maximum number, 1 to 1000", wholeNumber(1, 1_000), 20)
+    .option("--cursor <cursor>", "where to continue: the cursor at the end of the previous page")
+    .addOption(jsonOption("print JSON with all fields of each job and exact numbers"))
     .addHelpText(
       "after",
       "\nExamples:\n  svc queue peek default\n  svc queue peek default --state dead\n  svc queue peek default --state dead --json | jq '.jobs[].failures[-1]'\n",
@@ -35,7 +35,7 @@ export function queuePeekCommand(shell: Shell): Command {
 async function peek(shell: Shell, command: Command, queue: string, options: PeekOptions): Promise<void> {
   const { state, limit, cursor } = options;
   const page = await askEngine(shell, { command, options, access: "reads" }, (engine) =>
-    onQueue(engine, queue, () => engine.callJson({ function_id: "queue::peek", payload: JSON.stringify({ queue, state, limit, cursor }) })),
+    withQueue(engine, queue, () => engine.callJson({ function_id: "queue::peek", payload: JSON.stringify({ queue, state, limit, cursor }) })),
   );
   if (options.json) shell.out(`${formatResult(page, shell.outColumns)}\n`);
   else print(shell, page, { queue, state });
@@ -55,10 +55,10 @@ interface Job {
 function print(shell: Shell, json: string, { queue, state }: { readonly queue: string; readonly state: PeekOptions["state"] }): void {
   const { jobs, cursor } = JSON.parse(json) as { readonly jobs: readonly Job[]; readonly cursor: string | null };
   if (jobs.length === 0) {
-    shell.note(`No job of ${queue} is ${state}.\n`);
+    shell.note(`${queue} has no ${state} jobs.\n`);
     return;
   }
-  // The data as it is written, which JSON.parse would not keep to the digit.
+  // Reads the data from the text, because JSON.parse would round large numbers.
   const data = elementTexts(memberTexts(json).get("jobs") ?? "[]").map((job) => formatJson(memberTexts(job).get("data") ?? "", "line"));
   const isDead = state === "dead";
   const rows = jobs.map((job, index) => [
@@ -72,5 +72,5 @@ function print(shell: Shell, json: string, { queue, state }: { readonly queue: s
   const when = isDead ? "DIED" : state === "delayed" ? "RUNS" : "ADDED";
   const heads = ["JOB", "FUNCTION", "FAILED", when, ...(isDead ? ["ERROR"] : []), "DATA"];
   shell.out(table(heads, rows, { columns: shell.outColumns, whole: ["JOB", "FUNCTION"], below: "ERROR" }));
-  if (cursor !== null) shell.note(shell.paint.dim(`The next ones: --cursor ${cursor}\n`));
+  if (cursor !== null) shell.note(shell.paint.dim(`Next page: --cursor ${cursor}\n`));
 }

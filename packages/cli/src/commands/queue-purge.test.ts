@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { takeOut } from "./queue-purge.ts";
+import { purgeWaiting } from "./queue-purge.ts";
 
 it("leaves a queue alone in which nothing waited when it looked", async () => {
   const asked: string[] = [];
@@ -10,6 +10,6 @@ it("leaves a queue alone in which nothing waited when it looked", async () => {
       return { waiting: 0, delayed: 0, purged: 1 } as Result;
     },
   };
-  expect(await takeOut(engine, "default", () => expect.unreachable())).toBe(0);
+  expect(await purgeWaiting(engine, "default", () => expect.unreachable())).toBe(0);
   expect(asked).toEqual(["queue::stats"]);
 });

@@ -5,11 +5,11 @@ import { queuePeekCommand } from "./queue-peek.ts";
 import { queuePurgeCommand } from "./queue-purge.ts";
 import { queueRedriveCommand } from "./queue-redrive.ts";
 
-/** `svc queue`: the jobs that svc-queue keeps. */
+/** `svc queue`: works on the queues of svc-queue. */
 export function queueCommand(shell: Shell): Command {
   return new Command("queue")
-    .summary("look at queues, and mend them")
-    .description("Look at the queues of svc-queue and their jobs, put dead letters back, and empty a queue. `svc trigger FUNCTION --enqueue QUEUE` adds a job.")
+    .summary("inspect and repair queues")
+    .description("List the queues of svc-queue and their jobs, retry dead-letter jobs, or purge a queue. `svc trigger FUNCTION --enqueue QUEUE` adds a job.")
     .addCommand(queueListCommand(shell))
     .addCommand(queuePeekCommand(shell))
     .addCommand(queueRedriveCommand(shell))

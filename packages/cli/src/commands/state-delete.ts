@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { confirm } from "../confirm.ts";
 import { askEngine } from "../engine-request.ts";
 import { CommandFailure, usageFailure } from "../exit-codes.ts";
-import { say } from "../remarks.ts";
+import { say } from "../notes.ts";
 import type { Shell } from "../shell.ts";
 import { nearestItem } from "../state-items.ts";
 import { allOptions, type EngineOptions, jsonOption, wholeNumber, withEngineOptions } from "./options.ts";
@@ -15,17 +15,17 @@ interface DeleteOptions extends EngineOptions {
   readonly json?: true;
 }
 
-/** `svc state delete`: removes keys, one by one or by their beginning. */
+/** `svc state delete`: deletes keys by name or by prefix. */
 export function stateDeleteCommand(shell: Shell): Command {
   const command = new Command("delete")
     .summary("delete keys of a scope")
-    .description("Delete keys of a scope, or all that begin with a prefix. Keys that hold nothing are named: exit 1 when none of them held anything.")
+    .description("Delete keys of a scope, or all keys with a prefix. Exits with 1 if none of the given keys exists.")
     .argument("<scope>", "scope of the keys")
     .argument("[keys...]", "keys to delete")
-    .option("--prefix <text>", 'delete every key that begins with it; "" empties the scope. It asks first')
-    .option("--if-version <n>", "delete the one key only if its item has this version", wholeNumber(1, Number.MAX_SAFE_INTEGER))
-    .option("-y, --yes", "do not ask")
-    .addOption(jsonOption("print how many were deleted as JSON"))
+    .option("--prefix <text>", 'delete every key with this prefix; "" empties the scope. Asks for confirmation')
+    .option("--if-version <n>", "delete a single key only if its item has this version", wholeNumber(1, Number.MAX_SAFE_INTEGER))
+    .option("-y, --yes", "do not ask for confirmation")
+    .addOption(jsonOption("print the number of deleted keys as JSON"))
     .addHelpText(
       "after",
       "\nExamples:\n  svc state delete math running_total\n  svc state delete sessions a b c\n  svc state delete sessions --prefix tmp- --yes\n",
@@ -43,27 +43,26 @@ interface Delete {
 
 async function deleteKeys(shell: Shell, command: Command, { scope, keys, options }: Delete): Promise<void> {
   const { prefix, ifVersion, yes } = options;
-  if ((keys.length === 0) === (prefix === undefined))
-    throw usageFailure("Name the keys to delete, or pass --prefix, one of the two.", "See: svc state delete --help");
-  if (ifVersion !== undefined && keys.length !== 1) throw usageFailure("--if-version is about one key.");
+  if ((keys.length === 0) === (prefix === undefined)) throw usageFailure("Give either the keys to delete or --prefix.", "See: svc state delete --help");
+  if (ifVersion !== undefined && keys.length !== 1) throw usageFailure("--if-version needs exactly one key.");
   if (prefix !== undefined && yes === undefined && shell.ask === undefined)
-    throw usageFailure(`Deleting ${keysWith(scope, prefix)} asks first. Pass --yes to say that it is meant; there is no terminal to ask on.`);
+    throw usageFailure(`Deleting ${keysWith(scope, prefix)} needs a confirmation, and there is no terminal to ask on; pass --yes to confirm.`);
   const deleted = await askEngine(shell, { command, options, access: "changes" }, async (engine) => {
     const [key = ""] = keys;
     if (ifVersion !== undefined) {
       await engine.call({ function_id: "state::delete", payload: { scope, key, if_version: ifVersion } });
       return 1;
     }
-    if (prefix !== undefined && !(await isWanted(shell, engine, { scope, prefix, yes }))) return 0;
+    if (prefix !== undefined && !(await confirmPrefix(shell, engine, { scope, prefix, yes }))) return 0;
     const payload = prefix === undefined ? { scope, keys } : { scope, prefix };
     const answer = await engine.call<{ readonly deleted: number }>({ function_id: "state::delete_many", payload });
     if (answer.deleted > 0 || prefix !== undefined) return answer.deleted;
     const hint = await nearestItem(engine, { scope, key: keys.length === 1 ? key : undefined });
-    throw new CommandFailure(keys.length === 1 ? `${scope}/${key} holds nothing${hint}` : `None of these keys of ${scope} holds anything${hint}`);
+    throw new CommandFailure(keys.length === 1 ? `${scope}/${key} not found${hint}` : `None of these keys of ${scope} exists${hint}`);
   });
   if (options.json) shell.out(`${JSON.stringify({ deleted })}\n`);
   if (deleted === 0 && prefix !== undefined) {
-    say(shell, `There is no ${prefix === "" ? `key in ${scope}` : `key of ${scope} that begins with ${prefix}`}; nothing was deleted.`);
+    say(shell, `There is no ${prefix === "" ? `key in ${scope}` : `key of ${scope} with the prefix ${prefix}`}; nothing was deleted.`);
     return;
   }
   shell.note(
@@ -77,8 +76,8 @@ interface Prefixed {
   readonly yes: true | undefined;
 }
 
-/** Asks with how many keys would go; where none would, there is nothing to ask, and nothing to do. */
-async function isWanted(shell: Shell, engine: Worker, { scope, prefix, yes }: Prefixed): Promise<boolean> {
+/** Asks for confirmation with the number of matching keys. Returns false if there are none. */
+async function confirmPrefix(shell: Shell, engine: Worker, { scope, prefix, yes }: Prefixed): Promise<boolean> {
   if (yes) return true;
   const { total } = await engine.call<{ readonly total: number }>({ function_id: "state::entries", payload: { scope, prefix, limit: 1 } });
   if (total === 0) return false;
@@ -87,5 +86,5 @@ async function isWanted(shell: Shell, engine: Worker, { scope, prefix, yes }: Pr
 }
 
 function keysWith(scope: string, prefix: string): string {
-  return prefix === "" ? `every key of ${scope}` : `every key of ${scope} that begins with ${prefix}`;
+  return prefix === "" ? `every key of ${scope}` : `every key of ${scope} with the prefix ${prefix}`;
 }

@@ -11,14 +11,14 @@ interface GetOptions extends EngineOptions {
   readonly json?: true;
 }
 
-/** `svc state get`: one value. */
+/** `svc state get`: prints one value. */
 export function stateGetCommand(shell: Shell): Command {
   const command = new Command("get")
     .summary("print a value")
-    .description("Print the value of a key as JSON, every digit as it is kept. A key that holds nothing: exit 1.")
+    .description("Print the value of a key as JSON, with numbers exactly as stored. Exits with 1 if the key does not exist.")
     .argument("<scope>", "scope of the key")
     .argument("<key>", "key of the value")
-    .addOption(jsonOption("print the whole item: value, version, when it was changed"))
+    .addOption(jsonOption("print the whole item: value, version, time of the last change"))
     .addHelpText("after", "\nExamples:\n  svc state get math running_total\n  svc state get users ada --json\n");
   return withEngineOptions(command).action((scope: string, key: string, own: GetOptions) =>
     get(shell, command, { scope, key, options: allOptions(own, command) }),
@@ -35,7 +35,7 @@ async function get(shell: Shell, command: Command, { scope, key, options }: Get)
   const entry = await askEngine(shell, { command, options, access: "reads" }, async (engine) => {
     const found = await engine.callJson({ function_id: "state::get_entry", payload: JSON.stringify({ scope, key }) });
     if (found !== "null") return found;
-    throw new CommandFailure(`${scope}/${key} holds nothing${await nearestItem(engine, { scope, key })}`);
+    throw new CommandFailure(`${scope}/${key} not found${await nearestItem(engine, { scope, key })}`);
   });
   const shown = options.json ? entry : (memberTexts(entry).get("value") ?? "null");
   shell.out(`${formatResult(shown, shell.outColumns)}\n`);

@@ -15,16 +15,16 @@ interface ListOptions extends EngineOptions {
   readonly json?: true;
 }
 
-/** `svc state list`: scopes, or the keys of one. */
+/** `svc state list`: lists scopes, or the keys of one scope. */
 export function stateListCommand(shell: Shell): Command {
   const command = new Command("list")
     .summary("list scopes, or the keys of a scope")
-    .description("List the scopes that hold something. With a scope: its keys, with version and value.")
+    .description("List the scopes that have keys. With a scope, list its keys with version and value.")
     .argument("[scope]", "scope whose keys to list")
-    .option("--prefix <text>", "only names that begin with it")
-    .option("--limit <n>", "how many at most, 1 to 1000", wholeNumber(1, 1_000), 100)
-    .option("--cursor <cursor>", "where to go on: the cursor that a page before ended with")
-    .addOption(jsonOption("print JSON, values to the digit"))
+    .option("--prefix <text>", "only names with this prefix")
+    .option("--limit <n>", "maximum number, 1 to 1000", wholeNumber(1, 1_000), 100)
+    .option("--cursor <cursor>", "where to continue: the cursor at the end of the previous page")
+    .addOption(jsonOption("print JSON with exact numbers"))
     .addHelpText("after", "\nExamples:\n  svc state list\n  svc state list users\n  svc state list users --prefix a --json | jq '.items[].key'\n");
   return withEngineOptions(command).action((scope: string | undefined, own: ListOptions) => list(shell, command, scope, allOptions(own, command)));
 }
@@ -35,7 +35,7 @@ async function list(shell: Shell, command: Command, scope: string | undefined, o
   const page = await askEngine(shell, { command, options, access: "reads" }, async (engine) => {
     const answer = await engine.callJson({ function_id: scope === undefined ? "state::groups" : "state::entries", payload });
     const isEmpty = (JSON.parse(answer) as Page).items.length === 0;
-    if (isEmpty) shell.note(scope === undefined ? "No scope holds anything.\n" : `No key of ${scope} matches${await nearestItem(engine, { scope })}\n`);
+    if (isEmpty) shell.note(scope === undefined ? "There are no scopes.\n" : `No key of ${scope} matches${await nearestItem(engine, { scope })}\n`);
     return answer;
   });
   if (options.json) shell.out(`${formatResult(page, shell.outColumns)}\n`);
@@ -67,7 +67,7 @@ function print(shell: Shell, json: string, scope: string | undefined): void {
     const rows = (items as readonly Group[]).map((group) => [group.scope, String(group.items), formatBytes(group.bytes)]);
     shell.out(table(["SCOPE", "ITEMS", "SIZE"], rows, { columns: shell.outColumns, whole: ["SCOPE"] }));
   } else {
-    // The values as they are written, which JSON.parse would not keep to the digit.
+    // Reads the values from the text, because JSON.parse would round large numbers.
     const values = elementTexts(memberTexts(json).get("items") ?? "[]").map((item) => formatJson(memberTexts(item).get("value") ?? "", "line"));
     const rows = (items as readonly Entry[]).map(({ key, version, updated_at }, index) => [
       key,
@@ -77,5 +77,5 @@ function print(shell: Shell, json: string, scope: string | undefined): void {
     ]);
     shell.out(table(["KEY", "VERSION", "CHANGED", "VALUE"], rows, { columns: shell.outColumns, whole: ["KEY"] }));
   }
-  if (cursor !== null) shell.note(shell.paint.dim(`${items.length} of ${total} are shown; the next ones: --cursor ${cursor}\n`));
+  if (cursor !== null) shell.note(shell.paint.dim(`${items.length} of ${total} shown; next page: --cursor ${cursor}\n`));
 }

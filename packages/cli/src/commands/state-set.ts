@@ -20,15 +20,15 @@ interface SetOptions extends EngineOptions {
 export function stateSetCommand(shell: Shell): Command {
   const command = new Command("set")
     .summary("store a value")
-    .description("Store a value under a scope and key. The value is JSON from the command line, a file or standard input; with --text it is plain text.")
+    .description("Store a value under a scope and key. The value is JSON from the command line, a file or standard input; with --text it is a plain string.")
     .argument("<scope>", "scope of the key")
     .argument("<key>", "key of the value")
     .argument("[value]", "JSON, @FILE, or - for standard input")
-    .option("--file <file>", "file that holds the value; - for standard input")
-    .option("--text", "the value is plain text, not JSON")
-    .option("--if-version <n>", "store only if the item has this version; 0: only if there is none", wholeNumber(0, Number.MAX_SAFE_INTEGER))
-    .option("--expires-in <time>", "delete it by itself after so long, e.g. 90s, 10m, 2d", parseDuration)
-    .addOption(jsonOption("print the old value, the new one and the version"))
+    .option("--file <file>", "file with the value; - for standard input")
+    .option("--text", "the value is a plain string, not JSON")
+    .option("--if-version <n>", "store only if the item has this version; 0: only if it does not exist", wholeNumber(0, Number.MAX_SAFE_INTEGER))
+    .option("--expires-in <time>", "delete the key after this time, e.g. 90s, 10m, 2d", parseDuration)
+    .addOption(jsonOption("print the old value, the new value and the version"))
     .addHelpText(
       "after",
       "\nExamples:\n  svc state set math running_total 0\n  svc state set users ada '{\"name\": \"Ada\"}' --if-version 3\n  svc state set users ada --file ada.json\n  svc state set notes today 'remember the milk' --text --expires-in 1d\n",
@@ -58,7 +58,7 @@ async function valueToStore(shell: Shell, value: string | undefined, { file, tex
   if (value === undefined && file === undefined) {
     throw usageFailure("The value is missing.", `  ${VALUE.example}`, "From a file: --file FILE, from standard input: -");
   }
-  if (value !== undefined && file !== undefined) throw usageFailure("The value is given twice: on the command line, and by --file.");
+  if (value !== undefined && file !== undefined) throw usageFailure("The value is given twice: on the command line and by --file; give it once.");
   if (!text) return value === undefined ? jsonFromFile(shell, file ?? "-", VALUE) : jsonArgument(shell, value, VALUE);
   if (value === "-" || value === "@-" || file === "-") return JSON.stringify(await textOfStdin(shell, VALUE.noun));
   const from = file ?? (value?.startsWith("@") ? value.slice(1) : undefined);

@@ -5,11 +5,11 @@ import { stateGetCommand } from "./state-get.ts";
 import { stateListCommand } from "./state-list.ts";
 import { stateSetCommand } from "./state-set.ts";
 
-/** `svc state`: the values that svc-state keeps. */
+/** `svc state`: works on the values of svc-state. */
 export function stateCommand(shell: Shell): Command {
   return new Command("state")
-    .summary("read and write the values that svc-state keeps")
-    .description("Read and write the values that svc-state keeps: JSON by scope and key.")
+    .summary("read and write values of svc-state")
+    .description("Read and write the values of svc-state: JSON by scope and key.")
     .addCommand(stateListCommand(shell))
     .addCommand(stateGetCommand(shell))
     .addCommand(stateSetCommand(shell))

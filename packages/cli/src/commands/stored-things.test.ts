@@ -86,7 +86,7 @@ describe("svc state", () => {
     expect((await svc("state", "list")).out).toMatch(/^listed +3 +\d+ B$/m);
     expect((await svc("state", "list", "listed", "--prefix", "a")).out).toMatch(/^a1 +1 +now +\{"n":9007199254740993\}\na2 .*\n$/m);
     const first = await svc("state", "list", "listed", "--limit", "2");
-    const [, cursor = ""] = /2 of 3 are shown; the next ones: --cursor (\S+)/.exec(first.notes) ?? [];
+    const [, cursor = ""] = /2 of 3 shown; next page: --cursor (\S+)/.exec(first.notes) ?? [];
     expect((await svc("state", "list", "listed", "--cursor", cursor)).out).toMatch(/^b1 /m);
     expect((await svc("state", "list", "listed", "--json")).out).toContain('"value":{"n":9007199254740993}');
   });

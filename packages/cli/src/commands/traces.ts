@@ -1,12 +1,12 @@
 import { Command, Option } from "commander";
+import { drawTrace, precise } from "../draw-trace.ts";
 import { askEngine } from "../engine-request.ts";
 import { nearestOfFilters } from "../nearest-filter.ts";
 import type { Shell } from "../shell.ts";
 import { table } from "../table.ts";
 import { outPaint } from "../terminal-text.ts";
 import { dayAndTime } from "../times.ts";
-import { drawTrace, precise } from "../trace-drawing.ts";
-import { fullTraceId, listTraces, type TraceRow, traceNotKept } from "../trace-ids.ts";
+import { fullTraceId, listTraces, type TraceRow, traceNotFound } from "../trace-ids.ts";
 import { spansOf } from "../traces.ts";
 import { allOptions, type EngineOptions, jsonOption, parseSince, parseTraceId, wholeNumber, withEngineOptions } from "./options.ts";
 
@@ -22,20 +22,20 @@ interface TracesOptions extends EngineOptions {
   readonly json?: true;
 }
 
-/** `svc traces`: what happened, call by call. */
+/** `svc traces`: lists traces or draws one. */
 export function tracesCommand(shell: Shell): Command {
   const command = new Command("traces")
-    .summary("list traces, or draw one as a tree")
-    .description("List the latest traces. With an id, or the beginning of one: the trace as a tree of calls, with when each ran, how long, and what failed.")
-    .argument("[id]", "trace to draw; the beginning of its id is enough where no other begins so", parseTraceId)
-    .addOption(new Option("--status <status>", "only traces that ended so").choices(["ok", "error", "pending"]))
-    .option("--service <text>", "only traces with this text in the name of a worker that took part")
+    .summary("list traces or draw one as a tree")
+    .description("List the latest traces. With an id or its first characters, draw the trace as a tree of calls with start times, durations and errors.")
+    .argument("[id]", "trace to draw; the first characters of its id are enough if they are unique", parseTraceId)
+    .addOption(new Option("--status <status>", "only traces with this status").choices(["ok", "error", "pending"]))
+    .option("--service <text>", "only traces with this text in the name of one of their workers")
     .option("--function <function>", "only traces in which this function ran")
-    .option("--search <text>", "only traces with a span that has these words")
-    .option("--min-duration <ms>", "only traces that took so many milliseconds at least", wholeNumber(0, Number.MAX_SAFE_INTEGER))
-    .option("--since <time>", "only traces from then on: how long ago, e.g. 10m, or a time", parseSince)
-    .option("--limit <n>", "how many at most, 1 to 1000", wholeNumber(1, 1_000), 20)
-    .option("--all", "also those of the engine's own working")
+    .option("--search <text>", "only traces with a span that contains these words")
+    .option("--min-duration <ms>", "only traces that took at least this many milliseconds", wholeNumber(0, Number.MAX_SAFE_INTEGER))
+    .option("--since <time>", "only traces since a time or a duration ago, e.g. 10m", parseSince)
+    .option("--limit <n>", "maximum number, 1 to 1000", wholeNumber(1, 1_000), 20)
+    .option("--all", "also traces of the engine's internal work")
     .addOption(jsonOption())
     .addHelpText(
       "after",
@@ -59,17 +59,17 @@ async function list(shell: Shell, command: Command, options: TracesOptions): Pro
   });
   if (options.json) shell.out(`${JSON.stringify({ traces })}\n`);
   else if (traces.length === 0)
-    shell.note(Object.values(filters).every((filter) => filter === undefined) ? "No trace is kept yet.\n" : `No trace matches${hint || "."}\n`);
+    shell.note(Object.values(filters).every((filter) => filter === undefined) ? "There are no traces yet.\n" : `No trace matches${hint || "."}\n`);
   else print(shell, traces);
 }
 
-/** Of an id, in the list: enough to name one among thousands. */
-const SHOWN_ID = 12;
+/** Characters of a trace id in the list: enough to identify one among thousands. */
+const SHOWN_ID_CHARACTERS = 12;
 
 function print(shell: Shell, traces: readonly TraceRow[]): void {
   const paint = outPaint(shell);
   const rows = traces.map(({ trace_id, start_time_ms, duration_ms, span_count, error_count, root_name, service, status }) => [
-    trace_id.slice(0, SHOWN_ID),
+    trace_id.slice(0, SHOWN_ID_CHARACTERS),
     dayAndTime(start_time_ms),
     duration_ms === null ? "running" : precise(duration_ms),
     String(span_count),
@@ -86,7 +86,7 @@ async function draw(shell: Shell, command: Command, { id, options }: { readonly 
     const found = await fullTraceId(engine, id);
     return { traceId: found, spans: await spansOf(engine, found) };
   });
-  if (spans.total === 0) throw traceNotKept(traceId);
+  if (spans.total === 0) throw traceNotFound(traceId);
   if (options.json) shell.out(`${JSON.stringify({ trace_id: traceId, ...spans })}\n`);
   else shell.out(drawTrace(traceId, spans, { columns: shell.outColumns, paint: outPaint(shell) }));
 }

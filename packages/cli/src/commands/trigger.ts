@@ -3,6 +3,7 @@ import type { Worker } from "@svc/sdk";
 import { Command, InvalidArgumentError } from "commander";
 import { cancellable } from "../call-progress.ts";
 import { printTraceOfCall } from "../call-trace.ts";
+import { didYouMean } from "../did-you-mean.ts";
 import { engineAddress } from "../engine-address.ts";
 import { payloadWith } from "../engine-request.ts";
 import { withEngine } from "../engine-session.ts";
@@ -11,14 +12,13 @@ import { formatJson, formatResult } from "../json-format.ts";
 import { checkedJson, isField, type JsonSource, jsonArgument, jsonFromFile, objectOfFields, quotingAdvice } from "../json-input.ts";
 import { listFunctions } from "../listings.ts";
 import { addModule, moduleOf, notFound } from "../missing-module.ts";
-import { didYouMean } from "../nearest.ts";
 import { listQueues } from "../queue-names.ts";
 import type { Shell } from "../shell.ts";
 import { unreadyWorkers } from "../unready-workers.ts";
 import { allOptions, type EngineOptions, withEngineOptions } from "./options.ts";
 
 const DEFAULT_CALL_TIMEOUT_MS = 30_000;
-/** As many as are read at a glance in a hint. */
+/** Maximum number of queue names in a hint. */
 const MAX_QUEUES = 10;
 const PAYLOAD: JsonSource = { noun: "payload", example: `--payload='{"a": 2, "b": 3}'` };
 
@@ -38,22 +38,22 @@ export function triggerCommand(shell: Shell): Command {
   const command = new Command("trigger")
     .summary("call a function and print its JSON result")
     .description(
-      "Call a function and print its JSON result on standard output. A failure is one JSON line {code, message} on standard error and exit 1. " +
+      "Call a function and print its JSON result on standard output. If the call fails, it prints one JSON line {code, message} on standard error and exits with 1. " +
         "Ctrl-C cancels the call.\n\n" +
-        "The payload is an object of key=value words, or JSON. In key=value, a value that reads as JSON is that JSON (a=2, list='[1]'), anything else is a text " +
-        `(name=Ada); quotes make a text of a number (zip='"01234"').`,
+        "The payload is JSON, or key=value words that form an object. In key=value, a value that is valid JSON is used as JSON (a=2, list='[1]'); anything else is a string " +
+        `(name=Ada); quotes make a number a string (zip='"01234"').`,
     )
     .argument("[function]", "function to call, e.g. math::add")
     .argument("[fields...]", "members of the payload as key=value; or - to read the payload from standard input")
     .usage("<function> [key=value...] [options]")
-    .option("--function-id <function>", "function to call; another way to name it", parseFunctionId)
-    .option("--payload <json>", 'what the function gets: JSON, @FILE, or - for standard input (default: "{}")')
-    .option("--payload-file <file>", "file that holds the payload; - for standard input")
-    .option("--metadata <json>", "remarks that are handed to the function beside the payload")
-    .option("--void", "do not wait for an answer; whether the call arrives is not told")
-    .option("--enqueue <queue>", "put the call on a queue instead, and print the job's id")
+    .option("--function-id <function>", "function to call, as an option instead of an argument", parseFunctionId)
+    .option("--payload <json>", 'payload of the call: JSON, @FILE, or - for standard input (default: "{}")')
+    .option("--payload-file <file>", "file with the payload; - for standard input")
+    .option("--metadata <json>", "metadata that the function receives beside the payload")
+    .option("--void", "do not wait for a result; a lost call is not reported")
+    .option("--enqueue <queue>", "enqueue the call as a job and print the job's id")
     .option("--trace", "print the trace of the call on standard error, after its result")
-    .option("--timeout-ms <n>", "deadline of the call in milliseconds", parseTimeoutMs, DEFAULT_CALL_TIMEOUT_MS)
+    .option("--timeout-ms <n>", "timeout of the call in milliseconds", parseTimeoutMs, DEFAULT_CALL_TIMEOUT_MS)
     .addHelpText(
       "after",
       `
@@ -73,7 +73,7 @@ Examples:
 
 async function callFunction(shell: Shell, options: TriggerOptions, words: readonly string[]): Promise<void> {
   const [functionId, given] = options.functionId === undefined ? namedFunction(words) : [options.functionId, words];
-  refuseTogether(options);
+  rejectConflicts(options);
   const payload = await payloadOf(shell, options, { functionId, words: given });
   const metadata: unknown =
     options.metadata === undefined ? undefined : JSON.parse(checkedJson(options.metadata, { noun: "metadata", example: `--metadata='{"why": "a test"}'` }));
@@ -99,7 +99,7 @@ async function printResult(shell: Shell, engine: Worker, call: Parameters<Worker
   shell.out(`${formatResult(result, shell.outColumns)}\n`);
 }
 
-/** By the function and not by the action, so that the payload reaches the disk to the digit. */
+/** Calls `queue::enqueue` with the payload as text, so that large numbers are not rounded. */
 async function enqueue(
   shell: Shell,
   engine: Worker,
@@ -111,18 +111,18 @@ async function enqueue(
   shell.out(`${job_id}\n`);
 }
 
-/** What else the failure line says: the name that was probably meant, the workers that are not ready, or the module that is missing. */
+/** Returns a hint for the failure line: a similar name, workers that are not ready, or a missing module. */
 async function hintFor(engine: Worker, error: CallError, { enqueue: queue }: TriggerOptions): Promise<{ readonly hint?: string }> {
   const hints = await hintsFor(engine, { error, queue }).catch((): readonly string[] => []);
   return hints.length === 0 ? {} : { hint: hints.join("; ") };
 }
 
-/** Where what is known cannot be listed, it throws. */
+/** Throws if the known names cannot be listed. */
 async function hintsFor(engine: Worker, { error, queue }: { readonly error: CallError; readonly queue: string | undefined }): Promise<readonly string[]> {
   if (error.code === "queue_not_found" && queue !== undefined) {
     const known = (await listQueues(engine)).map(({ queue: name }) => name);
     const rest = known.length > MAX_QUEUES ? `, and ${known.length - MAX_QUEUES} more` : "";
-    return [(await meant(queue, known)) || (known.length === 0 ? "there are no queues" : `queues: ${known.slice(0, MAX_QUEUES).join(", ")}${rest}`)];
+    return [(await similarName(queue, known)) || (known.length === 0 ? "there are no queues" : `queues: ${known.slice(0, MAX_QUEUES).join(", ")}${rest}`)];
   }
   const functionId = notFound(error);
   if (functionId === undefined) return [];
@@ -130,24 +130,24 @@ async function hintsFor(engine: Worker, { error, queue }: { readonly error: Call
   if (module !== undefined) return [addModule(module)];
   const functions = await listFunctions(engine, { include_internal: true });
   const known = functions.map(({ function_id }) => function_id);
-  return [await meant(functionId, known), ...(await unreadyWorkers(engine))].filter((hint) => hint !== "");
+  return [await similarName(functionId, known), ...(await unreadyWorkers(engine))].filter((hint) => hint !== "");
 }
 
-async function meant(name: string, known: readonly string[]): Promise<string> {
+async function similarName(name: string, known: readonly string[]): Promise<string> {
   return (await didYouMean(name, known)).replace("; ", "");
 }
 
 function namedFunction([id, ...rest]: readonly string[]): readonly [string, readonly string[]] {
-  if (id === undefined) throw usageFailure("Which function to call is missing.", "  svc trigger math::add a=2 b=3", "See: svc trigger --help");
-  const problem = isField(id) ? `${JSON.stringify(id)} is no function id` : nameProblem(id, "the function id");
-  if (problem !== undefined) throw usageFailure(`The first word names the function; ${problem}.`, "  svc trigger math::add a=2 b=3");
+  if (id === undefined) throw usageFailure("The function to call is missing.", "  svc trigger math::add a=2 b=3", "See: svc trigger --help");
+  const problem = isField(id) ? `${JSON.stringify(id)} is not a function id` : nameProblem(id, "the function id");
+  if (problem !== undefined) throw usageFailure(`The first argument must be a function id; ${problem}.`, "  svc trigger math::add a=2 b=3");
   return [id, rest];
 }
 
-function refuseTogether({ void: isVoid, enqueue: queue, trace, metadata }: TriggerOptions): void {
-  if (isVoid && queue !== undefined) throw usageFailure("--void and --enqueue are two ways of not waiting; give one of them.");
-  if (trace && (isVoid || queue !== undefined)) throw usageFailure("--trace shows a call that has ended, which --void and --enqueue do not wait for.");
-  if (queue !== undefined && metadata !== undefined) throw usageFailure("A job carries no --metadata; put it into the payload.");
+function rejectConflicts({ void: isVoid, enqueue: queue, trace, metadata }: TriggerOptions): void {
+  if (isVoid && queue !== undefined) throw usageFailure("--void and --enqueue cannot be used together; give one of them.");
+  if (trace && (isVoid || queue !== undefined)) throw usageFailure("--trace needs a finished call, but --void and --enqueue do not wait for it.");
+  if (queue !== undefined && metadata !== undefined) throw usageFailure("A job has no --metadata; put it into the payload.");
 }
 
 interface Given {
@@ -156,19 +156,19 @@ interface Given {
 }
 
 async function payloadOf(shell: Shell, { payload, payloadFile }: TriggerOptions, { functionId, words }: Given): Promise<string> {
-  if (payload !== undefined && payloadFile !== undefined) throw usageFailure("--payload and --payload-file both give the payload; give one of them.");
+  if (payload !== undefined && payloadFile !== undefined) throw usageFailure("--payload and --payload-file cannot be used together; give one of them.");
   const hasOption = payload !== undefined || payloadFile !== undefined;
   const wrong = words.filter((word) => !isField(word));
   if (wrong.length > 0 && !(words.length === 1 && words[0] === "-" && !hasOption))
-    throw misplaced(wrong, { functionId, isAlone: words.length === 1 && !hasOption });
-  if (hasOption && words.length > 0) throw usageFailure(`The payload is given twice: by an option, and by ${words.join(" ")}`);
+    throw misplacedWords(wrong, { functionId, isAlone: words.length === 1 && !hasOption });
+  if (hasOption && words.length > 0) throw usageFailure(`The payload is given twice: by an option and by ${words.join(" ")}`);
   if (payloadFile !== undefined) return jsonFromFile(shell, payloadFile, PAYLOAD);
   if (words[0] === "-") return jsonFromFile(shell, "-", PAYLOAD);
   return words.length > 0 ? objectOfFields(words) : jsonArgument(shell, payload ?? "{}", PAYLOAD);
 }
 
-/** What is left over is a payload without its option, or pieces of one that the shell took apart. */
-function misplaced(words: readonly string[], { functionId, isAlone }: { readonly functionId: string; readonly isAlone: boolean }): CommandFailure {
+/** Explains leftover words: a payload without its option, or pieces of a payload that the shell split. */
+function misplacedWords(words: readonly string[], { functionId, isAlone }: { readonly functionId: string; readonly isAlone: boolean }): CommandFailure {
   const [first = ""] = words;
   if (isAlone) {
     return usageFailure(
@@ -177,8 +177,8 @@ function misplaced(words: readonly string[], { functionId, isAlone }: { readonly
     );
   }
   return usageFailure(
-    `These arguments belong to no option, and are not key=value: ${words.join(" ")}`,
-    "It looks as if the shell took the payload apart: braces and commas mean something to it.",
+    `These arguments are neither options nor key=value: ${words.join(" ")}`,
+    "The shell probably split the payload, because braces and commas have a meaning in the shell.",
     ...quotingAdvice(PAYLOAD.example),
   );
 }
@@ -191,6 +191,6 @@ function parseFunctionId(id: string): string {
 
 function parseTimeoutMs(text: string): number {
   const ms = Number(text);
-  if (!/^\d+$/.test(text) || ms < 1 || ms > MAX_TIMEOUT_MS) throw new InvalidArgumentError(`It takes whole milliseconds from 1 to ${MAX_TIMEOUT_MS}.`);
+  if (!/^\d+$/.test(text) || ms < 1 || ms > MAX_TIMEOUT_MS) throw new InvalidArgumentError(`Expected whole milliseconds from 1 to ${MAX_TIMEOUT_MS}.`);
   return ms;
 }

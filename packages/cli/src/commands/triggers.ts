@@ -1,12 +1,12 @@
 import { Command } from "commander";
+import { didYouMean } from "../did-you-mean.ts";
 import { askEngine } from "../engine-request.ts";
 import { CommandFailure } from "../exit-codes.ts";
 import { listTriggers, triggerTypeIds } from "../listings.ts";
-import { didYouMean } from "../nearest.ts";
-import { occasionOf } from "../occasion.ts";
-import { sayReason } from "../remarks.ts";
+import { sayReason } from "../notes.ts";
 import type { Shell } from "../shell.ts";
 import { table } from "../table.ts";
+import { conditionOf } from "../trigger-condition.ts";
 import { statusStyle } from "./functions.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
@@ -18,15 +18,15 @@ interface TriggersOptions extends EngineOptions {
   readonly json?: true;
 }
 
-/** `svc triggers`: which function runs when. */
+/** `svc triggers`: lists triggers. */
 export function triggersCommand(shell: Shell): Command {
   const command = new Command("triggers")
-    .summary("list the triggers: which function runs when")
-    .description("List the triggers: the occasion of each (a path, a schedule, a topic), its function, and whether it is active, or why not.")
+    .summary("list the triggers of functions")
+    .description("List the triggers with the condition of each (a path, a schedule, a topic), its function, and its status with the reason.")
     .option("--type <type>", "only triggers of this type, e.g. http or cron")
     .option("--function <function>", "only triggers of this function")
     .option("--search <text>", "only triggers with this text in their function, type or config")
-    .option("--all", "also those of the engine's own")
+    .option("--all", "also the engine's internal triggers")
     .addOption(jsonOption())
     .addHelpText("after", "\nExamples:\n  svc triggers\n  svc triggers --type http\n  svc triggers --function math::add --json\n");
   return withEngineOptions(command).action((own: TriggersOptions) => list(shell, command, allOptions(own, command)));
@@ -40,15 +40,17 @@ async function list(shell: Shell, command: Command, options: TriggersOptions): P
     if (found.length > 0 || type === undefined) return found;
     const known = await triggerTypeIds(engine);
     if (known.includes(type)) return found;
-    throw new CommandFailure(`Nobody provides a trigger type ${type}${(await didYouMean(type, known)) || "."}`, { advice: [`Types: ${known.join(", ")}`] });
+    throw new CommandFailure(`No worker provides the trigger type ${type}${(await didYouMean(type, known)) || "."}`, {
+      advice: [`Types: ${known.join(", ")}`],
+    });
   });
   if (options.json) shell.out(`${JSON.stringify({ triggers })}\n`);
   else if (triggers.length === 0) shell.note(`No triggers${type === undefined && search === undefined && options.function === undefined ? "" : " match"}.\n`);
   else {
-    const rows = triggers.map(({ trigger_type, config, function_id, status }) => [trigger_type, occasionOf(trigger_type, config), function_id, status]);
+    const rows = triggers.map(({ trigger_type, config, function_id, status }) => [trigger_type, conditionOf(trigger_type, config), function_id, status]);
     const options = { columns: shell.outColumns, whole: ["TYPE", "FUNCTION", "STATUS"], style: statusStyle(shell) };
-    shell.out(table(["TYPE", "OCCASION", "FUNCTION", "STATUS"], rows, options));
+    shell.out(table(["TYPE", "CONDITION", "FUNCTION", "STATUS"], rows, options));
     for (const { trigger_type, config, function_id, reason } of triggers)
-      if (reason !== null) sayReason(shell, `${trigger_type} ${occasionOf(trigger_type, config)} → ${function_id}`, reason);
+      if (reason !== null) sayReason(shell, `${trigger_type} ${conditionOf(trigger_type, config)} → ${function_id}`, reason);
   }
 }

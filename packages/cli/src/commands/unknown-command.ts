@@ -1,19 +1,19 @@
 import type { Command } from "commander";
 import { type CommandFailure, usageFailure } from "../exit-codes.ts";
 
-/** A word stands where a command's name does, and there is no such command. Thrown where nothing can be awaited; `explained` says it. */
+/** Thrown for an unknown command name, in a place that cannot await. `explained` creates the error for the user. */
 export class UnknownCommand extends Error {
   readonly #parent: Command;
   readonly #word: string;
 
   constructor(parent: Command, word: string) {
-    super(`there is no command ${word}`);
+    super(`unknown command ${word}`);
     this.name = "UnknownCommand";
     this.#parent = parent;
     this.#word = word;
   }
 
-  /** Exit 2, with the name that was probably meant. */
+  /** Returns a usage error (exit 2) that suggests the nearest command. */
   async explained(): Promise<CommandFailure> {
     const { nearestName } = await import("@svc/engine/local-workers");
     const known = this.#parent
@@ -22,15 +22,18 @@ export class UnknownCommand extends Error {
       .map((command) => command.name());
     const nearest = nearestName(this.#word, known);
     return usageFailure(
-      `There is no command "${this.#word}"${nearest === undefined ? "." : `; did you mean ${nearest}?`}`,
+      `Unknown command "${this.#word}"${nearest === undefined ? "." : `; did you mean ${nearest}?`}`,
       `Commands: ${known.join(", ")}`,
       `See: ${pathOf(this.#parent)} --help`,
     );
   }
 }
 
-/** In our words and not commander's. Help that is asked for a command that is not there is no help either: `svc bogus --help`. */
-export function refuseUnknown(command: Command): void {
+/**
+ * Throws UnknownCommand for unknown subcommands, instead of commander's own error. Also rejects help for an unknown
+ * command: `svc bogus --help`.
+ */
+export function rejectUnknownCommands(command: Command): void {
   if (command.commands.length === 0) return;
   command.on("command:*", ([word = ""]: readonly string[]) => {
     throw new UnknownCommand(command, word);
@@ -43,7 +46,7 @@ export function refuseUnknown(command: Command): void {
   });
 }
 
-/** As it is typed, e.g. `svc worker add`. */
+/** Returns the command as typed, e.g. `svc worker add`. */
 export function pathOf(command: Command): string {
   return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
 }

@@ -1,18 +1,18 @@
 import { quoteWord } from "@svc/protocol";
 import { Command, InvalidArgumentError } from "commander";
+import { type AddRequest, addWorker } from "../add-worker.ts";
 import { builtInWorkers } from "../built-in-workers.ts";
 import { DEFAULT_CONFIG_FILE, engineAddress, probe } from "../engine-address.ts";
 import { withEngine } from "../engine-session.ts";
 import { usageFailure } from "../exit-codes.ts";
-import { isSameFile, type Project, projectAtHand, projectOfEngine } from "../project.ts";
-import { say } from "../remarks.ts";
-import { doSeveral } from "../several.ts";
+import { say } from "../notes.ts";
+import { isSameFile, localProject, type Project, projectOfEngine } from "../project.ts";
+import { runForEach } from "../run-for-each.ts";
 import type { Shell } from "../shell.ts";
-import { type Adding, addWorker } from "../worker-adding.ts";
 import { targetOf, type WorkerTarget } from "../worker-target.ts";
 import { configOption, urlOption } from "./options.ts";
 
-/** As the config file has it. */
+/** Maximum of the config file. */
 const MAX_REPLICAS = 64;
 
 interface AddOptions {
@@ -27,26 +27,26 @@ interface AddOptions {
   readonly json?: true;
 }
 
-/** `svc worker add`: workers of the user's own by their folders, and those that come with the engine by their names. */
+/** `svc worker add`: adds the user's workers by folder, and built-in ones by name. */
 export function workerAddCommand(shell: Shell): Command {
   return new Command("add")
     .summary("add workers to the engine and wait until they are ready")
     .description(
-      "Add workers: install their dependencies, write them into the config file of the running engine, and wait until they are ready. Without an engine they start with the next one. A worker that fails is named, and the others are added all the same.",
+      "Add workers: install their dependencies, write them into the config file of the running engine, and wait until they are ready. Without a running engine they start with the next one. A failed worker is reported, and the others are still added.",
     )
     .argument(
       "<worker...>",
-      `folder of a worker, e.g. ./workers/math-worker, or the name of a built-in one: ${builtInWorkers.map(({ name }) => name).join(", ")}`,
+      `folder of a worker, e.g. ./workers/math-worker, or the name of a built-in worker: ${builtInWorkers.map(({ name }) => name).join(", ")}`,
     )
-    .option("-f, --force", "install anew and restart, even when nothing changed or the worker is there already")
+    .option("-f, --force", "install again and restart, even if nothing changed or the worker exists")
     .option("--name <name>", "name of the worker in the config file (default: the one in its manifest)")
-    .option("--replicas <n>", `how many processes of it run, 1 to ${MAX_REPLICAS}`, parseReplicas)
-    .option("-e, --env <NAME=VALUE>", "environment variable of the worker, written into the config file; may be repeated", collectVariable)
-    .option("-y, --yes", "write a manifest for a folder that has none without asking")
+    .option("--replicas <n>", `number of processes, 1 to ${MAX_REPLICAS}`, parseReplicas)
+    .option("-e, --env <NAME=VALUE>", "environment variable of the worker, written into the config file; can be repeated", collectVariable)
+    .option("-y, --yes", "write a manifest without asking if the folder has none")
     .option("--no-wait", "do not wait until the worker is ready")
     .addOption(urlOption())
     .addOption(configOption("config file to add to when no engine runs"))
-    .option("--json", "print what was done as JSON on standard output")
+    .option("--json", "print the result as JSON on standard output")
     .addHelpText(
       "after",
       `
@@ -65,13 +65,13 @@ Examples:
 
 async function addWorkers(shell: Shell, names: readonly string[], options: AddOptions): Promise<void> {
   const targets = new Map<string, WorkerTarget>();
-  // All names are looked at before anything is done.
-  for (const name of names) targets.set(name, refuseTwin(await targetOf(shell, name), [...targets.values()]));
-  if (options.name !== undefined && names.length > 1) throw usageFailure("--name is for one worker; add the others with commands of their own.");
+  // Checks all names before it changes anything.
+  for (const name of names) targets.set(name, rejectDuplicate(await targetOf(shell, name), [...targets.values()]));
+  if (options.name !== undefined && names.length > 1) throw usageFailure("--name needs exactly one worker; add the others with separate commands.");
   const address = engineAddress(shell, options);
   const problem = await probe(address);
-  const addAll = (project: Project, engine: Adding["engine"]): Promise<void> =>
-    doSeveral(shell, {
+  const addAll = (project: Project, engine: AddRequest["engine"]): Promise<void> =>
+    runForEach(shell, {
       names,
       verb: "be added",
       json: options.json ?? false,
@@ -87,7 +87,7 @@ async function addWorkers(shell: Shell, names: readonly string[], options: AddOp
     });
     return;
   }
-  const project = projectAtHand(shell, address, { config: options.config, problem });
+  const project = localProject(shell, address, { config: options.config, problem });
   await addAll(project, undefined);
   const starts = names.length === 1 ? "the worker starts" : "the workers start";
   say(shell, `No engine runs at ${address.shownUrl}; ${starts} with the next one: ${startEngine(project)}`);
@@ -97,30 +97,30 @@ function startEngine({ shownConfig }: Project): string {
   return shownConfig === DEFAULT_CONFIG_FILE ? "svc dev" : `svc dev --config ${quoteWord(shownConfig)}`;
 }
 
-/** The same worker twice is a mistake, and most likely meant as two processes of it. */
-function refuseTwin(target: WorkerTarget, others: readonly WorkerTarget[]): WorkerTarget {
+/** Rejects the same worker twice: the user most likely wants two processes of it. */
+function rejectDuplicate(target: WorkerTarget, others: readonly WorkerTarget[]): WorkerTarget {
   const twin = others.find((other) => {
     if (target.kind === "built-in") return other.kind === "built-in" && other.worker.name === target.worker.name;
     return other.kind === "local" && isSameFile(other.folder, target.folder);
   });
   if (twin === undefined) return target;
-  if (target.kind === "built-in") throw usageFailure(`${target.worker.name} is named twice.`);
+  if (target.kind === "built-in") throw usageFailure(`${target.worker.name} is given twice.`);
   throw usageFailure(
-    `${twin.shown === target.shown ? target.shown : `${twin.shown} and ${target.shown}`} is one folder, named twice.`,
+    `${twin.shown === target.shown ? target.shown : `${twin.shown} and ${target.shown}`} is the same folder, given twice.`,
     `For several processes of one worker: svc worker add ${twin.shown} --replicas 2`,
   );
 }
 
 function parseReplicas(text: string): number {
   const replicas = Number(text);
-  if (!/^\d+$/.test(text) || replicas < 1 || replicas > MAX_REPLICAS) throw new InvalidArgumentError(`It takes a whole number from 1 to ${MAX_REPLICAS}.`);
+  if (!/^\d+$/.test(text) || replicas < 1 || replicas > MAX_REPLICAS) throw new InvalidArgumentError(`Expected a whole number from 1 to ${MAX_REPLICAS}.`);
   return replicas;
 }
 
 function collectVariable(text: string, earlier: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined) {
-    throw new InvalidArgumentError("It takes NAME=VALUE; a name has letters, digits and _, and does not begin with a digit.");
+    throw new InvalidArgumentError("Expected NAME=VALUE; a name has letters, digits and _, and does not begin with a digit.");
   }
   if (Object.hasOwn(earlier, name)) throw new InvalidArgumentError(`${name} is given twice.`);
   return { ...earlier, [name]: value };

@@ -4,13 +4,13 @@ import { Command } from "commander";
 import { askEngine } from "../engine-request.ts";
 import { CommandFailure } from "../exit-codes.ts";
 import { escapeUnprintable, printable } from "../log-lines.ts";
-import { ofProcess } from "../module-refusal.ts";
-import { sayNote } from "../remarks.ts";
+import { sayNote } from "../notes.ts";
+import { processOnly } from "../process-only.ts";
 import type { Shell } from "../shell.ts";
 import { outPaint } from "../terminal-text.ts";
 import { padded, widest } from "../text-width.ts";
 import { formatBytes } from "../times.ts";
-import { hung } from "../word-wrap.ts";
+import { hangingIndent } from "../word-wrap.ts";
 import { fullName, inspectWorker, type WorkerInspection } from "../worker-functions.ts";
 import { folderAt, looksLikePath, requireFolder } from "../worker-target.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
@@ -19,14 +19,14 @@ interface InspectOptions extends EngineOptions {
   readonly json?: true;
 }
 
-/** `svc worker inspect`: how a worker is run. */
+/** `svc worker inspect`: shows the resolved manifest of a worker. */
 export function workerInspectCommand(shell: Shell): Command {
   const command = new Command("inspect")
-    .summary("show how a worker is run: its manifest, resolved")
+    .summary("show the resolved manifest of a worker")
     .description(
-      "Show how a worker is run: its manifest with what it left out filled in. By its name together with its entry in the config file, as the engine has it; by its folder just the manifest, and no engine is needed. Secrets are masked.",
+      "Show the manifest of a worker with all defaults. By name, it includes the worker's entry in the config file and needs the engine; by folder, it shows only the manifest and needs no engine. Secrets are masked.",
     )
-    .argument("<worker>", "name of a worker, as `svc worker list` shows it, or its folder")
+    .argument("<worker>", "name of a worker, as shown by `svc worker list`, or its folder")
     .addOption(jsonOption())
     .addHelpText(
       "after",
@@ -42,7 +42,7 @@ export function workerInspectCommand(shell: Shell): Command {
 }
 
 function inspectByName(engine: Worker, name: string): Promise<WorkerInspection> {
-  return ofProcess(engine, name, { asked: inspectWorker(engine, name), lacks: "manifest", instead: `Its settings: svc config explain ${name}` });
+  return processOnly(engine, name, { asked: inspectWorker(engine, name), lacks: "manifest", instead: `Its settings: svc config explain ${name}` });
 }
 
 async function inspectFolder(shell: Shell, shown: string): Promise<WorkerInspection> {
@@ -70,31 +70,31 @@ async function inspectFolder(shell: Shell, shown: string): Promise<WorkerInspect
   }
 }
 
-/** Each member on a line of its own; members of members are set in. */
+/** Prints one member per line; nested members are indented. */
 function page({ name, ...members }: WorkerInspection, paint: Shell["paint"], columns: number | undefined): string {
-  const named = Object.fromEntries(Object.entries(inWords(members)).map(([member, value]) => [spaced(member), value]));
+  const named = Object.fromEntries(Object.entries(readable(members)).map(([member, value]) => [spaced(member), value]));
   return `${[paint.bold(escapeUnprintable(name)), ...rows(named, { paint, columns, indent: "" })].join("\n")}\n`;
 }
 
-/** The members as people read them. */
-function inWords({ missing_env_files: missing, ...members }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+/** Converts the members to readable values. */
+function readable({ missing_env_files: missing, ...members }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const { env_files: files, watch, limits } = members;
   return {
     ...members,
     ...(Array.isArray(files) && Array.isArray(missing)
-      ? { env_files: files.map((file: unknown) => (missing.includes(file) ? `${String(file)} (not there)` : file)) }
+      ? { env_files: files.map((file: unknown) => (missing.includes(file) ? `${String(file)} (missing)` : file)) }
       : {}),
     ...(watch === false ? { watch: "nothing" } : {}),
     ...(isBlock(watch) && Array.isArray(watch.include) && watch.include.length === 0 ? { watch: { ...watch, include: "everything" } } : {}),
-    ...(isBlock(limits) ? { limits: limitsInWords(limits) } : {}),
+    ...(isBlock(limits) ? { limits: readableLimits(limits) } : {}),
   };
 }
 
-function limitsInWords({ memory_bytes: memory, not_enforced: unkept, ...limits }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+function readableLimits({ memory_bytes: memory, not_enforced: notEnforced, ...limits }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return {
     memory: typeof memory === "number" ? formatBytes(memory) : memory,
     ...limits,
-    ...(typeof unkept === "string" ? { "not enforced": unkept } : {}),
+    ...(typeof notEnforced === "string" ? { "not enforced": notEnforced } : {}),
   };
 }
 
@@ -106,17 +106,17 @@ function isBlock(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-interface Look {
+interface RowOptions {
   readonly paint: Shell["paint"];
   readonly columns: number | undefined;
   readonly indent: string;
 }
 
-function rows(members: Readonly<Record<string, unknown>>, { paint, columns, indent }: Look): readonly string[] {
+function rows(members: Readonly<Record<string, unknown>>, { paint, columns, indent }: RowOptions): readonly string[] {
   const width = widest(Object.keys(members));
   return Object.entries(members).flatMap(([member, value]) => {
     const head = `${indent}${paint.dim(padded(escapeUnprintable(member), width))}`;
-    const line = (text: string): readonly string[] => hung(`${head}  `, text === "" ? paint.dim("none") : text, columns);
+    const line = (text: string): readonly string[] => hangingIndent(`${head}  `, text === "" ? paint.dim("none") : text, columns);
     if (value === null || value === undefined) return line("");
     if (Array.isArray(value)) return line(value.map(shownValue).join(", "));
     if (typeof value !== "object") return line(shownValue(value));

@@ -1,12 +1,12 @@
 import { Command } from "commander";
 import { askEngine } from "../engine-request.ts";
-import { sayReason } from "../remarks.ts";
+import { sayReason } from "../notes.ts";
 import type { Shell } from "../shell.ts";
 import { table } from "../table.ts";
 import { outPaint } from "../terminal-text.ts";
 import { formatBytes, span } from "../times.ts";
 import { listWorkers, type WorkerReport } from "../worker-functions.ts";
-import { stateColor } from "../worker-state.ts";
+import { stateColor } from "../worker-page.ts";
 import { allOptions, type EngineOptions, jsonOption, withEngineOptions } from "./options.ts";
 
 interface ListOptions extends EngineOptions {
@@ -14,15 +14,13 @@ interface ListOptions extends EngineOptions {
   readonly json?: true;
 }
 
-/** `svc worker list`: the workers of the config file, with how they are. */
+/** `svc worker list`: lists the workers of the config file with their state. */
 export function workerListCommand(shell: Shell): Command {
   const command = new Command("list")
     .alias("ls")
     .summary("list the workers of the engine's config file")
-    .description(
-      "List the workers of the engine's config file: the state of each, what its processes use, how often it was restarted after a crash, how long it has been ready, and its functions.",
-    )
-    .option("--all", "also workers that connected by themselves, from this machine or another")
+    .description("List the workers of the engine's config file with state, CPU and memory, restarts after crashes, uptime and functions.")
+    .option("--all", "also workers that the engine did not start, from this machine or another")
     .addOption(jsonOption())
     .addHelpText(
       "after",
@@ -72,10 +70,10 @@ function row({ name, kind, state, replicas, cpu_percent, memory_bytes, restarts,
   ];
 }
 
-/** A worker may have hundreds. */
+/** Maximum ids shown, because a worker may have hundreds of functions. */
 const SHOWN_IDS = 4;
 
-/** All of them, or the first few and how many more there are. */
+/** Returns all ids, or the first few and the number of the others. */
 function shortened(ids: readonly string[]): readonly string[] {
   return ids.length <= SHOWN_IDS ? ids : [...ids.slice(0, SHOWN_IDS - 1), `and ${ids.length - SHOWN_IDS + 1} more`];
 }

@@ -2,8 +2,8 @@ import type { Worker } from "@svc/sdk";
 import { Command, Option } from "commander";
 import { askEngine } from "../engine-request.ts";
 import { usageFailure } from "../exit-codes.ts";
-import { ofProcess } from "../module-refusal.ts";
-import { say } from "../remarks.ts";
+import { say } from "../notes.ts";
+import { processOnly } from "../process-only.ts";
 import type { Shell } from "../shell.ts";
 import { abortAtStop } from "../stop-requests.ts";
 import { outPaint } from "../terminal-text.ts";
@@ -14,7 +14,7 @@ import { followLogs, type LogStream, readLogs, type WorkerLine } from "../worker
 import { Prefixes } from "../worker-prefix.ts";
 import { allOptions, type EngineOptions, jsonOption, parseSince, wholeNumber, withEngineOptions } from "./options.ts";
 
-/** As the engine has it. */
+/** Maximum of the engine. */
 const MAX_TAIL = 1_000;
 const DEFAULT_TAIL = 100;
 
@@ -26,27 +26,25 @@ interface LogsOptions extends EngineOptions {
   readonly json?: true;
 }
 
-/** `svc worker logs`: what workers write to their standard output and standard error. */
+/** `svc worker logs`: shows the standard output and standard error of workers. */
 export function workerLogsCommand(shell: Shell): Command {
   const command = new Command("logs")
-    .summary("show what workers write, and follow it")
+    .summary("show the output of workers")
     .description(
-      "Show the last lines of the output of workers that the engine runs, of several merged by time, each line below the name of its worker. Without a name: of all of them. On a terminal ! marks what a worker wrote to its standard error. " +
-        "What workers and modules log through the engine shows `svc logs`.",
+      "Show the last lines of output of workers that the engine runs. Output of several workers is merged by time and prefixed with their names. Without a name, all workers are shown. On a terminal, ! marks standard error. " +
+        "For what workers and modules log through the engine, use `svc logs`.",
     )
-    .argument("[name...]", "names of workers, as `svc worker list` shows them")
-    .option("-f, --follow", "go on with each further line, over restarts of worker and engine, until Ctrl-C")
-    .option("--since <when>", "only lines since then: how long ago, e.g. 10m, or a time, e.g. 2026-01-31T10:00:00Z", parseSince)
-    .option("-n, --tail <n>", `how many lines of each worker to begin with, 0 to ${MAX_TAIL}`, wholeNumber(0, MAX_TAIL), DEFAULT_TAIL)
+    .argument("[name...]", "names of workers, as shown by `svc worker list`")
+    .option("-f, --follow", "print new lines until Ctrl-C, also after restarts of worker and engine")
+    .option("--since <when>", "only lines since a duration ago, e.g. 10m, or a time, e.g. 2026-01-31T10:00:00Z", parseSince)
+    .option("-n, --tail <n>", `number of lines of each worker to start with, 0 to ${MAX_TAIL}`, wholeNumber(0, MAX_TAIL), DEFAULT_TAIL)
     .addOption(
-      new Option("--stream <stream>", "only what it wrote to its standard output or error, what its install said, or what the engine says of it").choices([
-        "out",
-        "err",
-        "install",
-        "svc",
-      ]),
+      new Option(
+        "--stream <stream>",
+        "only one source: standard output, standard error, output of the install, or messages of the engine about the worker",
+      ).choices(["out", "err", "install", "svc"]),
     )
-    .addOption(jsonOption("print JSON; with --follow one object on each line"))
+    .addOption(jsonOption("print JSON; with --follow one object per line"))
     .addHelpText(
       "after",
       "\nExamples:\n  svc worker logs math-worker\n  svc worker logs math-worker caller-worker --follow\n  svc worker logs math-worker --since 10m --stream err\n  svc worker logs math-worker --tail 5 --json\n",
@@ -59,12 +57,12 @@ export function workerLogsCommand(shell: Shell): Command {
 
 async function showLogs(shell: Shell, engine: Worker, { names, options }: { readonly names: readonly string[]; readonly options: LogsOptions }): Promise<void> {
   const chosen = names.length === 0 ? await writers(engine) : [...new Set(names.map(fullName))];
-  if (chosen.length === 0) throw usageFailure("The engine runs no workers of its own. Add one with: svc worker add ./workers/math-worker");
+  if (chosen.length === 0) throw usageFailure("The engine runs no workers. Add one with: svc worker add ./workers/math-worker");
   const { tail, since, stream, follow, json } = options;
   const first = await Promise.all(
     chosen.map(async (name) => {
       const asked = readLogs(engine, name, { tail, sinceMs: since, stream });
-      return { name, ...(await ofProcess(engine, name, { asked, lacks: "output", instead: "What it logs is among the engine's entries: svc logs" })) };
+      return { name, ...(await processOnly(engine, name, { asked, lacks: "output", instead: "Its log entries are in the engine's log: svc logs" })) };
     }),
   );
   const lines = first.flatMap((one) => one.lines).sort((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0));
@@ -75,14 +73,14 @@ async function showLogs(shell: Shell, engine: Worker, { names, options }: { read
   const show = json ? (line: WorkerLine): void => shell.out(`${JSON.stringify(line)}\n`) : linesFor(shell, chosen, lines);
   for (const line of lines) show(line);
   if (follow) await followAll(shell, engine, { from: first, stream, show });
-  else if (lines.length === 0) shell.note(`Nothing was written${since === undefined && stream === undefined ? " yet" : " that matches"}.\n`);
+  else if (lines.length === 0) shell.note(`No ${since === undefined && stream === undefined ? "output yet" : "matching output"}.\n`);
 }
 
 async function writers(engine: Worker): Promise<readonly string[]> {
   return (await listWorkers(engine)).filter(({ kind }) => kind === "local" || kind === "command").map(({ name }) => name);
 }
 
-/** One worker's lines begin with the time; those of several with who wrote them. */
+/** Lines of a single worker begin with the time; lines of several workers begin with the worker's name. */
 function linesFor(shell: Shell, names: readonly string[], first: readonly WorkerLine[]): (line: WorkerLine) => void {
   const paint = outPaint(shell);
   const prefixes = new Prefixes(paint, { names: [...names, ...first.map(writerOf)] });
@@ -101,20 +99,20 @@ interface FollowedFrom {
   readonly show: (line: WorkerLine) => void;
 }
 
-/** Until the user wants an end, or none of the workers is known any more. */
+/** Follows until the user stops it or none of the workers exists any more. */
 async function followAll(shell: Shell, engine: Worker, { from, stream, show }: FollowedFrom): Promise<void> {
   const stop = abortAtStop(shell);
-  const away = new Set<string>();
+  const disconnected = new Set<string>();
   const follow = async (name: string, cursor: string): Promise<void> => {
     const onLost = (): void => {
-      if (away.size === 0) say(shell, "The engine does not answer; going on when it does again. Ctrl-C ends the wait.");
-      away.add(name);
+      if (disconnected.size === 0) say(shell, "The engine does not respond; reconnecting. Press Ctrl-C to stop.");
+      disconnected.add(name);
     };
     const onBack = (): void => {
-      away.delete(name);
-      if (away.size === 0) shell.note("The engine answers again.\n");
+      disconnected.delete(name);
+      if (disconnected.size === 0) shell.note("Reconnected to the engine.\n");
     };
-    const onGap = (): void => say(shell, `Lines of ${name} are missing here: they came faster than they could be shown, and its log was rotated.`);
+    const onGap = (): void => say(shell, `Lines of ${name} are missing here: they arrived faster than they could be shown, and the log was rotated.`);
     const end = await followLogs(engine, name, { cursor, stream, signal: stop.signal, onLine: show, onGap, onLost, onBack });
     if (end === "gone") shell.note(`Worker ${name} is no longer in the config file.\n`);
   };

@@ -4,12 +4,12 @@ import type { ListedEntry } from "../config-entries.ts";
 import { confirm } from "../confirm.ts";
 import { engineAddress, probe } from "../engine-address.ts";
 import { withEngine } from "../engine-session.ts";
-import { type Project, projectAtHand, projectOfEngine } from "../project.ts";
-import { sayNote } from "../remarks.ts";
-import { doSeveral } from "../several.ts";
+import { sayNote } from "../notes.ts";
+import { localProject, type Project, projectOfEngine } from "../project.ts";
+import { dependentsFirst, entryNamed, removeWorker } from "../remove-worker.ts";
+import { runForEach } from "../run-for-each.ts";
 import type { Shell } from "../shell.ts";
 import { listWorkers } from "../worker-functions.ts";
-import { dependentsFirst, entryNamed, removeWorker } from "../worker-removal.ts";
 import { configOption, urlOption } from "./options.ts";
 
 interface RemoveOptions {
@@ -19,17 +19,17 @@ interface RemoveOptions {
   readonly json?: true;
 }
 
-/** `svc worker remove`: takes workers out of the config file; the engine ends them. */
+/** `svc worker remove`: removes workers from the config file, so that the engine stops them. */
 export function workerRemoveCommand(shell: Shell): Command {
   return new Command("remove")
     .alias("rm")
-    .summary("remove workers from the config file and end them")
-    .description("Remove workers from the config file of the running engine, which ends them, and wait until they are gone. Their folders stay as they are.")
-    .argument("<name...>", "names of workers, as `svc worker list` shows them")
-    .option("-y, --yes", "do not ask; without a terminal nothing is asked")
+    .summary("remove workers from the config file and stop them")
+    .description("Remove workers from the config file of the running engine, which stops them, and wait until they have exited. Their folders are not changed.")
+    .argument("<name...>", "names of workers, as shown by `svc worker list`")
+    .option("-y, --yes", "do not ask for confirmation; without a terminal there is none")
     .addOption(urlOption())
     .addOption(configOption("config file to remove from when no engine runs"))
-    .option("--json", "print what was done as JSON on standard output")
+    .option("--json", "print the result as JSON on standard output")
     .addHelpText("after", "\nExamples:\n  svc worker remove math-worker\n  svc worker remove math-worker caller-worker --yes\n  svc worker remove svc-state\n")
     .action((names: readonly string[], options: RemoveOptions, command: Command) =>
       removeWorkers(shell, [...new Set(names)], { ...options, ...command.optsWithGlobals<{ config?: string }>() }),
@@ -40,7 +40,7 @@ async function removeWorkers(shell: Shell, names: readonly string[], options: Re
   const address = engineAddress(shell, options);
   const problem = await probe(address);
   if (problem !== undefined)
-    return await removeAll(shell, names, { project: projectAtHand(shell, address, { config: options.config, problem }), engine: undefined, options });
+    return await removeAll(shell, names, { project: localProject(shell, address, { config: options.config, problem }), engine: undefined, options });
   await withEngine(address, "svc worker remove", async (engine) =>
     removeAll(shell, names, { project: await projectOfEngine(shell, engine, { address, config: options.config }), engine, options }),
   );
@@ -54,13 +54,13 @@ interface Removing {
 
 async function removeAll(shell: Shell, names: readonly string[], { project, engine, options }: Removing): Promise<void> {
   const entries = new Map<string, ListedEntry>();
-  // A name that is mistyped is told before anything is done.
+  // Reports a mistyped name before it changes anything.
   for (const name of names) entries.set(name, await entryNamed(name, project));
-  await warnOfModules(shell, [...entries.values()], engine);
+  await warnAboutModules(shell, [...entries.values()], engine);
   const shown = [...entries.values()].map(({ name }) => name).join(", ");
-  // A script that calls this means it, and nothing is lost: the files stay.
+  // Without a terminal there is no confirmation: a script calls this on purpose, and the files of the worker stay.
   if (shell.ask !== undefined) await confirm(shell, `Remove ${shown} from ${project.shownConfig}?`, options);
-  await doSeveral(shell, {
+  await runForEach(shell, {
     names: dependentsFirst(entries),
     verb: "be removed",
     json: options.json ?? false,
@@ -68,8 +68,8 @@ async function removeAll(shell: Shell, names: readonly string[], { project, engi
   });
 }
 
-/** Other workers may rely on what a module provides. */
-async function warnOfModules(shell: Shell, entries: readonly ListedEntry[], engine: Worker | undefined): Promise<void> {
+/** Warns that functions of a removed module will be missing, because other workers may use them. */
+async function warnAboutModules(shell: Shell, entries: readonly ListedEntry[], engine: Worker | undefined): Promise<void> {
   const modules = entries.filter(({ folder }) => folder === undefined);
   if (modules.length === 0 || engine === undefined) return;
   const workers = await listWorkers(engine);

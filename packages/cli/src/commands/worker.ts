@@ -1,15 +1,12 @@
 import { Command } from "commander";
 import type { Shell } from "../shell.ts";
 import { workerAddCommand } from "./worker-add.ts";
+import { workerRestartCommand, workerStartCommand, workerStopCommand, workerUpdateCommand } from "./worker-control.ts";
 import { workerInspectCommand } from "./worker-inspect.ts";
 import { workerListCommand } from "./worker-list.ts";
 import { workerLogsCommand } from "./worker-logs.ts";
 import { workerRemoveCommand } from "./worker-remove.ts";
-import { workerRestartCommand } from "./worker-restart.ts";
-import { workerStartCommand } from "./worker-start.ts";
 import { workerStatusCommand } from "./worker-status.ts";
-import { workerStopCommand } from "./worker-stop.ts";
-import { workerUpdateCommand } from "./worker-update.ts";
 
 const COMMANDS = [
   workerAddCommand,
@@ -24,11 +21,11 @@ const COMMANDS = [
   workerInspectCommand,
 ];
 
-/** `svc worker`: the workers of a running engine. */
+/** `svc worker`: manages the workers of a running engine. */
 export function workerCommand(shell: Shell): Command {
   const command = new Command("worker")
-    .summary("add, remove, see and steer workers")
-    .description("Add and remove the workers of an engine, see how they are, and steer them.")
+    .summary("add, remove, inspect and control workers")
+    .description("Add and remove the workers of an engine, show their state, and control them.")
     .addHelpText(
       "after",
       "\nExamples:\n  svc worker add ./workers/math-worker\n  svc worker add svc-state\n  svc worker list\n  svc worker status math-worker --watch\n  svc worker logs math-worker --follow\n",

@@ -12,13 +12,13 @@ interface WorkersOptions extends EngineOptions {
   readonly json?: true;
 }
 
-/** `svc workers`: who is connected, wherever it runs. */
+/** `svc workers`: lists connected workers. */
 export function workersCommand(shell: Shell): Command {
   const command = new Command("workers")
-    .summary("list the connected workers, remote ones too")
+    .summary("list the connected workers, including remote ones")
     .description(
-      "List the workers that are connected to the engine, wherever they run: local ones, which the engine started, and remote ones, which came by themselves. " +
-        "What the config file lists, connected or not, shows `svc worker list`.",
+      "List the workers that are connected to the engine: local ones, which the engine started, and remote ones, which connected on their own. " +
+        "For the workers of the config file, connected or not, use `svc worker list`.",
     )
     .option("--search <text>", "only workers with this text in their name or description")
     .option("--all", "also the engine's modules, consoles and commands")

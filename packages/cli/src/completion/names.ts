@@ -6,7 +6,7 @@ import { listQueues } from "../queue-names.ts";
 import { keysOf, scopeNames } from "../state-items.ts";
 import type { Named } from "./places.ts";
 
-/** Lists the names of a kind. `before` is the first argument that stands before the place, e.g. the scope of a key. */
+/** Lists the names of a kind. `before` is the preceding argument, e.g. the scope of a key. */
 type Lister = (engine: Worker, before: string) => Promise<readonly string[]>;
 
 const LISTERS: Readonly<Record<Named, Lister>> = {
@@ -22,7 +22,7 @@ const LISTERS: Readonly<Record<Named, Lister>> = {
   worker: async (engine) => (await listConnected(engine)).map(({ name }) => name),
 };
 
-/** The names of a kind that can stand in one line, each once. */
+/** Returns the distinct names of a kind that fit on one line. */
 export async function namesOf(engine: Worker, kind: Named, before: string): Promise<readonly string[]> {
   const names = await LISTERS[kind](engine, before);
   return [...new Set(names)].filter((name) => name !== "" && !/[\p{Cc}\p{Cf}]/u.test(name)).sort();

@@ -1,18 +1,18 @@
 import { builtInWorkers } from "../built-in-workers.ts";
 import type { CommandNode, OptionNode } from "../command-tree.ts";
 
-/** Names that a running engine knows, as `svc __complete` lists them. */
+/** Kinds of names that come from a running engine, as `svc __complete` lists them. */
 export const NAMED = ["function", "worker", "configured-worker", "service", "queue", "scope", "key", "topic", "trigger-type", "schedule"] as const;
 
 export type Named = (typeof NAMED)[number];
 
 /**
- * What stands at a place on the command line: `@` and a kind of names, `file`, `folder`, `,` and the choices, a folder or one of the choices;
- * empty for what only the user knows.
+ * What a position on the command line accepts: `@` and a kind of names, `file`, `folder`, `,` and the choices, or a
+ * folder and choices. Empty if only the user knows the value.
  */
 export type Place = `@${Named}` | "file" | "folder" | `,${string}` | `folder,${string}` | "";
 
-/** By the name that help gives a value. What is not here is for the user to think of. */
+/** By the name of the value in help. Values that are not listed cannot be completed. */
 const BY_NAME: Readonly<Record<string, Place>> = {
   dir: "folder",
   file: "file",
@@ -28,7 +28,7 @@ const BY_NAME: Readonly<Record<string, Place>> = {
   worker: "@worker",
 };
 
-/** Where a name means something else than in most commands. */
+/** Exceptions, where a name has another meaning than in most commands. */
 const BY_COMMAND: Readonly<Record<string, Place>> = {
   "svc config explain key": "",
   "svc cron run function": "@schedule",
@@ -41,7 +41,7 @@ export function placeOfArgument({ path }: CommandNode, name: string): Place {
   return BY_COMMAND[`${path} ${name}`] ?? BY_NAME[name] ?? "";
 }
 
-/** Undefined for a switch. */
+/** Returns undefined for a switch. */
 export function placeOfValue({ value, choices }: OptionNode): Place | undefined {
   if (value === undefined) return undefined;
   return choices.length > 0 ? `,${choices.join(",")}` : (BY_NAME[value] ?? "");

@@ -10,8 +10,8 @@ interface Syntax {
   readonly list: (name: string, words: readonly string[]) => string;
   readonly end: string;
   readonly quote: (text: string) => string;
-  /** A word with what it means, where the shell shows that. */
-  readonly told: (word: string, meaning: string) => string;
+  /** A word with its description, if the shell shows descriptions. */
+  readonly described: (word: string, meaning: string) => string;
 }
 
 const single = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
@@ -23,18 +23,18 @@ const posix = {
 };
 
 const SYNTAX: Readonly<Record<ShellName, Syntax>> = {
-  bash: { ...posix, told: (word) => word },
-  zsh: { ...posix, told: (word, meaning) => `${word}:${meaning}` },
+  bash: { ...posix, described: (word) => word },
+  zsh: { ...posix, described: (word, meaning) => `${word}:${meaning}` },
   fish: {
     case: (path) => `        case ${single(path)}`,
     list: (name, words) => `            set -g ${name} ${words.join(" ")}`,
     end: "",
     quote: (text) => `'${text.replaceAll("\\", String.raw`\\`).replaceAll("'", String.raw`\'`)}'`,
-    told: (word, meaning) => `${word}\t${meaning}`,
+    described: (word, meaning) => `${word}\t${meaning}`,
   },
 };
 
-/** A script that completes every command of the tree in one of the shells. */
+/** Returns a script that completes all commands of the tree in one shell. */
 export async function completionScript(shell: ShellName, root: CommandNode): Promise<string> {
   const frame = await readFile(new URL(`../../completions/svc.${shell}`, import.meta.url), "utf8");
   const commands = everyCommand(root).map((command) => commandCase(command, SYNTAX[shell]));
@@ -44,9 +44,9 @@ export async function completionScript(shell: ShellName, root: CommandNode): Pro
 function commandCase(command: CommandNode, syntax: Syntax): string {
   const { path, commands, options, arguments: args } = command;
   const words = {
-    subs: commands.map(({ name, summary }) => syntax.told(name, summary)),
-    flags: options.flatMap(({ names, description }) => names.map((name) => syntax.told(name, description))),
-    // A place that only the user knows still takes the next word.
+    subs: commands.map(({ name, summary }) => syntax.described(name, summary)),
+    flags: options.flatMap(({ names, description }) => names.map((name) => syntax.described(name, description))),
+    // A value that cannot be completed still consumes the next word.
     values: options.flatMap((option) => {
       const place = placeOfValue(option);
       return place === undefined ? [] : option.names.map((name) => `${name}=${place || "text"}`);

@@ -1,6 +1,6 @@
 import type { Shell } from "../shell.ts";
 
-/** What keys do while `svc dev` runs. */
+/** Actions of keys while `svc dev` runs. */
 export interface DevActions {
   restartWorkers(): void;
   openConsole(): void;
@@ -16,12 +16,12 @@ const ACTIONS: Readonly<Record<string, keyof DevActions>> = {
   "?": "help",
   q: "quit",
   "ctrl-c": "quit",
-  // Ctrl-D is how one leaves a shell; Enter sets what comes apart from what was.
+  // Ctrl-D leaves most shells. Enter separates new output from old output.
   "\u0004": "quit",
   "\r": "emptyLine",
 };
 
-/** Listens to keys where there is a terminal; answers the undo. */
+/** Listens for keys if there is a terminal. Returns a function that stops listening. */
 export function listenForDevKeys(shell: Pick<Shell, "onKey">, actions: DevActions): () => void {
   return (
     shell.onKey?.((key) => {
@@ -35,12 +35,12 @@ export const KEYS_LINE = "r restart workers   o open the console   h help   q qu
 
 export const KEYS_HELP = `
 Keys
-  r      restart all workers, installing first what changed
+  r      restart all workers, and install changed dependencies first
   o      open the console in the browser
-  Enter  an empty line, to see where you are
+  Enter  print an empty line
   h, ?   this help
-  q      end engine, workers and console, as Ctrl-C does; a second time at once
+  q      stop engine, workers and console, as Ctrl-C does; press again to stop at once
 
-Each line begins with who wrote it; ! marks what a worker wrote to its stderr.
+Each line begins with its source; ! marks standard error of a worker.
 Add and change workers in a second terminal: svc worker --help
 `;

@@ -7,7 +7,7 @@ import type { WorkerLine } from "../worker-logs.ts";
 import { Prefixes } from "../worker-prefix.ts";
 import { type WorkerRecord, workerRecordOf } from "../worker-record.ts";
 
-/** Everything that runs, on one terminal: each line below the name of who wrote it. */
+/** Prints the output of engine, console and workers on one terminal, each line prefixed with its source. */
 export class DevOutput {
   readonly #shell: Shell;
   readonly #paint: Shell["paint"];
@@ -19,7 +19,9 @@ export class DevOutput {
     this.#prefixes = new Prefixes(this.#paint, { names: ["engine", "console", ...names] });
   }
 
-  /** A line of the engine's log or of the console. What it says of a worker that the worker's own lines say as well is left out. */
+  /**
+   * Prints a line of the engine's log or of the console. Skips lines about a worker that the worker's own log also has.
+   */
   own(name: "engine" | "console", line: string): void {
     const record = parseLogLine(line);
     if (record === undefined) {
@@ -40,7 +42,10 @@ export class DevOutput {
     this.#shell.out("\n");
   }
 
-  /** What a worker logs through the engine stands below the worker's name, unless the engine has it from the lines of its output. */
+  /**
+   * Prints what a worker logged through the engine under the worker's name. Skips records that the engine took from its
+   * output, because those lines are shown already.
+   */
   #logged({ service, isOutput, record }: WorkerRecord): void {
     if (!isOutput) this.#record(service, record);
   }
@@ -54,7 +59,7 @@ export class DevOutput {
   }
 }
 
-/** Starts, stops, crashes and readiness stand in the worker's own log too, where they are easier to read. */
+/** Starts, stops, crashes and readiness are also in the worker's own log, where they are easier to read. */
 function isProgressOfWorker({ level, fields: { module, worker, reason } }: LogRecord): boolean {
   return module === "supervisor" && typeof worker === "string" && (level === "info" || typeof reason === "string");
 }

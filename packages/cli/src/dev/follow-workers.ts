@@ -1,33 +1,36 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { isAway } from "../engine-away.ts";
+import { isTransient } from "../engine-session.ts";
 import { type EngineCalls, listWorkers } from "../worker-functions.ts";
 import { followLogs, isGone, readLogs, type WorkerLine } from "../worker-logs.ts";
 
-/** Workers come and go with the config file. */
-const LOOK_EVERY_MS = 1_000;
-/** Lines of a worker from before it was first seen. */
+/** Interval for listing workers, because the config file may change. */
+const LIST_INTERVAL_MS = 1_000;
+/** Maximum lines of a worker from before it was first listed. */
 const FIRST_LINES = 1_000;
 
 export interface FollowedWorkers {
   readonly sinceMs: number;
   readonly signal: AbortSignal;
   readonly onLine: (line: WorkerLine) => void;
-  /** Told in a sentence why lines are missing, once for each reason; it is tried again all the same. */
+  /** Called with a message when lines are missing, once per message. Following is retried anyway. */
   readonly onProblem: (message: string) => void;
 }
 
-/** Hands over what each worker of the config file writes from `sinceMs` on, also those that are added later, each line once. Resolves when the signal aborts. */
+/**
+ * Calls `onLine` once for each line that workers of the config file write from `sinceMs` on, including workers added
+ * later. Resolves when the signal aborts.
+ */
 export async function followWorkers(engine: EngineCalls, { sinceMs, signal, onLine, onProblem }: FollowedWorkers): Promise<void> {
   const followed = new Map<string, Promise<void>>();
-  /** Kept when a worker is gone: added again, it goes on writing where it ended. */
+  /** Kept when a worker is removed: if it is added again, following continues at its cursor. */
   const cursors = new Map<string, string>();
-  const told = new Set<string>();
-  const tell = (what: string, error: unknown): void => {
-    // The engine is on its way out, or the worker is: it is looked for again below while we are not.
-    if (signal.aborted || isAway(error) || isGone(error)) return;
+  const reported = new Set<string>();
+  const reportOnce = (what: string, error: unknown): void => {
+    // The engine or the worker is stopping; the loop below tries again.
+    if (signal.aborted || isTransient(error) || isGone(error)) return;
     const message = `${what}: ${error instanceof Error ? error.message : String(error)}`;
-    if (!told.has(message)) onProblem(message);
-    told.add(message);
+    if (!reported.has(message)) onProblem(message);
+    reported.add(message);
   };
   const begin = async (worker: string): Promise<string> => {
     const { lines, cursor } = await readLogs(engine, worker, { tail: FIRST_LINES, sinceMs });
@@ -40,7 +43,7 @@ export async function followWorkers(engine: EngineCalls, { sinceMs, signal, onLi
       const cursor = cursors.get(worker) ?? (await begin(worker));
       await followLogs(engine, worker, { cursor, signal, onLine, onCursor: (at) => cursors.set(worker, at) });
     } catch (error) {
-      tell(`The output of ${worker} cannot be shown`, error);
+      reportOnce(`Cannot show the output of ${worker}`, error);
     } finally {
       followed.delete(worker);
     }
@@ -49,9 +52,9 @@ export async function followWorkers(engine: EngineCalls, { sinceMs, signal, onLi
     try {
       for (const { name, kind } of await listWorkers(engine)) if (kind !== "module" && !followed.has(name)) followed.set(name, follow(name));
     } catch (error) {
-      tell("The workers cannot be listed", error);
+      reportOnce("Cannot list the workers", error);
     }
-    await pause(LOOK_EVERY_MS, undefined, { signal }).catch(() => {});
+    await pause(LIST_INTERVAL_MS, undefined, { signal }).catch(() => {});
   }
   await Promise.all(followed.values());
 }

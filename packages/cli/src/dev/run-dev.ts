@@ -8,18 +8,17 @@ import { CommandFailure } from "../exit-codes.ts";
 import { parseLogLine } from "../log-lines.ts";
 import { openBrowser } from "../open-browser.ts";
 import { addOwnWorkers } from "../own-workers.ts";
-import { settleable } from "../settleable.ts";
 import type { Shell } from "../shell.ts";
-import { listenForStop, type StopRequests } from "../stop-requests.ts";
-import { hung } from "../word-wrap.ts";
-import { listWorkers, steerWorker } from "../worker-functions.ts";
+import { deferred, listenForStop, type StopRequests } from "../stop-requests.ts";
+import { hangingIndent } from "../word-wrap.ts";
+import { controlWorker, listWorkers } from "../worker-functions.ts";
 import { KEYS_HELP, KEYS_LINE, listenForDevKeys } from "./dev-keys.ts";
 import { DevOutput } from "./dev-output.ts";
 import { followWorkers } from "./follow-workers.ts";
 import { START_TIMEOUT_MS, untilConsoleIsUp, withinTime } from "./start-time.ts";
 import { SvcChild } from "./svc-child.ts";
 
-/** How much of what a process said while it failed to start is shown. */
+/** Maximum lines of output shown of a process that failed to start. */
 const KEPT_LINES = 30;
 
 export interface DevOptions {
@@ -29,7 +28,7 @@ export interface DevOptions {
   readonly engineFlags: readonly string[];
   readonly consoleFlags: readonly string[];
   readonly withConsole: boolean;
-  /** Open the browser once the console is there. */
+  /** Open the browser when the console is ready. */
   readonly open: boolean;
 }
 
@@ -39,7 +38,10 @@ interface EngineAddresses {
   readonly realtime: string;
 }
 
-/** Runs engine, console and workers until somebody wants an end; nothing of it is left when this settles. Exit 1 when the engine ends by itself. */
+/**
+ * Runs engine, console and workers until the user stops them. All of them have exited when this settles. Throws if the
+ * engine exits on its own.
+ */
 export async function runDev(shell: Shell, options: DevOptions): Promise<void> {
   const stop = listenForStop(shell, { stdin: "ignored", nowMs: () => performance.now() });
   const dev = new Dev(shell, options, stop);
@@ -60,7 +62,7 @@ class Dev {
   #engine: SvcChild | undefined;
   #console: SvcChild | undefined;
   #consoleAddress: string | undefined;
-  #undoKeys = (): void => {};
+  #stopKeys = (): void => {};
 
   constructor(shell: Shell, options: DevOptions, stop: StopRequests) {
     this.#shell = shell;
@@ -70,12 +72,12 @@ class Dev {
       shell,
       workers.map(({ name }) => name),
     );
-    void stop.first.then(() => this.#requestEnd());
+    void stop.first.then(() => this.#requestStop());
     void stop.second.then(() => this.#killAll());
   }
 
   async run(): Promise<void> {
-    // From the beginning: also a start that takes long can be ended by a key.
+    // Listen from the beginning, so that a key can also stop a slow start.
     this.#listenForKeys();
     const addresses = await this.#startEngine();
     if (addresses === undefined) return;
@@ -99,26 +101,29 @@ class Dev {
     });
   }
 
-  /** Ends what runs; safe to call at any time. Keys are heard to the last: somebody may want it to end at once. */
+  /**
+   * Stops engine, console and workers. May be called at any time. Keys still work until the end, so that the user can
+   * stop at once.
+   */
   async end(): Promise<void> {
     this.#quit.abort();
     try {
       await Promise.all([this.#console?.stop(), this.#engine?.stop()]);
     } finally {
-      this.#undoKeys();
+      this.#stopKeys();
     }
   }
 
-  /** Undefined when the user wanted an end before it was up. */
+  /** Returns undefined if the user stopped it before the engine was up. */
   async #startEngine(): Promise<EngineAddresses | undefined> {
     const { configFile, engineFlags } = this.#options;
-    const said: string[] = [];
-    const up = settleable<EngineAddresses>();
+    const output: string[] = [];
+    const up = deferred<EngineAddresses>();
     let isUp = false;
     const child = this.#spawn(["--config", configFile, "--log", "json", ...engineFlags], (line) => {
       const record = parseLogLine(line);
-      // What it says in words before it is up is why it cannot start, and stands by itself then.
-      if (record === undefined && !isUp) keep(said, line);
+      // Plain text before the engine is up is the reason why it cannot start. It is shown in the error.
+      if (record === undefined && !isUp) pushLast(output, line);
       else this.#output.own("engine", line);
       if (record?.message !== "the engine is up") return;
       isUp = true;
@@ -126,16 +131,16 @@ class Dev {
     });
     this.#engine = child;
     const outcome = await withinTime<EngineAddresses | string | undefined>([up.promise, child.ended, this.#aborted()]);
-    if (outcome === "time up") throw new CommandFailure(`Nothing was heard of the engine within ${START_TIMEOUT_MS / 1000} s.`);
+    if (outcome === "time up") throw new CommandFailure(`The engine did not report that it is up within ${START_TIMEOUT_MS / 1000} s.`);
     if (typeof outcome !== "string") return outcome;
-    // The last lines may come with the end.
-    const [first = `The engine ended while it started (${outcome}).`, ...more] = said;
+    // The last lines may arrive together with the exit.
+    const [first = `The engine exited while it was starting (${outcome}).`, ...more] = output;
     throw new CommandFailure(first.replace(/^error: /, ""), { advice: more });
   }
 
-  /** A console that does not start is told and does not keep the rest from running. */
+  /** Starts the console. If it fails to start, reports that and continues without it. */
   async #startConsole(): Promise<void> {
-    const up = settleable<"up">();
+    const up = deferred<"up">();
     const child = this.#spawn(["console", "--config", this.#options.configFile, "--no-open", ...this.#options.consoleFlags], (line) => {
       const address = /^The console is at (\S+)$/.exec(line)?.[1];
       if (address === undefined) {
@@ -148,22 +153,23 @@ class Dev {
     this.#console = child;
     void child.ended.then((how) => {
       this.#consoleAddress = undefined;
-      if (!this.#quit.signal.aborted) this.#output.own("console", `the console has ended (${how}); everything else goes on. Start it again with: svc console`);
+      if (!this.#quit.signal.aborted)
+        this.#output.own("console", `the console has exited (${how}); everything else keeps running. Start it again with: svc console`);
     });
-    await untilConsoleIsUp([up.promise, child.ended, this.#aborted()], { tell: (message) => this.#output.own("console", message) });
+    await untilConsoleIsUp([up.promise, child.ended, this.#aborted()], { report: (message) => this.#output.own("console", message) });
   }
 
   async #untilEnd(): Promise<void> {
     const ended = this.#engine?.ended ?? Promise.resolve("");
     const how = await Promise.race([ended, this.#aborted()]);
     if (how === undefined) return;
-    throw new CommandFailure(`The engine ended by itself (${how}); the console was stopped, and its workers end with it.`, {
-      advice: ["The lines above may say why. Start again with: svc dev"],
+    throw new CommandFailure(`The engine exited (${how}); the console and the workers were stopped.`, {
+      advice: ["The lines above may show the reason. Start again with: svc dev"],
     });
   }
 
   #spawn(args: readonly string[], onLine: (line: string) => void): SvcChild {
-    // An address in the environment would be another engine's; what they write is coloured here.
+    // SVC_URL would point to another engine. Colours are added here.
     const { SVC_URL: _url, FORCE_COLOR: _force, ...env } = this.#shell.env;
     return new SvcChild({ args, cwd: this.#shell.cwd, env: { ...env, NO_COLOR: "1" }, onLine });
   }
@@ -176,7 +182,7 @@ class Dev {
 
   #summarise({ bridge, http, realtime }: EngineAddresses): void {
     const { paint, cwd, noteColumns } = this.#shell;
-    const row = (name: string, value: string): string => `${hung(`  ${paint.dim(name.padEnd(14))}`, value, noteColumns).join("\n")}\n`;
+    const row = (name: string, value: string): string => `${hangingIndent(`  ${paint.dim(name.padEnd(14))}`, value, noteColumns).join("\n")}\n`;
     const workers = [...listedEntries(this.#options.configFile).values()].filter(({ folder }) => folder !== undefined).map(({ name }) => name);
     const configFile = relative(cwd, this.#options.configFile);
     this.#shell.note(
@@ -184,25 +190,25 @@ class Dev {
         row("console", this.#consoleAddress === undefined ? "not running" : paint.cyan(this.#consoleAddress)),
         row("HTTP API", paint.cyan(http)),
         row("live updates", paint.cyan(realtime)),
-        row("workers", `${paint.cyan(bridge)}  where workers connect (SVC_URL)`),
+        row("workers", `${paint.cyan(bridge)}  address for workers (SVC_URL)`),
         row("config", configFile === "" ? basename(this.#options.configFile) : configFile),
         row("local workers", workers.length === 0 ? `none yet; in a second terminal: ${addOwnWorkers(cwd, this.#options.configFile)}` : workers.join(", ")),
-      ].join("")}\n  ${this.#shell.onKey === undefined ? "Ctrl-C ends all of it." : KEYS_LINE}\n\n`,
+      ].join("")}\n  ${this.#shell.onKey === undefined ? "Press Ctrl-C to stop everything." : KEYS_LINE}\n\n`,
     );
   }
 
   #listenForKeys(engine?: Worker): void {
-    this.#undoKeys();
-    const unlessEnding = (action: () => void) => (): void => {
+    this.#stopKeys();
+    const unlessStopping = (action: () => void) => (): void => {
       if (!this.#quit.signal.aborted) action();
     };
-    this.#undoKeys = listenForDevKeys(this.#shell, {
-      restartWorkers: unlessEnding(
-        () => void this.#restartWorkers(engine).catch((error: unknown) => this.#note(`The workers were not restarted: ${messageOf(error)}`)),
+    this.#stopKeys = listenForDevKeys(this.#shell, {
+      restartWorkers: unlessStopping(
+        () => void this.#restartWorkers(engine).catch((error: unknown) => this.#note(`Failed to restart the workers: ${messageOf(error)}`)),
       ),
-      openConsole: unlessEnding(() => this.#openConsole()),
-      help: unlessEnding(() => this.#shell.note(KEYS_HELP)),
-      quit: () => this.#requestEnd(),
+      openConsole: unlessStopping(() => this.#openConsole()),
+      help: unlessStopping(() => this.#shell.note(KEYS_HELP)),
+      quit: () => this.#requestStop(),
       emptyLine: () => this.#output.emptyLine(),
     });
   }
@@ -211,25 +217,25 @@ class Dev {
     if (engine === undefined) throw new Error("the engine is still starting");
     const names = (await listWorkers(engine)).filter(({ kind }) => kind === "local").map(({ name }) => name);
     this.#note(names.length === 0 ? "There are no workers to restart." : `Restarting ${names.join(", ")}`);
-    await Promise.all(names.map((name) => steerWorker(engine, "restart", name)));
+    await Promise.all(names.map((name) => controlWorker(engine, "restart", name)));
   }
 
   #openConsole(): void {
     const address = this.#consoleAddress;
     if (address === undefined) this.#note("The console is not running; start it in a second terminal: svc console");
-    else this.#note(openBrowser(address, this.#shell) ? `Opening ${address}` : `No browser can be opened from here; the console is at ${address}`);
+    else this.#note(openBrowser(address, this.#shell) ? `Opening ${address}` : `Cannot open a browser here; the console is at ${address}`);
   }
 
   #note(text: string): void {
     this.#shell.note(`${this.#shell.paint.bold(text)}\n`);
   }
 
-  #requestEnd(): void {
+  #requestStop(): void {
     if (this.#quit.signal.aborted) {
       this.#killAll();
       return;
     }
-    this.#note("Stopping the console, the engine and its workers. Once more to stop at once.");
+    this.#note("Stopping the console, the engine and its workers. Press Ctrl-C again to stop at once.");
     this.#quit.abort();
   }
 
@@ -238,7 +244,7 @@ class Dev {
     this.#engine?.kill();
   }
 
-  /** Resolves when an end is wanted. */
+  /** Resolves when the user stops it. */
   #aborted(): Promise<undefined> {
     const { signal } = this.#quit;
     return new Promise((settle) => {
@@ -253,7 +259,7 @@ function addressesIn(fields: Readonly<Record<string, unknown>>): EngineAddresses
   return { bridge: String(bridge), http: String(http), realtime: String(realtime) };
 }
 
-function keep(lines: string[], line: string): void {
+function pushLast(lines: string[], line: string): void {
   lines.push(line);
   if (lines.length > KEPT_LINES) lines.shift();
 }

@@ -5,13 +5,13 @@ const never = new Promise<never>(() => {});
 
 it("tells of a console that says nothing, and goes on", async () => {
   const told: string[] = [];
-  await untilConsoleIsUp([never], { tell: (message) => told.push(message), timeoutMs: 1 });
+  await untilConsoleIsUp([never], { report: (message) => told.push(message), timeoutMs: 1 });
   expect(told).toEqual([expect.stringMatching(/^nothing was heard of the console within 0\.001 s; everything else goes on\./)]);
 });
 
 it("says nothing of one that is up or has ended", async () => {
   const told: string[] = [];
-  await untilConsoleIsUp([never, Promise.resolve("exit code 1")], { tell: (message) => told.push(message) });
+  await untilConsoleIsUp([never, Promise.resolve("exit code 1")], { report: (message) => told.push(message) });
   expect(told).toEqual([]);
 });
 

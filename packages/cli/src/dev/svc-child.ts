@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { LineSplitter } from "@svc/engine/local-workers";
 
 const svcBin = fileURLToPath(new URL("../../bin/svc.js", import.meta.url));
-/** The engine finishes its calls within 10 s and ends its workers within 10 s more. */
+/** The engine finishes its calls within 10 s and stops its workers within another 10 s. */
 const STOP_GRACE_MS = 25_000;
 
 export interface SvcChildOptions {
@@ -13,7 +13,7 @@ export interface SvcChildOptions {
   readonly onLine: (line: string) => void;
 }
 
-/** Another `svc` that runs beside this one and does not outlive it: its standard input is a pipe that only we hold. */
+/** A child process that runs `svc`. It ends with this process, because only this process holds its standard input. */
 export class SvcChild {
   /** How it ended, e.g. "exit code 1". */
   readonly ended: Promise<string>;
@@ -22,13 +22,13 @@ export class SvcChild {
   #stopping: Promise<void> | undefined;
 
   constructor({ args, cwd, env, onLine }: SvcChildOptions) {
-    // In a group of its own: Ctrl-C at the terminal reaches it only through us.
+    // Runs in its own process group, so that Ctrl-C on the terminal does not reach it directly.
     this.#process = spawn(process.execPath, [svcBin, ...args, "--stop-with-stdin"], { cwd, env, detached: true, stdio: ["pipe", "pipe", "pipe"] });
     for (const stream of [this.#process.stdout, this.#process.stderr]) {
       const lines = new LineSplitter(onLine);
       stream?.on("data", (chunk: Buffer) => lines.push(chunk)).on("end", () => lines.end());
     }
-    // It may end with its input unread.
+    // The child may exit before it reads its input.
     this.#process.stdin?.on("error", () => {});
     this.ended = new Promise((settle) => {
       this.#process.once("error", (error) => settle(error.message));
@@ -39,13 +39,13 @@ export class SvcChild {
     });
   }
 
-  /** Asks it to end, kills it when it does not, and resolves when it has. */
+  /** Asks the process to stop, kills it after a grace period, and resolves when it has exited. */
   stop(): Promise<void> {
     this.#stopping ??= this.#end();
     return this.#stopping;
   }
 
-  /** Ends it at once. */
+  /** Kills the process. */
   kill(): void {
     this.#signal("SIGKILL");
   }

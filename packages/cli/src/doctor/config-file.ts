@@ -1,7 +1,7 @@
 import { formatFinding, shownPath } from "../config-check.ts";
 import type { Check } from "./finding.ts";
 
-/** The config file holds, and so do its workers' manifests. */
+/** Checks the config file and the manifests of its workers. */
 export const configFile: Check = async ({ shell, report }) => {
   const shown = shownPath(shell, report.file);
   const [first] = report.problems;
@@ -14,13 +14,13 @@ export const configFile: Check = async ({ shell, report }) => {
         {
           check: "config",
           status: "warning",
-          message: `there is no ${shown}`,
-          remedy: "Go to your project's folder, pass --config FILE, or make a project: svc create",
+          message: `${shown} not found`,
+          remedy: "Go to your project's folder, pass --config FILE, or create a project: svc create",
         },
       ];
     }
-    return [{ check: "config", status: "problem", message, remedy: `See all of them: svc config check ${shown}` }];
+    return [{ check: "config", status: "problem", message, remedy: `List all problems: svc config check ${shown}` }];
   }
   const warnings = report.warnings.map((message) => ({ check: "config", status: "warning" as const, message }));
-  return warnings.length > 0 ? warnings : [{ check: "config", status: "ok", message: `${shown} holds` }];
+  return warnings.length > 0 ? warnings : [{ check: "config", status: "ok", message: `${shown} is valid` }];
 };

@@ -6,28 +6,28 @@ import { formatBytes } from "../times.ts";
 import type { Check, Finding } from "./finding.ts";
 
 const MIB = 1_048_576;
-const LITTLE = 1024 * MIB;
-const TOO_LITTLE = 100 * MIB;
+const WARNING_BYTES = 1024 * MIB;
+const PROBLEM_BYTES = 100 * MIB;
 
-/** The data folder can be written, or made, and its disk has room. */
+/** Checks that the data folder is writable or can be created, and that its disk has free space. */
 export const dataFolder: Check = async ({ shell, report }) => {
   const folder = report.config?.engine.dataDir;
   if (folder === undefined) return [];
-  const there = await nearestThere(folder);
+  const existing = await nearestExisting(folder);
   const shown = shownPath(shell, folder);
-  const writable = await canMakeFilesIn(there);
+  const writable = await isWritableFolder(existing);
   const finding: Finding = writable
-    ? { check: "data folder", status: "ok", message: `${shown} ${there === folder ? "can be written" : "can be made"}` }
+    ? { check: "data folder", status: "ok", message: `${shown} ${existing === folder ? "is writable" : "can be created"}` }
     : {
         check: "data folder",
         status: "problem",
-        message: `${there} cannot be written`,
-        remedy: `Give this user the right to write there, or set engine.data_dir`,
+        message: `${existing} is not writable`,
+        remedy: "Give this user write permission, or set engine.data_dir to another folder",
       };
-  return [finding, spaceFinding(there, await freeBytes(there))];
+  return [finding, spaceFinding(existing, await freeBytes(existing))];
 };
 
-async function canMakeFilesIn(folder: string): Promise<boolean> {
+async function isWritableFolder(folder: string): Promise<boolean> {
   try {
     await access(folder, constants.W_OK | constants.X_OK);
     return (await stat(folder)).isDirectory();
@@ -36,12 +36,12 @@ async function canMakeFilesIn(folder: string): Promise<boolean> {
   }
 }
 
-/** `free` in bytes. */
+/** `free` is in bytes. */
 export function spaceFinding(folder: string, free: number): Finding {
   const message = `${formatBytes(free)} free for ${folder}`;
-  if (free >= LITTLE) return { check: "disk", status: "ok", message };
-  const remedy = "Make room on that disk, or set engine.data_dir to a folder on another one";
-  return { check: "disk", status: free < TOO_LITTLE ? "problem" : "warning", message, remedy };
+  if (free >= WARNING_BYTES) return { check: "disk", status: "ok", message };
+  const remedy = "Free space on that disk, or set engine.data_dir to a folder on another disk";
+  return { check: "disk", status: free < PROBLEM_BYTES ? "problem" : "warning", message, remedy };
 }
 
 async function freeBytes(folder: string): Promise<number> {
@@ -49,13 +49,13 @@ async function freeBytes(folder: string): Promise<number> {
   return bavail * bsize;
 }
 
-/** The folder, or what it will be made in. */
-async function nearestThere(folder: string): Promise<string> {
+/** Returns the folder or its nearest existing parent. */
+async function nearestExisting(folder: string): Promise<string> {
   for (let at = folder; ; at = dirname(at)) {
-    const isThere = await access(at).then(
+    const exists = await access(at).then(
       () => true,
       () => false,
     );
-    if (isThere || dirname(at) === at) return at;
+    if (exists || dirname(at) === at) return at;
   }
 }

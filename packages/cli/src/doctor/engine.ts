@@ -3,9 +3,9 @@ import { VERSION, type Worker } from "@svc/sdk";
 import { withEngine } from "../engine-session.ts";
 import { CommandFailure, EXIT } from "../exit-codes.ts";
 import { listWorkers, type WorkerReport } from "../worker-functions.ts";
-import type { Check, Finding, Surroundings } from "./finding.ts";
+import type { Check, CheckContext, Finding } from "./finding.ts";
 
-/** More than this apart and deadlines, tokens and traces of the two machines do not fit together, in milliseconds. */
+/** Maximum clock difference. With more, deadlines, tokens and traces of the two machines do not match. */
 const MAX_SKEW_MS = 2000;
 
 interface EngineInfo {
@@ -13,24 +13,24 @@ interface EngineInfo {
   readonly addresses: { readonly http: string };
 }
 
-/** The engine answers, is ready, is of this version, has the same time, and its workers are ready. */
-export const engine: Check = async (surroundings) => {
-  const { address } = surroundings;
+/** Checks that the engine responds, is ready, has this version and the same time, and that its workers are ready. */
+export const engine: Check = async (context) => {
+  const { address } = context;
   try {
     return await withEngine(address, "svc doctor", async (worker) => {
       const info = await worker.call<EngineInfo>({ function_id: "engine::info", payload: {} });
-      const reached: Finding = { check: "engine", status: "ok", message: `${info.version} answers at ${address.shownUrl}` };
-      return [reached, ...versionFinding(info), ...(await readiness(info, surroundings)), ...(await workerFindings(worker))];
+      const reached: Finding = { check: "engine", status: "ok", message: `${info.version} responds at ${address.shownUrl}` };
+      return [reached, ...versionFinding(info), ...(await readiness(info, context)), ...(await workerFindings(worker))];
     });
   } catch (error) {
-    if (error instanceof CommandFailure) return [unreachable(error, surroundings)];
-    if (CallError.is(error)) return [{ check: "engine", status: "problem", message: `${address.shownUrl} refused a question: ${error.message}` }];
+    if (error instanceof CommandFailure) return [unreachable(error, context)];
+    if (CallError.is(error)) return [{ check: "engine", status: "problem", message: `${address.shownUrl} rejected a request: ${error.message}` }];
     throw error;
   }
 };
 
-/** Nobody has to run an engine; one that was named, or that says it runs, has to answer. */
-function unreachable(failure: CommandFailure, { address, isRunning }: Surroundings): Finding {
+/** A missing engine is a problem only if it was given explicitly or announced itself; otherwise it is a warning. */
+function unreachable(failure: CommandFailure, { address, isRunning }: CheckContext): Finding {
   const isExpected = isRunning || address.from === "--url" || address.from === "SVC_URL" || failure.exitCode !== EXIT.noEngine;
   return { check: "engine", status: isExpected ? "problem" : "warning", message: failure.message, remedy: failure.advice[0] };
 }
@@ -42,14 +42,14 @@ function versionFinding({ version }: EngineInfo): readonly Finding[] {
   ];
 }
 
-async function readiness({ addresses }: EngineInfo, { address, signal }: Surroundings): Promise<readonly Finding[]> {
+async function readiness({ addresses }: EngineInfo, { address, signal }: CheckContext): Promise<readonly Finding[]> {
   const sentAtMs = Date.now();
   let response: Response;
   try {
     response = await fetch(new URL("/readyz", reachableFrom(addresses.http, address.url)), { signal });
   } catch (error) {
     signal.throwIfAborted();
-    return [{ check: "readiness", status: "warning", message: `its HTTP listener at ${addresses.http} does not answer: ${(error as Error).message}` }];
+    return [{ check: "readiness", status: "warning", message: `its HTTP listener at ${addresses.http} does not respond: ${(error as Error).message}` }];
   }
   const receivedAtMs = Date.now();
   const body = (await response.json().catch(() => ({}))) as { readonly reasons?: readonly unknown[] };
@@ -64,14 +64,16 @@ async function readiness({ addresses }: EngineInfo, { address, signal }: Surroun
   return [ready, ...clockFinding(response.headers.get("date"), sentAtMs, receivedAtMs)];
 }
 
-/** The engine's HTTP address as seen from here: it names its own loopback. */
+/**
+ * Returns the engine's HTTP address with the host of the bridge, because the engine reports its own loopback address.
+ */
 function reachableFrom(http: string, bridge: string): URL {
   const url = new URL(http);
   url.hostname = new URL(bridge).hostname;
   return url;
 }
 
-/** `date` tells whole seconds, cut off. */
+/** Compares the clocks. `date` is truncated to whole seconds. */
 export function clockFinding(date: string | null, sentAtMs: number, receivedAtMs: number): readonly Finding[] {
   const engineMs = date === null ? Number.NaN : Date.parse(date);
   if (Number.isNaN(engineMs)) return [];
@@ -85,7 +87,7 @@ export function clockFinding(date: string | null, sentAtMs: number, receivedAtMs
       check: "clock",
       status: "warning",
       message: `the engine's clock is ${(skewMs / 1000).toFixed(1)} s ${direction} this machine's`,
-      remedy: "Set both clocks by NTP: timedatectl set-ntp true",
+      remedy: "Synchronise both clocks with NTP: timedatectl set-ntp true",
     },
   ];
 }
@@ -95,14 +97,14 @@ async function workerFindings(worker: Worker): Promise<readonly Finding[]> {
   return workers.map(workerFinding);
 }
 
-const UNDER_WAY: ReadonlySet<string> = new Set(["installing", "starting", "stopping"]);
+const TRANSITIONAL: ReadonlySet<string> = new Set(["installing", "starting", "stopping"]);
 
 function workerFinding({ name, state, reason, log_file, last_exit }: WorkerReport): Finding {
   const check = `worker ${name}`;
   if (state === "ready") return { check, status: "ok", message: "ready" };
-  // Of the process itself: the end of its log file is what svc noted there, which is the reason again.
+  // Last line of the process itself. The log file ends with a note of the engine, which repeats the reason.
   const last = last_exit?.lines.at(-1);
   const message = [state, ...(reason === null ? [] : [reason]), ...(last === undefined ? [] : [`last line: ${last}`])].join("; ");
-  if (UNDER_WAY.has(state)) return { check, status: "warning", message };
+  if (TRANSITIONAL.has(state)) return { check, status: "warning", message };
   return { check, status: state === "stopped" ? "warning" : "problem", message, remedy: log_file === null ? undefined : `See its output: ${log_file}` };
 }

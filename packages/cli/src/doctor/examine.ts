@@ -5,13 +5,13 @@ import type { Shell } from "../shell.ts";
 import { configFile } from "./config-file.ts";
 import { dataFolder } from "./data-folder.ts";
 import { engine } from "./engine.ts";
-import type { Check, Finding, Surroundings } from "./finding.ts";
+import type { Check, CheckContext, Finding } from "./finding.ts";
 import { nodeVersion } from "./node-version.ts";
 import { ports } from "./ports.ts";
 import { sdkVersions } from "./sdk-versions.ts";
 import { toolchains } from "./toolchains.ts";
 
-/** In the order in which they are shown. */
+/** Checks, in the order of the output. */
 const CHECKS: Readonly<Record<string, Check>> = {
   node: nodeVersion,
   config: configFile,
@@ -21,10 +21,10 @@ const CHECKS: Readonly<Record<string, Check>> = {
   "data folder": dataFolder,
   engine,
 };
-/** How long one check may take, in milliseconds. */
+/** Timeout of one check. */
 const CHECK_TIMEOUT_MS = 20_000;
 
-/** Looks at everything at once. Each check has its own deadline; one that fails is a finding, too. */
+/** Runs all checks concurrently. Each has its own timeout. A check that fails to run becomes a finding. */
 export async function examine(
   shell: Shell,
   options: { readonly url?: string | undefined; readonly config?: string | undefined },
@@ -33,18 +33,18 @@ export async function examine(
 ): Promise<readonly Finding[]> {
   const report = await checkConfig(shell, options.config);
   const isRunning = announcedEngine(shell, report.file) !== undefined;
-  const surroundings = { shell, report, address: engineAddress(shell, options), isRunning };
-  const found = await Promise.all(Object.entries(checks).map(([name, check]) => inTime(name, check, surroundings, timeoutMs)));
+  const context = { shell, report, address: engineAddress(shell, options), isRunning };
+  const found = await Promise.all(Object.entries(checks).map(([name, check]) => withTimeout(name, check, context, timeoutMs)));
   return found.flat();
 }
 
-async function inTime(name: string, check: Check, surroundings: Omit<Surroundings, "signal">, timeoutMs: number): Promise<readonly Finding[]> {
+async function withTimeout(name: string, check: Check, context: Omit<CheckContext, "signal">, timeoutMs: number): Promise<readonly Finding[]> {
   const signal = AbortSignal.timeout(timeoutMs);
-  const tooLong = new Promise<readonly Finding[]>((settle) => {
-    signal.addEventListener("abort", () => settle([{ check: name, status: "problem", message: `not done within ${timeoutMs / 1000} s` }]), { once: true });
+  const timedOut = new Promise<readonly Finding[]>((settle) => {
+    signal.addEventListener("abort", () => settle([{ check: name, status: "problem", message: `timed out after ${timeoutMs / 1000} s` }]), { once: true });
   });
-  const looked = check({ ...surroundings, signal }).catch((error: unknown): readonly Finding[] => [
-    { check: name, status: "problem", message: `could not be looked at: ${error instanceof Error ? error.message : String(error)}` },
+  const checked = check({ ...context, signal }).catch((error: unknown): readonly Finding[] => [
+    { check: name, status: "problem", message: `could not be checked at: ${error instanceof Error ? error.message : String(error)}` },
   ]);
-  return Promise.race([looked, tooLong]);
+  return Promise.race([checked, timedOut]);
 }

@@ -2,33 +2,33 @@ import type { ConfigReport } from "../config-check.ts";
 import type { EngineAddress } from "../engine-address.ts";
 import type { Shell } from "../shell.ts";
 
-/** What one check found. */
+/** Result of one check. */
 export interface Finding {
-  /** What was looked at, e.g. `node` or `port 3111`. */
+  /** Name of the checked thing, e.g. `node` or `port 3111`. */
   readonly check: string;
   readonly status: "ok" | "warning" | "problem";
   readonly message: string;
-  /** What to do about it; undefined where nothing is to be done. */
+  /** How to fix it. Undefined if nothing needs to be done. */
   readonly remedy?: string | undefined;
 }
 
-/** What checks look at. */
-export interface Surroundings {
+/** Input of all checks. */
+export interface CheckContext {
   readonly shell: Pick<Shell, "cwd" | "env">;
-  /** The config file at hand, read and checked. */
+  /** The validated config file. */
   readonly report: ConfigReport;
-  /** Where the engine is looked for. */
+  /** Address of the engine. */
   readonly address: EngineAddress;
-  /** An engine announced itself for this config file, and its process is there. */
+  /** True if an engine announced itself for this config file and its process exists. */
   readonly isRunning: boolean;
-  /** Aborts when the check has had its time. */
+  /** Aborts when the check times out. */
   readonly signal: AbortSignal;
 }
 
-/** One thing to look at; never rejects for what it finds. May find nothing to say. */
-export type Check = (surroundings: Surroundings) => Promise<readonly Finding[]>;
+/** A check. Reports failures as findings instead of rejecting. May return no findings. */
+export type Check = (context: CheckContext) => Promise<readonly Finding[]>;
 
-/** `major.minor` or more, by number: is `version` at least `least`? */
+/** Returns true if `version` is at least `least`, compared by number. Both are dotted versions. */
 export function isAtLeast(version: string, least: string): boolean {
   const [have, want] = [version, least].map((text) => text.split(".").map(Number));
   for (const [index, number] of (want ?? []).entries()) {

@@ -2,7 +2,7 @@ import { type Check, isAtLeast } from "./finding.ts";
 
 const LEAST = "20.19";
 
-/** The Node that runs this command, and the one that workers find, which need not be the same. */
+/** Checks the version of Node that runs this command. Workers may find another one on the PATH. */
 export const nodeVersion: Check = async () => [
   isAtLeast(process.versions.node, LEAST)
     ? { check: "node", status: "ok", message: `Node ${process.versions.node}` }

@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import { findPortHolder } from "../port-holder.ts";
 import type { Check, Finding } from "./finding.ts";
 
-/** The ports that an engine started now would take are free. Where it runs, it holds them itself. */
+/** Checks that the ports of the config file are free, unless the engine is running and uses them itself. */
 export const ports: Check = async ({ report, isRunning }) => {
   if (report.config === undefined || isRunning) return [];
   const { engine, http, realtime } = report.config;
@@ -20,21 +20,21 @@ async function portFinding(key: string, { host, port }: { readonly host: string;
   const code = await listenProblem(host, port);
   if (code === undefined) return { check, status: "ok", message: `free (${key})` };
   if (code === "EACCES") {
-    return { check, status: "problem", message: `this user may not listen on it (${key})`, remedy: `Take a port from 1024 up for ${key}` };
+    return { check, status: "problem", message: `this user has no permission to listen on it (${key})`, remedy: `Choose a port from 1024 up for ${key}` };
   }
   if (code !== "EADDRINUSE")
-    return { check, status: "problem", message: `${host} cannot be listened on: ${code} (${key})`, remedy: "Correct the host beside the port" };
+    return { check, status: "problem", message: `cannot listen on ${host}: ${code} (${key})`, remedy: "Correct the host next to the port" };
   const holder = await findPortHolder(port);
-  const message = holder === undefined ? `taken (${key})` : `held by process ${holder.pid}: ${holder.command} (${key})`;
+  const message = holder === undefined ? `in use (${key})` : `in use by process ${holder.pid}: ${holder.command} (${key})`;
   return {
     check,
     status: "problem",
     message,
-    remedy: `${holder === undefined ? "End what holds it" : `Stop it with: kill ${holder.pid}`}, or set another ${key}`,
+    remedy: `${holder === undefined ? "Stop the process that uses it" : `Stop it with: kill ${holder.pid}`}, or set another ${key}`,
   };
 }
 
-/** Listens for a moment; the system's code when that is refused. */
+/** Listens briefly on the port. Returns the system's error code if that fails. */
 function listenProblem(host: string, port: number): Promise<string | undefined> {
   return new Promise((settle) => {
     const server = createServer();

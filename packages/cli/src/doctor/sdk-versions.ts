@@ -2,21 +2,21 @@ import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { VERSION } from "@svc/sdk";
 import type { Check, Finding } from "./finding.ts";
-import { manifestsOf } from "./manifests.ts";
+import { manifestsOf } from "./toolchains.ts";
 
-/** The SDKs that are installed in the project's workers are of this svc's version. */
-export const sdkVersions: Check = async (surroundings) => {
-  const manifests = await manifestsOf(surroundings);
+/** Checks that the SDKs installed in the project's workers have the version of this svc. */
+export const sdkVersions: Check = async (context) => {
+  const manifests = await manifestsOf(context);
   const findings = await Promise.all(
     manifests.map(async ({ name, folder }): Promise<readonly Finding[]> => {
       const versions = [await nodeSdk(folder), await pythonSdk(folder)].filter((version) => version !== undefined);
-      return versions.map((version) => finding(name, { version, path: pathFrom(surroundings.shell.cwd, folder) }));
+      return versions.map((version) => finding(name, { version, path: pathFrom(context.shell.cwd, folder) }));
     }),
   );
   return findings.flat();
 };
 
-/** As a command line takes it, where a word without a slash would be a name. */
+/** Path for the command line, which reads a word without a slash as a name. */
 function pathFrom(cwd: string, folder: string): string {
   const path = relative(cwd, folder);
   return path.startsWith("..") ? path : `./${path}`;
@@ -28,8 +28,8 @@ function finding(worker: string, { version, path }: { readonly version: string; 
   return {
     check,
     status: "warning",
-    message: `${version}, while this svc is ${VERSION}`,
-    remedy: `Take the packages of this svc (svc create in the project's folder renews sdk/), then: svc worker add ${path} --force`,
+    message: `${version}, but this svc is ${VERSION}`,
+    remedy: `Run svc create in the project's folder to update sdk/ to this version, then: svc worker add ${path} --force`,
   };
 }
 

@@ -1,15 +1,14 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { kindRules, packageManagerTools, type Tool, type WorkerManifest } from "@svc/engine/local-workers";
-import { type Check, type Finding, isAtLeast, type Surroundings } from "./finding.ts";
-import { manifestsOf } from "./manifests.ts";
+import { type Check, type CheckContext, type Finding, isAtLeast } from "./finding.ts";
 
-/** The oldest versions that will do, by the program's name. */
+/** Minimum versions by program. */
 const LEAST: Readonly<Record<string, string>> = { python3: "3.10", node: "20.19" };
 
-/** What the manifests of the project's workers need is installed. */
-export const toolchains: Check = async (surroundings) => {
-  const manifests = await manifestsOf(surroundings);
+/** Checks that the tools that the workers' manifests need are installed. */
+export const toolchains: Check = async (context) => {
+  const manifests = await manifestsOf(context);
   const needed = new Map<string, { readonly tool: Tool; readonly workers: string[] }>();
   for (const manifest of manifests) {
     for (const tool of toolsOf(manifest)) {
@@ -18,10 +17,10 @@ export const toolchains: Check = async (surroundings) => {
       needed.set(tool.program, known);
     }
   }
-  return Promise.all([...needed.values()].map(({ tool, workers }) => look(tool, workers, surroundings)));
+  return Promise.all([...needed.values()].map(({ tool, workers }) => checkTool(tool, workers, context)));
 };
 
-/** What runs the worker and what installs it, each once. */
+/** Returns the tools that run and install the worker. */
 function toolsOf({ kind, packageManager }: Pick<WorkerManifest, "kind" | "packageManager">): readonly Tool[] {
   const tools = [kindRules[kind].runtime, packageManager === undefined ? undefined : packageManagerTools[packageManager]];
   return tools.filter((tool) => tool !== undefined);
@@ -29,10 +28,10 @@ function toolsOf({ kind, packageManager }: Pick<WorkerManifest, "kind" | "packag
 
 const run = promisify(execFile);
 
-async function look(
+async function checkTool(
   { program, version: args, install }: Tool,
   workers: readonly string[],
-  { shell, signal }: Pick<Surroundings, "shell" | "signal">,
+  { shell, signal }: Pick<CheckContext, "shell" | "signal">,
 ): Promise<Finding> {
   const least = LEAST[program];
   const remedy = `${install.charAt(0).toUpperCase()}${install.slice(1)}`;
@@ -46,7 +45,21 @@ async function look(
     return { check: program, status: "ok", message: `${version} (${neededBy})` };
   } catch (error) {
     signal.throwIfAborted();
-    const why = (error as NodeJS.ErrnoException).code === "ENOENT" ? "not found on the PATH" : `does not run: ${(error as Error).message.split("\n", 1)[0]}`;
+    const why = (error as NodeJS.ErrnoException).code === "ENOENT" ? "not found on the PATH" : `failed to run: ${(error as Error).message.split("\n", 1)[0]}`;
     return { check: program, status: "problem", message: `${why}; ${neededBy}`, remedy };
   }
+}
+
+/** Returns the manifests of the config file's workers, without invalid ones, which the config check reports. */
+export async function manifestsOf({ report }: Pick<CheckContext, "report">): Promise<readonly WorkerManifest[]> {
+  const { ManifestError, readManifest } = await import("@svc/engine/local-workers");
+  const read = async (path: string): Promise<readonly WorkerManifest[]> => {
+    try {
+      return [await readManifest(path)];
+    } catch (error) {
+      if (error instanceof ManifestError) return [];
+      throw error;
+    }
+  };
+  return (await Promise.all((report.config?.localWorkers ?? []).map(({ path }) => read(path)))).flat();
 }

@@ -10,14 +10,17 @@ export interface ToolCall {
   readonly signal: AbortSignal;
 }
 
-/** The function's result as text, to the digit, and as a block; its error as the tool's. Rejects only where svc itself is at fault. */
+/**
+ * Calls the function and returns its result as unchanged JSON text and as structured content, or its error as the
+ * tool's error. Rejects only for bugs in svc.
+ */
 export async function callTool(engine: Worker, { tool, input, timeoutMs, signal }: ToolCall): Promise<CallToolResult> {
   try {
-    // A call that waited for the engine would run at a time at which nobody counts on it any more.
+    // Fails at once instead of waiting for a reconnect, because the agent no longer expects the call later.
     if (engine.connectionState !== "connected") throw notCalled(tool.functionId);
     const payload = JSON.stringify(tool.input.payloadOf(input) ?? null);
     const text = await engine.callJson({ function_id: tool.functionId, payload, timeout_ms: timeoutMs, signal });
-    return { content: [{ type: "text", text }], structuredContent: block(JSON.parse(text)) };
+    return { content: [{ type: "text", text }], structuredContent: asObject(JSON.parse(text)) };
   } catch (error) {
     if (!CallError.is(error)) throw error;
     const { code, message, details, retryable } = error;
@@ -30,11 +33,11 @@ export async function callTool(engine: Worker, { tool, input, timeoutMs, signal 
 }
 
 function notCalled(functionId: string): CallError {
-  const message = `the engine is away, and ${functionId} was not called; try again when it is back`;
+  const message = `the engine is not connected, and ${functionId} was not called; try again later`;
   return new CallError("disconnected", message, { details: { function_id: functionId, executed: "no" } });
 }
 
-/** Structured content is an object, by the protocol. */
-function block(value: unknown): Record<string, unknown> {
+/** The protocol requires structured content to be an object. */
+function asObject(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : { result: value };
 }

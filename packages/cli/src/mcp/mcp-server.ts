@@ -4,20 +4,20 @@ import type { Worker } from "@svc/sdk";
 import { callTool } from "./call-tool.ts";
 import type { ToolCatalog } from "./tool-catalog.ts";
 
-/** A client that waits for a long call hears this often that it goes on. */
+/** Interval of progress notifications during a long call. */
 const PROGRESS_EVERY_MS = 1_000;
 
 export interface McpParts {
   readonly engine: Worker;
   readonly catalog: ToolCatalog;
   readonly version: string;
-  /** Deadline of each call; undefined leaves it to the function. */
+  /** Timeout of each call in milliseconds. Undefined uses the function's own. */
   readonly timeoutMs: number | undefined;
-  /** What went wrong beside any answer. */
+  /** Called for errors that are not part of a response. */
   onProblem(error: unknown): void;
 }
 
-/** One client's session. Undone when it is closed. */
+/** Creates the server of one client's session. Closing it releases its resources. */
 export function mcpServer({ engine, catalog, version, timeoutMs, onProblem }: McpParts): Server {
   const server = new Server(
     { name: "svc", version },
@@ -33,7 +33,7 @@ export function mcpServer({ engine, catalog, version, timeoutMs, onProblem }: Mc
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal, _meta, sendNotification }) => {
     if (!catalog.tools.has(params.name)) await catalog.refresh().catch(onProblem);
     const tool = catalog.tools.get(params.name);
-    if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `There is no tool ${JSON.stringify(params.name)}`);
+    if (tool === undefined) throw new McpError(ErrorCode.InvalidParams, `Unknown tool ${JSON.stringify(params.name)}`);
     const progressToken = _meta?.progressToken;
     let seconds = 0;
     const report = (): void => {

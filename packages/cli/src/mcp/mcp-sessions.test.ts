@@ -18,7 +18,7 @@ function shelf() {
   });
   const add = (name: string): McpSession => {
     const session: McpSession = { handle: async () => {}, close: async () => void ended.push(name) };
-    sessions.name(session, name);
+    sessions.register(session, name);
     return session;
   };
   const use = async (session: McpSession): Promise<() => void> => {

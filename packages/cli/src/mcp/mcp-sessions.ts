@@ -1,22 +1,25 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 
 const MAX_SESSIONS = 32;
-/** A client that comes back later is told to begin anew. */
-const IDLE_END_MS = 60 * 60_000;
+/** A client that returns after this must start a new session. */
+const IDLE_TIMEOUT_MS = 60 * 60_000;
 
 export interface McpSession {
   handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
   close(): Promise<void>;
 }
 
-interface Use {
+interface Usage {
   openRequests: number;
   lastUsedMs: number;
 }
 
-/** The sessions of all clients. One with an open request stays; the others make room, and end, in the order of their last use. */
+/**
+ * The sessions of all clients. A session with an open request is kept. When there are too many, the least recently used
+ * idle session is closed.
+ */
 export class McpSessions {
-  readonly #uses = new Map<McpSession, Use>();
+  readonly #uses = new Map<McpSession, Usage>();
   readonly #byId = new Map<string, McpSession>();
   readonly #nowMs: () => number;
   readonly #onProblem: (error: unknown) => void;
@@ -30,12 +33,12 @@ export class McpSessions {
     return this.#byId.get(id);
   }
 
-  /** Known by this id from now on. */
-  name(session: McpSession, id: string): void {
+  /** Registers the session under its id. */
+  register(session: McpSession, id: string): void {
     this.#byId.set(id, session);
   }
 
-  /** False when every place is taken by a session with an open request; otherwise there is a free place afterwards. */
+  /** Frees a place for a new session. Returns false if all sessions have open requests. */
   makeRoom(): boolean {
     if (this.#uses.size < MAX_SESSIONS) return true;
     const [oldest] = this.#idle();
@@ -44,21 +47,21 @@ export class McpSessions {
     return true;
   }
 
-  /** The session, new or known, has a request to answer, until the response is closed. */
+  /** Passes a request to a new or known session. The session counts as busy until the response is closed. */
   async handle(session: McpSession, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const use = this.#uses.get(session) ?? { openRequests: 0, lastUsedMs: 0 };
-    this.#uses.set(session, use);
-    use.openRequests += 1;
+    const usage = this.#uses.get(session) ?? { openRequests: 0, lastUsedMs: 0 };
+    this.#uses.set(session, usage);
+    usage.openRequests += 1;
     response.once("close", () => {
-      use.openRequests -= 1;
-      use.lastUsedMs = this.#nowMs();
+      usage.openRequests -= 1;
+      usage.lastUsedMs = this.#nowMs();
     });
     await session.handle(request, response);
   }
 
-  /** To be called now and then. */
+  /** Closes sessions that have been idle too long. Must be called regularly. */
   endIdle(): void {
-    const latestMs = this.#nowMs() - IDLE_END_MS;
+    const latestMs = this.#nowMs() - IDLE_TIMEOUT_MS;
     for (const session of this.#idle()) if ((this.#uses.get(session)?.lastUsedMs ?? 0) <= latestMs) this.#end(session);
   }
 
@@ -71,7 +74,7 @@ export class McpSessions {
     await Promise.all([...this.#uses.keys()].map((session) => session.close()));
   }
 
-  /** Those without an open request, the one that was used longest ago first. */
+  /** Returns sessions without an open request, least recently used first. */
   #idle(): readonly McpSession[] {
     const idle = [...this.#uses].filter(([, { openRequests }]) => openRequests === 0);
     return idle.sort(([, a], [, b]) => a.lastUsedMs - b.lastUsedMs).map(([session]) => session);

@@ -7,11 +7,11 @@ import { type McpParts, mcpServer } from "./mcp-server.ts";
 import { type McpSession, McpSessions } from "./mcp-sessions.ts";
 
 const PATH = "/mcp";
-const LOOK_FOR_IDLE_EVERY_MS = 60_000;
+const IDLE_CHECK_INTERVAL_MS = 60_000;
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 export interface McpHttpOptions {
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
   readonly token: string;
 }
@@ -21,9 +21,11 @@ export interface McpHttp {
   close(): Promise<void>;
 }
 
-const GUARDED = { name: "svc mcp", hostAdvice: "it is served to this machine only, as localhost" };
+const GUARD_OPTIONS = { name: "svc mcp", hostAdvice: "it is served to this machine only, as localhost" };
 
-/** Serves MCP over streamable HTTP, on loopback only, to whoever has the token. Rejects when the port cannot be had. */
+/**
+ * Serves MCP over streamable HTTP on loopback to clients that send the token. Rejects if it cannot listen on the port.
+ */
 export async function serveHttp(parts: McpParts, { port, token }: McpHttpOptions): Promise<McpHttp> {
   const sessions = new McpSessions({ nowMs: () => performance.now(), onProblem: parts.onProblem });
   const listener = new ConsoleListener({
@@ -32,7 +34,7 @@ export async function serveHttp(parts: McpParts, { port, token }: McpHttpOptions
     onRequest: (request, response) => {
       answer(request, response).catch((error: unknown) => {
         parts.onProblem(error);
-        if (!response.headersSent) refuse(response, 500, "the request could not be served");
+        if (!response.headersSent) refuse(response, 500, "the request failed");
         else response.destroy();
       });
     },
@@ -40,28 +42,28 @@ export async function serveHttp(parts: McpParts, { port, token }: McpHttpOptions
   });
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const refusal = refusalOf(request, listener.port, GUARDED);
+    const refusal = refusalOf(request, listener.port, GUARD_OPTIONS);
     if (refusal !== undefined) return refuse(response, refusal.status, refusal.message);
-    if (request.url?.split("?")[0] !== PATH) return refuse(response, 404, `there is only ${PATH} here`);
+    if (request.url?.split("?")[0] !== PATH) return refuse(response, 404, `not found; the endpoint is ${PATH}`);
     const given = /^Bearer (.+)$/i.exec(request.headers.authorization ?? "")?.[1];
     if (!isSameSecret(given, token)) {
       response.setHeader("www-authenticate", "Bearer");
-      return refuse(response, 401, "this needs the token that svc mcp printed: Authorization: Bearer TOKEN");
+      return refuse(response, 401, "send the token that svc mcp printed: Authorization: Bearer TOKEN");
     }
     const id = request.headers["mcp-session-id"];
     if (id === undefined) return begin(request, response);
     const session = typeof id === "string" ? sessions.withId(id) : undefined;
-    if (session === undefined) return refuse(response, 404, "this session has ended; begin another");
+    if (session === undefined) return refuse(response, 404, "the session has ended; start a new one");
     await sessions.handle(session, request, response);
   }
 
-  /** Only an initialisation begins a session; the transport refuses everything else. */
+  /** Starts a session. The transport rejects any first request other than an initialisation. */
   async function begin(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const server = mcpServer(parts);
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       maxRequestBodySize: MAX_BODY_BYTES,
-      onsessioninitialized: (id) => sessions.name(session, id),
+      onsessioninitialized: (id) => sessions.register(session, id),
     });
     const session: McpSession = {
       handle: (of, to) => transport.handleRequest(of, to),
@@ -74,16 +76,16 @@ export async function serveHttp(parts: McpParts, { port, token }: McpHttpOptions
     };
     await server.connect(transport as Transport);
     try {
-      // No wait between the room and the request that takes it.
+      // No await between `makeRoom` and the request that takes the place.
       if (sessions.makeRoom()) await sessions.handle(session, request, response);
-      else refuse(response, 503, "all sessions are at work; end one, or try again later");
+      else refuse(response, 503, "all sessions are busy; close one or try again later");
     } finally {
       if (transport.sessionId === undefined) await server.close();
     }
   }
 
   await listener.listen();
-  const timer = setInterval(() => sessions.endIdle(), LOOK_FOR_IDLE_EVERY_MS);
+  const timer = setInterval(() => sessions.endIdle(), IDLE_CHECK_INTERVAL_MS);
   return {
     url: `http://localhost:${listener.port}${PATH}`,
     close: async () => {

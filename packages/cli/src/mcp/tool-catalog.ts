@@ -13,8 +13,8 @@ export interface FunctionTool {
 }
 
 /**
- * The functions that agents may call, as tools. A pattern allows functions of workers only; those of the engine and its modules, which could change or
- * stop the system, have to be named in full.
+ * The functions that agents may call, as tools. A pattern matches only functions of workers. Functions of the engine
+ * and its modules can change or stop the system, so they must be allowed by their full id.
  */
 export class ToolCatalog {
   readonly #engine: Worker;
@@ -24,7 +24,7 @@ export class ToolCatalog {
   #tools: ReadonlyMap<string, FunctionTool> = new Map();
   #text = "";
   #current: Promise<void> = Promise.resolve();
-  /** One that has not begun. */
+  /** A refresh that has not started yet. */
   #next: Promise<void> | undefined;
 
   constructor(engine: Worker, patterns: readonly string[]) {
@@ -32,20 +32,20 @@ export class ToolCatalog {
     this.#patterns = patterns;
   }
 
-  /** By their names. */
+  /** Tools by name. */
   get tools(): ReadonlyMap<string, FunctionTool> {
     return this.#tools;
   }
 
-  /** Tells when tools came, went or changed, until undone. */
+  /** Calls the listener when tools are added, removed or changed. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   /**
-   * Asks the engine what there is; while it is away, what there was stays. One at a time, so that an older answer never replaces a newer one: who asks
-   * meanwhile shares the next.
+   * Reads the functions from the engine. While it is disconnected, the tools stay unchanged. Only one refresh runs at a
+   * time, so that an older result never replaces a newer one; callers during a refresh share the next one.
    */
   refresh(): Promise<void> {
     this.#next ??= this.#current
@@ -77,7 +77,7 @@ export class ToolCatalog {
     if (isChanged) for (const listener of this.#listeners) listener();
   }
 
-  /** Has the engine tell of functions that come and go, for as long as the worker is connected. Problems of a refresh go to `onProblem`. */
+  /** Subscribes to changes of the available functions. Errors of a refresh go to `onProblem`. */
   follow(onProblem: (error: unknown) => void): void {
     const id = `svc.mcp::functions_changed::${randomUUID()}`;
     this.#engine.registerFunction(
@@ -86,7 +86,7 @@ export class ToolCatalog {
         await this.refresh().catch(onProblem);
         return null;
       },
-      { description: "Tells svc mcp of functions that come and go", metadata: { internal: true } },
+      { description: "Notifies svc mcp of changes to the available functions", metadata: { internal: true } },
     );
     this.#engine.registerTrigger({ type: "engine::functions-available", function_id: id, config: {} });
   }

@@ -1,24 +1,27 @@
 import { type Member, type ObjectNode, onlyRequires, type TypeNode, union, unknown } from "./type-node.ts";
 
 export interface IntersectionContext {
-  /** What a reference stands for; undefined while that is still being read. */
+  /** Target of a reference. Undefined while it is being read. */
   resolved(node: Reference): TypeNode | undefined;
-  /** Counts one more node at this depth; false when there are too many. */
+  /** Counts a node at this depth. Returns false if there are too many. */
   spend(depth: number): boolean;
 }
 
-/** The type of what fits all of them at once. What cannot be told becomes unknown, with a remark; so does what nothing fits. */
+/**
+ * Returns the type of values that match all nodes. If it cannot be expressed or nothing matches, returns unknown with a
+ * note.
+ */
 export function intersection(nodes: readonly TypeNode[], depth: number, context: IntersectionContext): TypeNode {
   let met: TypeNode | undefined = unknown();
   for (const node of nodes) met = met === undefined ? undefined : meet(met, node, depth, context);
-  return met ?? unknown("nothing fits all that is to hold at once");
+  return met ?? unknown("no value matches all of the combined formats");
 }
 
-/** Undefined where nothing fits both. */
+/** Returns undefined if nothing matches both. */
 function meet(a: TypeNode, b: TypeNode, depth: number, context: IntersectionContext): TypeNode | undefined {
-  if (!context.spend(depth)) return unknown("the format is larger than can be told");
-  if (a.kind === "unknown") return a.remark === undefined ? b : a;
-  if (b.kind === "unknown") return b.remark === undefined ? a : b;
+  if (!context.spend(depth)) return unknown("the format is too large");
+  if (a.kind === "unknown") return a.note === undefined ? b : a;
+  if (b.kind === "unknown") return b.note === undefined ? a : b;
   if (JSON.stringify(a) === JSON.stringify(b)) return a;
   if (a.kind === "reference") return referred(a, b, depth, context);
   if (b.kind === "reference") return referred(b, a, depth, context);
@@ -29,10 +32,10 @@ function meet(a: TypeNode, b: TypeNode, depth: number, context: IntersectionCont
 
 type Reference = Extract<TypeNode, { kind: "reference" }>;
 
-/** Stays a reference where the other says no more. */
+/** Stays a reference if the other type adds nothing. */
 function referred(a: Reference, b: TypeNode, depth: number, context: IntersectionContext): TypeNode | undefined {
   const target = context.resolved(a);
-  if (target === undefined) return saysBlock(b) ? a : unknown("several formats are to hold at once");
+  if (target === undefined) return isAnyObject(b) ? a : unknown("combination of several formats");
   const met = meet(target, b, depth + 1, context);
   return JSON.stringify(met) === JSON.stringify(target) ? a : met;
 }
@@ -40,19 +43,19 @@ function referred(a: Reference, b: TypeNode, depth: number, context: Intersectio
 function ofOneKind(a: TypeNode, b: TypeNode, depth: number, context: IntersectionContext): TypeNode | undefined {
   if (a.kind === "array" && b.kind === "array") return { kind: "array", items: intersection([a.items, b.items], depth + 1, context) };
   if (a.kind === "map" && b.kind === "map") return { kind: "map", values: intersection([a.values, b.values], depth + 1, context) };
-  return a.kind === "object" && b.kind === "object" ? block(a, b, depth, context) : undefined;
+  return a.kind === "object" && b.kind === "object" ? intersectObjects(a, b, depth, context) : undefined;
 }
 
 function ofTwoKinds(a: TypeNode, b: TypeNode): TypeNode | undefined {
   if (a.kind === "literal") return literalOf(a, b);
   if (a.kind === "scalar" && b.kind === "scalar") return a.name === "integer" && b.name === "number" ? a : undefined;
-  // A block says nothing of the types of its other members.
-  return a.kind === "map" && b.kind === "object" ? (saysBlock(a) ? b : { ...b, open: true }) : undefined;
+  // An object type says nothing about the types of its other members.
+  return a.kind === "map" && b.kind === "object" ? (isAnyObject(a) ? b : { ...b, open: true }) : undefined;
 }
 
-/** Only that it is a block. */
-function saysBlock(node: TypeNode): boolean {
-  return node.kind === "map" && node.values.kind === "unknown" && node.values.remark === undefined;
+/** Returns true for a type that matches any object. */
+function isAnyObject(node: TypeNode): boolean {
+  return node.kind === "map" && node.values.kind === "unknown" && node.values.note === undefined;
 }
 
 function optionsOf(options: readonly (TypeNode | undefined)[]): TypeNode | undefined {
@@ -70,7 +73,7 @@ function literalOf({ values }: Extract<TypeNode, { kind: "literal" }>, other: Ty
   return fitting.length === 0 ? undefined : { kind: "literal", values: fitting };
 }
 
-function block(a: ObjectNode, b: ObjectNode, depth: number, context: IntersectionContext): ObjectNode {
+function intersectObjects(a: ObjectNode, b: ObjectNode, depth: number, context: IntersectionContext): ObjectNode {
   const members = new Map<string, Member>(a.members.map((member) => [member.name, member]));
   for (const member of b.members) {
     const known = members.get(member.name);

@@ -1,7 +1,7 @@
 import { type FormatTypes, type Member, type ObjectNode, onlyRequires, ROOT, type TypeNode } from "./type-node.ts";
 import { nameOf, type TypedFunction, uniqueName } from "./typed-function.ts";
 
-/** A Python module with a typed view of the SDK's calls. Runs on Python 3.10. */
+/** Returns a Python module with typed calls of the SDK. Runs on Python 3.10. */
 export function pythonTypes(functions: readonly TypedFunction[], header: readonly string[]): string {
   const taken = new Set(RESERVED_NAMES);
   const declarations: string[] = [];
@@ -25,7 +25,7 @@ export function pythonTypes(functions: readonly TypedFunction[], header: readonl
   const methods = ["def call", "async def call_async"].flatMap((method) =>
     calls.map(
       ({ request, result, function: { description, differs } }) =>
-        `${remarkLines([...(method === "def call" && description !== undefined ? [description] : []), ...(differs ? [DIFFERS] : [])], "    ")}${overload}    ${method}(self, request: ${request}) -> ${result}: ...\n`,
+        `${noteLines([...(method === "def call" && description !== undefined ? [description] : []), ...(differs ? [DIFFERS] : [])], "    ")}${overload}    ${method}(self, request: ${request}) -> ${result}: ...\n`,
     ),
   );
   const imports = ["Any", "Literal", "Protocol", "TypeAlias", "TypedDict", "cast", ...(calls.length > 1 ? ["overload"] : [])].sort((a, b) =>
@@ -42,15 +42,15 @@ export function pythonTypes(functions: readonly TypedFunction[], header: readonl
     "class _CallOfAnything(_Call, total=False):\n    payload: Any\n",
     "",
     ...declarations.flatMap((text) => [text, ""]),
-    `class Functions(Protocol):\n    """The calls of a worker, by function."""\n\n${methods.length === 0 ? "    pass\n" : methods.join("")}`,
+    `class Functions(Protocol):\n    """Calls of a worker, by function."""\n\n${methods.length === 0 ? "    pass\n" : methods.join("")}`,
     "",
     "def functions(caller: svc.Worker | svc.HandlerContext) -> Functions:\n" +
-      '    """The same worker or context, whose calls a type checker then knows."""\n' +
+      '    """Return the same worker or context with typed calls."""\n' +
       "    return cast(Functions, caller)\n",
   ].join("\n");
 }
 
-const DIFFERS = "Its workers disagree on the formats; these are the first one's.";
+const DIFFERS = "Its workers register different formats; these are those of the first one.";
 const RESERVED_NAMES = ["Functions", "Any", "Literal", "Protocol", "TypeAlias", "TypedDict"];
 const KEYWORDS = new Set(
   "False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield".split(
@@ -58,7 +58,10 @@ const KEYWORDS = new Set(
   ),
 );
 
-/** The types of one format. Every block needs a class of its own, above or below what names it: annotations are read late. */
+/**
+ * Declares the types of one format. Each object needs its own class. The order does not matter, because annotations are
+ * evaluated late.
+ */
 class Declarations {
   readonly texts: string[] = [];
   readonly #taken: Set<string>;
@@ -72,29 +75,29 @@ class Declarations {
   }
 
   #declare(name: string, node: TypeNode): void {
-    if (node.kind === "object" && !isAnyBlock(node)) this.#block(name, node);
-    else this.texts.push(`${name}: TypeAlias = ${literal(this.#text(node, name))}${remarkOf(node)}\n`);
+    if (node.kind === "object" && !isAnyObject(node)) this.#object(name, node);
+    else this.texts.push(`${name}: TypeAlias = ${literal(this.#text(node, name))}${noteOf(node)}\n`);
   }
 
-  #block(name: string, { members, open }: ObjectNode): void {
+  #object(name: string, { members, open }: ObjectNode): void {
     const typed = members.map((member) => ({ ...member, text: this.#text(member.type, `${name}${nameOf(member.name)}`) }));
     const required = typed.filter((member) => member.required);
     const optional = typed.filter((member) => !member.required);
-    const remark = open ? "    # Further members are allowed, which a TypedDict cannot say.\n" : "";
+    const note = open ? "    # Other members are allowed, which a TypedDict cannot express.\n" : "";
     if (required.length === 0 || optional.length === 0) {
-      this.texts.push(typedDict(name, "TypedDict", typed, { total: optional.length === 0, remark }));
+      this.texts.push(typedDict(name, "TypedDict", typed, { total: optional.length === 0, note }));
       return;
     }
     const base = uniqueName(`_${name}`, this.#taken);
-    this.texts.push(typedDict(base, "TypedDict", required, { total: true, remark: "" }));
-    if (optional.every(isPlain)) this.texts.push(typedDict(name, base, optional, { total: false, remark }));
+    this.texts.push(typedDict(base, "TypedDict", required, { total: true, note: "" }));
+    if (optional.every(isPlain)) this.texts.push(typedDict(name, base, optional, { total: false, note }));
     else {
       const other = uniqueName(`_${name}Optional`, this.#taken);
-      this.texts.push(typedDict(other, "TypedDict", optional, { total: false, remark: "" }), `class ${name}(${base}, ${other}):\n${remark}    pass\n`);
+      this.texts.push(typedDict(other, "TypedDict", optional, { total: false, note: "" }), `class ${name}(${base}, ${other}):\n${note}    pass\n`);
     }
   }
 
-  /** `name` is for a block that is found on the way. */
+  /** Returns the type expression. `name` is used for nested objects. */
   #text(node: TypeNode, name: string): string {
     switch (node.kind) {
       case "unknown":
@@ -114,9 +117,9 @@ class Declarations {
       case "reference":
         return this.#names.get(node.name) ?? "Any";
       case "object": {
-        if (isAnyBlock(node)) return "dict[str, Any]";
+        if (isAnyObject(node)) return "dict[str, Any]";
         const own = uniqueName(name, this.#taken);
-        this.#block(own, node);
+        this.#object(own, node);
         return own;
       }
     }
@@ -129,38 +132,32 @@ interface TypedMember extends Member {
   readonly text: string;
 }
 
-/** As a class, or by a call where a name is none that a class can have. */
-function typedDict(
-  name: string,
-  base: string,
-  members: readonly TypedMember[],
-  { total, remark }: { readonly total: boolean; readonly remark: string },
-): string {
+/** Declares a TypedDict as a class, or with the functional syntax if a member is not a valid identifier. */
+function typedDict(name: string, base: string, members: readonly TypedMember[], { total, note }: { readonly total: boolean; readonly note: string }): string {
   if (members.every(isPlain)) {
     const lines = members.map(
-      ({ name: key, text, type, description }) =>
-        `${remarkLines(description === undefined ? [] : [description], "    ")}    ${key}: ${text}${remarkOf(type)}\n`,
+      ({ name: key, text, type, description }) => `${noteLines(description === undefined ? [] : [description], "    ")}    ${key}: ${text}${noteOf(type)}\n`,
     );
-    return `class ${name}(${base}${total ? "" : ", total=False"}):\n${remark}${lines.join("")}`;
+    return `class ${name}(${base}${total ? "" : ", total=False"}):\n${note}${lines.join("")}`;
   }
   const pairs = members.map(({ name: key, text }) => `    ${literal(key)}: ${literal(text)},\n`);
   return `${name} = TypedDict(${literal(name)}, {\n${pairs.join("")}}${total ? "" : ", total=False"})\n`;
 }
 
 function isPlain({ name }: Member): boolean {
-  // Two underscores would be mangled by the class.
+  // A class would mangle names with two leading underscores.
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) && !name.startsWith("__") && !KEYWORDS.has(name);
 }
 
-function remarkOf(node: TypeNode): string {
-  return node.kind === "unknown" && node.remark !== undefined ? `  # ${oneLine(node.remark)}` : "";
+function noteOf(node: TypeNode): string {
+  return node.kind === "unknown" && node.note !== undefined ? `  # ${oneLine(node.note)}` : "";
 }
 
-function remarkLines(remarks: readonly string[], indent: string): string {
-  return remarks.map((remark) => `${indent}# ${oneLine(remark)}\n`).join("");
+function noteLines(notes: readonly string[], indent: string): string {
+  return notes.map((note) => `${indent}# ${oneLine(note)}\n`).join("");
 }
 
-/** Checkers take orders from comments: `# type: ignore`. A worker's text gives none. */
+/** Type checkers interpret comments such as `# type: ignore`. A worker's text must not contain any. */
 function oneLine(text: string): string {
   return text
     .replaceAll(/[\p{Cc}\u2028\u2029]+/gu, " ")
@@ -168,12 +165,12 @@ function oneLine(text: string): string {
     .replaceAll(/(^|#)(\s*(?:type|mypy|pyright|ruff|noqa|fmt))\s*:/gi, "$1$2 :");
 }
 
-/** A TypedDict would refuse the further members. */
-function isAnyBlock(node: ObjectNode): boolean {
+/** A TypedDict would reject the other members. */
+function isAnyObject(node: ObjectNode): boolean {
   return node.members.length === 0 || onlyRequires(node);
 }
 
-/** JSON's texts are Python's, but for lone surrogates, which no id can hold. */
+/** JSON strings are valid Python strings, except lone surrogates, which ids cannot contain. */
 function literal(text: string): string {
   return JSON.stringify(text);
 }

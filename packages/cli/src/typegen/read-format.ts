@@ -1,26 +1,28 @@
 import { intersection } from "./intersection.ts";
-import { withoutCircles } from "./self-reference.ts";
+import { withoutCycles } from "./self-reference.ts";
 import { type FormatTypes, type Member, ROOT, type TypeNode, union, unknown } from "./type-node.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Formats come over the wire, from any worker. */
+/** Formats come from any worker and may have any size. */
 const MAX_DEPTH = 32;
 const MAX_NODES = 5000;
 
-/** The types of a JSON Schema; undefined for no format. What cannot be told becomes unknown, with a remark. */
+/**
+ * Returns the types of a JSON Schema, or undefined for no format. What cannot be expressed becomes unknown with a note.
+ */
 export function readFormat(format: unknown): FormatTypes | undefined {
   if (format === null || format === undefined) return undefined;
   const reader = new FormatReader(format);
   const read = reader.read(format, 0);
-  const definitions = withoutCircles(reader.definitions(read));
+  const definitions = withoutCycles(reader.definitions(read));
   return { root: definitions.get(ROOT) ?? read, definitions };
 }
 
 class FormatReader {
   readonly #root: unknown;
   readonly #definitions = new Map<string, TypeNode | "being read">();
-  /** By which name a definition is kept: two groups may each have one of the same. */
+  /** Names of definitions by reference, because two groups may contain the same name. */
   readonly #names = new Map<string, string>();
   #nodes = 0;
 
@@ -35,8 +37,8 @@ class FormatReader {
 
   read(schema: unknown, depth: number): TypeNode {
     this.#nodes += 1;
-    if (depth > MAX_DEPTH || this.#nodes > MAX_NODES) return unknown("the format is larger than can be told");
-    if (schema === false) return unknown("nothing fits: the format is false");
+    if (depth > MAX_DEPTH || this.#nodes > MAX_NODES) return unknown("the format is too large");
+    if (schema === false) return unknown("no value matches: the format is false");
     if (!isSchema(schema)) return unknown();
     const node = this.#withoutNull(schema, depth);
     return schema.nullable === true ? union([node, { kind: "scalar", name: "null" }]) : node;
@@ -61,7 +63,7 @@ class FormatReader {
     });
   }
 
-  /** What it says besides references and combinations. */
+  /** The schema without references and combinations. */
   #own(schema: Schema, depth: number): TypeNode {
     if (Array.isArray(schema.type)) return union(schema.type.map((type) => this.#ofType({ ...schema, type }, depth)));
     return this.#ofType(schema, depth);
@@ -105,7 +107,7 @@ class FormatReader {
     return { kind: "object", members, open: isBare || additionalProperties === true || isSchema(additionalProperties) || patterns.length > 0 };
   }
 
-  /** The definition of this name; undefined while it is being read. */
+  /** Returns the definition, or undefined while it is being read. */
   #read(name: string): TypeNode | undefined {
     const target = this.#definitions.get(name);
     return target === "being read" ? undefined : target;
@@ -131,7 +133,7 @@ class FormatReader {
 
 function literal(values: readonly unknown[]): TypeNode {
   const scalars = values.filter((value) => value === null || ["string", "number", "boolean"].includes(typeof value));
-  if (scalars.length < values.length || values.length === 0) return unknown("a fixed value that is a list or a block");
+  if (scalars.length < values.length || values.length === 0) return unknown("a constant that is a list or an object");
   return { kind: "literal", values: scalars as (string | number | boolean | null)[] };
 }
 

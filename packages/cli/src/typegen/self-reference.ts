@@ -1,19 +1,19 @@
 import { type TypeNode, union, unknown } from "./type-node.ts";
 
-/** Definitions that no language takes are those that are, in the end, nothing but themselves: they become unknown. */
-export function withoutCircles(definitions: ReadonlyMap<string, TypeNode>): ReadonlyMap<string, TypeNode> {
-  // An option that is the whole again adds nothing.
+/** Replaces definitions that refer only to themselves by unknown, because no language can express them. */
+export function withoutCycles(definitions: ReadonlyMap<string, TypeNode>): ReadonlyMap<string, TypeNode> {
+  // An option that refers to the union itself adds nothing.
   const own = new Map(
-    [...definitions].map(([name, node]) => [name, node.kind === "union" ? union(node.options.filter((option) => !isTo(option, name))) : node]),
+    [...definitions].map(([name, node]) => [name, node.kind === "union" ? union(node.options.filter((option) => !isReferenceTo(option, name))) : node]),
   );
-  return new Map([...own].map(([name, node]) => [name, isCircular(name, own) ? unknown("a format that refers to itself") : node]));
+  return new Map([...own].map(([name, node]) => [name, isCyclic(name, own) ? unknown("a format that refers to itself") : node]));
 }
 
-function isCircular(name: string, definitions: ReadonlyMap<string, TypeNode>): boolean {
+function isCyclic(name: string, definitions: ReadonlyMap<string, TypeNode>): boolean {
   const seen = new Set<string>();
   const open = [name];
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
-    for (const next of straightFrom(definitions.get(at))) {
+    for (const next of directReferences(definitions.get(at))) {
       if (next === name) return true;
       if (!seen.has(next)) open.push(next);
       seen.add(next);
@@ -22,12 +22,12 @@ function isCircular(name: string, definitions: ReadonlyMap<string, TypeNode>): b
   return false;
 }
 
-/** What the type is, and not only what it holds. */
-function straightFrom(node: TypeNode | undefined): readonly string[] {
+/** Returns the references that the type is, not those that it contains. */
+function directReferences(node: TypeNode | undefined): readonly string[] {
   if (node?.kind === "reference") return [node.name];
-  return node?.kind === "union" ? node.options.flatMap(straightFrom) : [];
+  return node?.kind === "union" ? node.options.flatMap(directReferences) : [];
 }
 
-function isTo(node: TypeNode, name: string): boolean {
+function isReferenceTo(node: TypeNode, name: string): boolean {
   return node.kind === "reference" && node.name === name;
 }

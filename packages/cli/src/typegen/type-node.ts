@@ -1,19 +1,19 @@
-/** A type as both languages can write it. */
+/** A type that both languages can express. */
 export type TypeNode =
-  | { readonly kind: "unknown" /** Why no more is known, where the format says more than can be told. */; readonly remark?: string | undefined }
+  | { readonly kind: "unknown" /** Reason why the type is unknown. */; readonly note?: string | undefined }
   | { readonly kind: "scalar"; readonly name: "string" | "number" | "integer" | "boolean" | "null" }
   | { readonly kind: "literal"; readonly values: readonly (string | number | boolean | null)[] }
   | { readonly kind: "array"; readonly items: TypeNode }
   | { readonly kind: "map"; readonly values: TypeNode }
   | ObjectNode
   | { readonly kind: "union"; readonly options: readonly TypeNode[] }
-  /** A definition of the same format. */
+  /** Refers to a definition of the same format. */
   | { readonly kind: "reference"; readonly name: string };
 
 export interface ObjectNode {
   readonly kind: "object";
   readonly members: readonly Member[];
-  /** Members besides these are allowed, by the format's own word. */
+  /** The format explicitly allows other members. */
   readonly open: boolean;
 }
 
@@ -24,20 +24,20 @@ export interface Member {
   readonly description: string | undefined;
 }
 
-/** A format as types: the root and what it refers to, by name. `ROOT` is the root itself. */
+/** Types of a format: the root and its definitions by name. `ROOT` is the root itself. */
 export interface FormatTypes {
   readonly root: TypeNode;
   readonly definitions: ReadonlyMap<string, TypeNode>;
 }
 
-/** The name by which a format refers to itself. */
+/** Name of the root in references. */
 export const ROOT = "";
 
-export function unknown(remark?: string): TypeNode {
-  return { kind: "unknown", remark };
+export function unknown(note?: string): TypeNode {
+  return { kind: "unknown", note };
 }
 
-/** Equal options count once; a union with unknown is unknown. */
+/** Returns a union of distinct options. A union with unknown is unknown. */
 export function union(options: readonly TypeNode[]): TypeNode {
   const flat = options.flatMap((option) => (option.kind === "union" ? option.options : [option]));
   const anything = flat.find(({ kind }) => kind === "unknown");
@@ -47,7 +47,7 @@ export function union(options: readonly TypeNode[]): TypeNode {
   return distinct.length === 1 && only !== undefined ? only : distinct.length === 0 ? unknown() : { kind: "union", options: distinct };
 }
 
-/** Any block that has certain members, whatever they are. */
+/** Returns true for an object type that only requires members of any type. */
 export function onlyRequires({ members, open }: ObjectNode): boolean {
-  return open && members.every(({ type, required }) => required && type.kind === "unknown" && type.remark === undefined);
+  return open && members.every(({ type, required }) => required && type.kind === "unknown" && type.note === undefined);
 }

@@ -2,22 +2,22 @@ import type { FunctionRow } from "../listings.ts";
 import { readFormat } from "./read-format.ts";
 import type { FormatTypes } from "./type-node.ts";
 
-/** What of a listed function its types depend on. */
+/** The parts of a listed function that determine its types. */
 export type ListedFunction = Pick<FunctionRow, "function_id" | "description" | "request_format" | "response_format" | "formats_differ">;
 
 /** A function with its formats as types. */
 export interface TypedFunction {
   readonly id: string;
-  /** Begins the names of its types, e.g. `MathAdd`; unique. */
+  /** Unique prefix of its type names, e.g. `MathAdd`. */
   readonly name: string;
   readonly description: string | undefined;
   readonly payload: FormatTypes | undefined;
   readonly result: FormatTypes | undefined;
-  /** Its workers disagree on the formats; these are the first one's. */
+  /** Its workers register different formats; these are those of the first one. */
   readonly differs: boolean;
 }
 
-/** By id, so that the same functions give the same text. Those without any format are `untyped`. */
+/** Converts listed functions, sorted by id for stable output. Functions without formats are `untyped`. */
 export function typedFunctions(listed: readonly ListedFunction[]): { readonly typed: readonly TypedFunction[]; readonly untyped: readonly string[] } {
   const taken = new Set<string>();
   const sorted = [...listed].sort((a, b) => (a.function_id < b.function_id ? -1 : 1));
@@ -29,7 +29,7 @@ export function typedFunctions(listed: readonly ListedFunction[]): { readonly ty
   return { typed: all.filter(({ name }) => name !== ""), untyped: all.filter(({ name }) => name === "").map(({ id }) => id) };
 }
 
-/** `math::add_two` becomes `MathAddTwo`. */
+/** Converts an id to a type name: `math::add_two` becomes `MathAddTwo`. */
 export function nameOf(text: string): string {
   const words = text.split(/[^A-Za-z0-9]+/).filter((word) => word !== "");
   const name = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
@@ -38,7 +38,7 @@ export function nameOf(text: string): string {
 
 export function uniqueName(wanted: string, taken: Set<string>): string {
   let name = wanted;
-  // Behind a letter, so that `Add2` of the function add2 is not met by the second Add.
+  // The underscore prevents a collision with `Add2`, the name of a function add2.
   for (let number = 2; taken.has(name); number += 1) name = `${wanted}_${number}`;
   taken.add(name);
   return name;

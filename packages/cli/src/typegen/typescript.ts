@@ -1,7 +1,7 @@
 import { type FormatTypes, ROOT, type TypeNode } from "./type-node.ts";
 import { nameOf, type TypedFunction, uniqueName } from "./typed-function.ts";
 
-/** A TypeScript module that tells the SDK's calls the types of functions. */
+/** Returns a TypeScript module that adds the types of functions to the SDK's calls. */
 export function typescriptTypes(functions: readonly TypedFunction[], header: readonly string[]): string {
   const taken = new Set<string>();
   const declarations: string[] = [];
@@ -17,11 +17,11 @@ export function typescriptTypes(functions: readonly TypedFunction[], header: rea
       declarations.push(...declared(typeName, format, taken));
       return [`${member}: ${typeName}`];
     });
-    const remarks = [
+    const notes = [
       ...(description === undefined ? [] : [description]),
-      ...(differs ? ["Its workers disagree on the formats; these are the first one's."] : []),
+      ...(differs ? ["Its workers register different formats; these are those of the first one."] : []),
     ];
-    entries.push(`${docComment(remarks.join("\n"), "    ")}    ${JSON.stringify(id)}: { ${members.join("; ")} };\n`);
+    entries.push(`${docComment(notes.join("\n"), "    ")}    ${JSON.stringify(id)}: { ${members.join("; ")} };\n`);
   }
   return [
     header.map((line) => `// ${line}\n`).join(""),
@@ -41,7 +41,7 @@ function declared(name: string, { root, definitions }: FormatTypes, taken: Set<s
 function text(node: TypeNode, names: ReadonlyMap<string, string>, indent: string): string {
   switch (node.kind) {
     case "unknown":
-      return node.remark === undefined ? "unknown" : `unknown /* ${safe(node.remark)} */`;
+      return node.note === undefined ? "unknown" : `unknown /* ${safe(node.note)} */`;
     case "scalar":
       return node.name === "integer" ? "number" : node.name;
     case "literal":
@@ -49,7 +49,7 @@ function text(node: TypeNode, names: ReadonlyMap<string, string>, indent: string
     case "array":
       return `Array<${text(node.items, names, indent)}>`;
     case "map":
-      // An alias may name itself within a block, not within a Record.
+      // A type alias may refer to itself in an object type, but not in a Record.
       return node.values.kind === "unknown"
         ? `Record<string, ${text(node.values, names, indent)}>`
         : `{ [member: string]: ${text(node.values, names, indent)} }`;
@@ -58,11 +58,11 @@ function text(node: TypeNode, names: ReadonlyMap<string, string>, indent: string
     case "reference":
       return names.get(node.name) ?? "unknown";
     case "object":
-      return block(node, names, indent);
+      return objectType(node, names, indent);
   }
 }
 
-function block({ members, open }: Extract<TypeNode, { kind: "object" }>, names: ReadonlyMap<string, string>, indent: string): string {
+function objectType({ members, open }: Extract<TypeNode, { kind: "object" }>, names: ReadonlyMap<string, string>, indent: string): string {
   if (members.length === 0 && !open) return "Record<string, never>";
   const inner = `${indent}  `;
   const lines = members.map(({ name, type, required, description }) => {
@@ -72,15 +72,15 @@ function block({ members, open }: Extract<TypeNode, { kind: "object" }>, names: 
   return `{\n${lines.join("")}${open ? `${inner}[member: string]: unknown;\n` : ""}${indent}}`;
 }
 
-function docComment(remark: string, indent: string): string {
-  const lines = safe(remark)
+function docComment(note: string, indent: string): string {
+  const lines = safe(note)
     .split(/[\r\n\u2028\u2029]+/)
     .filter((line) => line.trim() !== "");
   if (lines.length === 0) return "";
   return lines.length === 1 ? `${indent}/** ${lines[0]} */\n` : `${indent}/**\n${lines.map((line) => `${indent} * ${line}\n`).join("")}${indent} */\n`;
 }
 
-/** A worker's text must not end the comment that it stands in, nor tell the compiler anything. */
-function safe(remark: string): string {
-  return remark.replaceAll("*/", "*\\/").replaceAll("@ts-", "@ ts-");
+/** Keeps a worker's text from ending the comment or containing compiler directives. */
+function safe(note: string): string {
+  return note.replaceAll("*/", "*\\/").replaceAll("@ts-", "@ ts-");
 }

@@ -293,7 +293,7 @@ export class EngineLink {
 /** What the system's words for a failed connection mean. */
 export function inWords(reason: string): string {
   if (reason.includes("ECONNREFUSED")) return "nothing listens there";
-  if (reason.includes("ENOTFOUND") || reason.includes("EAI_AGAIN")) return "the host name is not known";
+  if (reason.includes("ENOTFOUND") || reason.includes("EAI_AGAIN")) return "unknown host name";
   if (reason.includes("ETIMEDOUT") || reason.includes("EHOSTUNREACH")) return "the host does not answer";
   if (reason.includes("ECONNRESET")) return "the connection was cut";
   return reason;

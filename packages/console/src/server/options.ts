@@ -54,7 +54,7 @@ function hostName(text: string, before: readonly string[] | undefined): readonly
 
 function port(text: string): number {
   const number = Number(text);
-  if (!/^\d+$/.test(text) || number > 65_535) throw new InvalidArgumentError("It takes a port from 0 to 65535; 0 picks a free one.");
+  if (!/^\d+$/.test(text) || number > 65_535) throw new InvalidArgumentError("Expected a port from 0 to 65535; 0 picks a free one.");
   return number;
 }
 

@@ -108,7 +108,7 @@ export const engineOptions = {
     .meta({ description: "Level of the engine's own log" })
     .register(optionFacts, {
       env: "SVC_LOG_LEVEL",
-      flag: { usage: "--log-level <level>", description: "least level that is logged, over the config file's" },
+      flag: { usage: "--log-level <level>", description: "minimum level that is logged; overrides the config file" },
     }),
 };
 

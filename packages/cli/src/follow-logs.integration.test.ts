@@ -1,6 +1,6 @@
 import { CallError } from "@svc/protocol";
 import { describe, expect, it } from "vitest";
-import { followLogs } from "./log-following.ts";
+import { followLogs } from "./follow-logs.ts";
 import type { StoredLog } from "./stored-log-lines.ts";
 
 interface Answer {

@@ -5,21 +5,21 @@ import { clipped, padded, widest } from "./text-width.ts";
 import { MAX_SPANS, type Span, type Spans, type SpanTree, treesOf } from "./traces.ts";
 
 const DEFAULT_COLUMNS = 100;
-const LEAST_BAR = 8;
-const MOST_BAR = 40;
-const MOST_NAME = 60;
-const MOST_SERVICE = 20;
-/** Deeper ones are drawn at this depth, so that names keep their room. */
-const DEEPEST_DRAWN = 12;
+const MIN_BAR = 8;
+const MAX_BAR = 40;
+const MAX_NAME = 60;
+const MAX_SERVICE = 20;
+/** Deeper spans are drawn at this depth, so that names stay readable. */
+const MAX_DRAWN_DEPTH = 12;
 const NANOS_PER_MS = 1e6;
 
 interface Row {
   readonly span: Span;
-  /** The lines of the tree before the name. */
+  /** Tree lines before the name. */
   readonly branch: string;
 }
 
-/** A trace as a tree: each span with its service, when it ran within the trace, how long, and what went wrong. */
+/** Draws a trace as a tree: each span with its service, time within the trace, duration and error. */
 export function drawTrace(
   traceId: string,
   { spans, total }: Spans,
@@ -30,17 +30,17 @@ export function drawTrace(
   const errors = spans.filter(({ status }) => status === "error").length;
   const head = [
     `trace ${traceId}`,
-    scale.isPending ? "not ended yet" : precise(scale.toMs - scale.fromMs),
+    scale.isPending ? "still running" : precise(scale.toMs - scale.fromMs),
     `${total} span${total === 1 ? "" : "s"}`,
     ...(errors === 0 ? [] : [paint.red(`${errors} error${errors === 1 ? "" : "s"}`)]),
   ];
   const widths = widthsFor(rows, columns);
   const lines = rows.map((row) => lineOf(row, { widths, scale, columns, paint }));
-  const more = total > spans.length ? [paint.dim(`and ${total - spans.length} more spans; ${MAX_SPANS} are shown at most`)] : [];
+  const more = total > spans.length ? [paint.dim(`and ${total - spans.length} more spans; at most ${MAX_SPANS} are shown`)] : [];
   return `${[head.join("  "), ...lines, ...more].join("\n")}\n`;
 }
 
-/** Without recursion: a trace may be thousands of spans deep. */
+/** Iterative, because a trace may be thousands of spans deep. */
 function rowsOf(root: SpanTree): readonly Row[] {
   const rows: Row[] = [];
   const waiting: { readonly tree: SpanTree; readonly depth: number; readonly lead: string; readonly isLast: boolean }[] = [
@@ -48,7 +48,7 @@ function rowsOf(root: SpanTree): readonly Row[] {
   ];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { tree, depth, lead, isLast } = next;
-    const isDrawn = depth > 0 && depth <= DEEPEST_DRAWN;
+    const isDrawn = depth > 0 && depth <= MAX_DRAWN_DEPTH;
     rows.push({ span: tree.span, branch: isDrawn ? `${lead}${isLast ? "└─ " : "├─ "}` : lead });
     const below = isDrawn ? `${lead}${isLast ? "   " : "│  "}` : lead;
     for (const [index, child] of [...tree.children.entries()].reverse()) {
@@ -82,10 +82,10 @@ const DURATION_WIDTH = 8;
 const MARK_WIDTH = 2;
 
 function widthsFor(rows: readonly Row[], columns: number): Widths {
-  const name = Math.min(MOST_NAME, MARK_WIDTH + widest(rows.map(({ span, branch }) => branch + span.name)), Math.floor(columns * 0.5));
-  const service = Math.min(MOST_SERVICE, widest(rows.map(({ span }) => span.service_name)), Math.floor(columns * 0.2));
+  const name = Math.min(MAX_NAME, MARK_WIDTH + widest(rows.map(({ span, branch }) => branch + span.name)), Math.floor(columns * 0.5));
+  const service = Math.min(MAX_SERVICE, widest(rows.map(({ span }) => span.service_name)), Math.floor(columns * 0.2));
   const left = columns - name - service - DURATION_WIDTH - 6;
-  return { name, service, bar: left < LEAST_BAR ? 0 : Math.min(MOST_BAR, left) };
+  return { name, service, bar: left < MIN_BAR ? 0 : Math.min(MAX_BAR, left) };
 }
 
 function lineOf(
@@ -106,7 +106,7 @@ function lineOf(
   return `${line}\n${indent}${paint.red(clipped(escapeUnprintable(span.status_description), Math.max(20, columns - indent.length)))}`;
 }
 
-/** When the span ran within the trace; at least one mark. */
+/** Draws the time of the span within the trace, at least one character. */
 function barOf(span: Span, { fromMs, toMs }: Scale, width: number): string {
   const whole = Math.max(toMs - fromMs, Number.MIN_VALUE);
   const at = (ms: number): number => Math.round(((ms - fromMs) / whole) * width);
@@ -115,7 +115,7 @@ function barOf(span: Span, { fromMs, toMs }: Scale, width: number): string {
   return `${" ".repeat(from)}${"█".repeat(to - from)}${" ".repeat(width - to)}`;
 }
 
-/** `0.42 ms`, `12.3 ms`, then as `formatDuration`. */
+/** Formats a duration: `0.42 ms`, `12.3 ms`, then as `formatDuration`. */
 export function precise(ms: number): string {
   if (ms < 10) return `${ms.toFixed(2)} ms`;
   return ms < 100 ? `${ms.toFixed(1)} ms` : formatDuration(ms);
@@ -129,7 +129,7 @@ function endMs(span: Span): number | undefined {
   return span.end_time_unix_nano_text === null ? undefined : millis(span.end_time_unix_nano_text);
 }
 
-/** With a fraction: nanoseconds since 1970 are more than a number holds to the digit, which no drawing shows. */
+/** Converts nanoseconds since 1970 to fractional milliseconds. The lost digits are too small to be drawn. */
 function millis(nanos: string): number {
   return Number(nanos) / NANOS_PER_MS;
 }

@@ -1,54 +1,60 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Worker } from "@svc/sdk";
+import { editing } from "./add-worker.ts";
 import { findBuiltIn } from "./built-in-workers.ts";
 import { type ListedEntry, listedEntries } from "./config-entries.ts";
 import { CommandFailure } from "./exit-codes.ts";
 import { showProgress } from "./progress.ts";
 import type { Project } from "./project.ts";
 import type { Shell } from "./shell.ts";
-import { editing } from "./worker-adding.ts";
 import { listWorkers, type WorkerReport } from "./worker-functions.ts";
 
-/** A worker gets 10 s to end before it is killed; the engine may have a config file to read first. */
-const GONE_TIMEOUT_MS = 30_000;
-const LOOK_EVERY_MS = 100;
+/** A worker is killed after 10 s, and the engine must first read the config file. */
+const REMOVAL_TIMEOUT_MS = 30_000;
+const POLL_INTERVAL_MS = 100;
 
-/** What was removed, as `--json` prints it. */
+/** Result of removing a worker, as `--json` prints it. */
 export interface Removed {
   readonly name: string;
   readonly kind: "local" | "built-in";
   readonly config_file: string;
-  /** Ids of functions and trigger types that went with it; empty when no engine ran. */
+  /** Ids of the removed functions and trigger types. Empty if no engine ran. */
   readonly functions: readonly string[];
   readonly trigger_types: readonly string[];
 }
 
-/** The entry that a name on the command line means: modules go by any of their names. Fails with the nearest name that the file has. */
+/**
+ * Returns the entry of a name on the command line; a module may have its short name. Throws with the nearest name if
+ * there is none.
+ */
 export async function entryNamed(name: string, { configFile, shownConfig }: Project): Promise<ListedEntry> {
   const entries = listedEntries(configFile);
   const entry = entries.get(name) ?? entries.get(findBuiltIn(name)?.name ?? name);
   if (entry?.kind === "command") {
-    throw new CommandFailure(`${entry.name} is a command of svc-exec and no worker of its own.`, {
-      advice: [`Take it out of the commands: in ${shownConfig}.`],
+    throw new CommandFailure(`${entry.name} is a command of svc-exec, not a worker.`, {
+      advice: [`Remove it from commands: in ${shownConfig}.`],
     });
   }
   if (entry !== undefined) return entry;
   const { nearestName } = await import("@svc/engine/local-workers");
   const known = [...entries.values()].flatMap((listed) => (listed.kind === "command" ? [] : [listed.name]));
-  const meant = nearestName(name, known);
-  throw new CommandFailure(`There is no worker ${name} in ${shownConfig}${meant === undefined ? "." : `; did you mean ${meant}?`}`, {
+  const nearest = nearestName(name, known);
+  throw new CommandFailure(`There is no worker ${name} in ${shownConfig}${nearest === undefined ? "." : `; did you mean ${nearest}?`}`, {
     advice: [known.length === 0 ? "It lists none." : `It lists: ${known.join(", ")}`],
   });
 }
 
-/** The same names, those first that depend on others of them: a file in which a worker waits for one that is gone is refused. */
+/**
+ * Sorts names so that dependents come before their dependencies. A file in which a worker depends on a removed one is
+ * invalid.
+ */
 export function dependentsFirst(entries: ReadonlyMap<string, ListedEntry>): readonly string[] {
   const left = new Map(entries);
   const order: string[] = [];
   while (left.size > 0) {
     const needed = new Set([...left.values()].flatMap(({ dependsOn }) => dependsOn));
     const free = [...left].filter(([, { name }]) => !needed.has(name)).map(([name]) => name);
-    // They wait for each other in a circle, which the engine refuses in any order.
+    // A dependency cycle, which the engine rejects in any order.
     const next = free.length > 0 ? free : [...left.keys()];
     for (const name of next) left.delete(name);
     order.push(...next);
@@ -56,7 +62,7 @@ export function dependentsFirst(entries: ReadonlyMap<string, ListedEntry>): read
   return order;
 }
 
-/** Takes the worker out of the config file and waits until the running engine has let go of it. Its files stay. */
+/** Removes the worker from the config file and waits until the engine has stopped it. Its files stay. */
 export async function removeWorker(
   shell: Shell,
   entry: ListedEntry,
@@ -66,7 +72,7 @@ export async function removeWorker(
   const before = engine === undefined ? undefined : (await listWorkers(engine)).find(({ name }) => name === entry.name);
   await editing(shell, (check) => removeWorkerFromConfig(project.configFile, entry.name, { check }));
   shell.note(`Worker ${entry.name} removed from ${project.shownConfig}\n`);
-  if (engine !== undefined && before !== undefined) await untilGone(shell, engine, { before, project, signal });
+  if (engine !== undefined && before !== undefined) await waitForRemoval(shell, engine, { before, project, signal });
   if (entry.folder !== undefined) shell.note(`Its files stay in ${entry.folder}\n`);
   return {
     name: entry.name,
@@ -77,31 +83,34 @@ export async function removeWorker(
   };
 }
 
-interface Leaving {
+interface RemovalWait {
   readonly before: WorkerReport;
   readonly project: Project;
   readonly signal: AbortSignal;
 }
 
-/** The engine no longer lists it, and none of its processes is left: those run on the machine that the config file is on, which is this one. */
-async function untilGone(shell: Shell, engine: Worker, { before, project, signal }: Leaving): Promise<void> {
+/**
+ * Waits until the engine no longer lists the worker and its processes have exited. They run on this machine, as the
+ * config file is here.
+ */
+async function waitForRemoval(shell: Shell, engine: Worker, { before, project, signal }: RemovalWait): Promise<void> {
   const { name, pids } = before;
-  const progress = showProgress(shell, `Waiting until ${name} has ended`);
-  const until = performance.now() + GONE_TIMEOUT_MS;
+  const progress = showProgress(shell, `Waiting until ${name} has stopped`);
+  const until = performance.now() + REMOVAL_TIMEOUT_MS;
   try {
     while ((await listWorkers(engine)).some((worker) => worker.name === name) || pids.some(isRunning)) {
-      if (signal.aborted) throw new CommandFailure(`Stopped waiting; ${name} is out of ${project.shownConfig}, and the engine is ending it.`);
-      if (performance.now() > until) throw notGone(before, project);
-      await pause(LOOK_EVERY_MS);
+      if (signal.aborted) throw new CommandFailure(`Stopped waiting; ${name} was removed from ${project.shownConfig}, and the engine is stopping it.`);
+      if (performance.now() > until) throw stillRunning(before, project);
+      await pause(POLL_INTERVAL_MS);
     }
   } finally {
     progress.end();
   }
 }
 
-function notGone({ name }: WorkerReport, { shownConfig }: Project): CommandFailure {
-  return new CommandFailure(`Worker ${name} is out of ${shownConfig}, but it still runs after ${GONE_TIMEOUT_MS / 1000} s.`, {
-    advice: [`The engine may not have taken the file up: look at its log for a mistake in ${shownConfig}.`],
+function stillRunning({ name }: WorkerReport, { shownConfig }: Project): CommandFailure {
+  return new CommandFailure(`Worker ${name} was removed from ${shownConfig}, but it is still running after ${REMOVAL_TIMEOUT_MS / 1000} s.`, {
+    advice: [`The engine may have rejected the file; check its log for a problem in ${shownConfig}.`],
   });
 }
 

@@ -1,5 +1,8 @@
-/** What a trigger waits for, in one line: `POST /orders`, `0 3 * * * (Europe/Berlin)`, `orders.created`. The JSON of its config for types that are not ours. */
-export function occasionOf(type: string, config: unknown): string {
+/**
+ * Returns the condition of a trigger on one line: `POST /orders`, `0 3 * * * (Europe/Berlin)`, `orders.created`. For
+ * unknown types it is the config as JSON.
+ */
+export function conditionOf(type: string, config: unknown): string {
   const known = isRecord(config) ? KNOWN[type]?.(config) : undefined;
   return known ?? (config === null || config === undefined || isEmpty(config) ? "" : JSON.stringify(config));
 }

@@ -3,33 +3,33 @@ import { showProgress } from "./progress.ts";
 import type { Shell } from "./shell.ts";
 import { awaitWorker, type EngineCalls, type WorkerReport, type WorkerState } from "./worker-functions.ts";
 
-/** How long the engine gives a worker to become ready (decision 29), from the end of its install on. */
+/** Maximum time for a worker to become ready after its install (decision 29). */
 const READY_TIMEOUT_MS = 120_000;
-/** How long it gives an install. */
+/** Maximum time for an install. */
 const INSTALL_TIMEOUT_MS = 600_000;
-/** An install that has ended is noticed by the next look. */
-const LOOK_EVERY_MS = 5_000;
-/** Not yet what it will come to. */
-const PASSING_STATES: ReadonlySet<WorkerState> = new Set(["installing", "starting", "replacing", "stopping"]);
+/** Poll interval, to notice the end of an install. */
+const POLL_INTERVAL_MS = 5_000;
+/** States that will change. */
+const TRANSITIONAL_STATES: ReadonlySet<WorkerState> = new Set(["installing", "starting", "replacing", "stopping"]);
 
 export interface AwaitedWorker {
   readonly name: string;
-  /** Aborts when the user wants an end. */
+  /** Aborts when the user stops the wait. */
   readonly signal: AbortSignal;
-  /** What somebody who stops the wait should know. */
+  /** Advice for a user who stops the wait. */
   readonly adviceIfStopped: readonly string[];
 }
 
 /**
- * Waits until the worker is ready. A first crash is shown at once, with the worker's last output. Exit 1 when it cannot become ready, or
- * not in time, or when the user stops the wait.
+ * Waits until the worker is ready. The first crash is shown at once with the worker's last output. Throws (exit 1) if
+ * the worker cannot become ready, times out, or the user stops the wait.
  */
 export async function waitForWorker(shell: Shell, engine: EngineCalls, awaited: AwaitedWorker): Promise<WorkerReport> {
   const { name, signal, adviceIfStopped: advice } = awaited;
-  return await unlessStopped(watch(shell, engine, awaited), signal, () => new CommandFailure(`Stopped waiting; ${name} is not known to be ready.`, { advice }));
+  return await unlessStopped(watch(shell, engine, awaited), signal, () => new CommandFailure(`Stopped waiting; ${name} may not be ready.`, { advice }));
 }
 
-/** What the step comes to, or a failure as soon as the user wants an end. */
+/** Resolves with the step's result, or rejects as soon as the user stops the wait. */
 export async function unlessStopped<Result>(step: Promise<Result>, signal: AbortSignal, stopped: () => CommandFailure): Promise<Result> {
   let undo = (): void => {};
   const aborted = new Promise<never>((_, reject) => {
@@ -47,33 +47,33 @@ export async function unlessStopped<Result>(step: Promise<Result>, signal: Abort
 
 async function watch(shell: Shell, engine: EngineCalls, awaited: AwaitedWorker): Promise<WorkerReport> {
   const { name, signal } = awaited;
-  const { first, readyByMs } = await shown(shell, `Waiting until ${name} is ready`, () => firstOutcome(engine, awaited));
+  const { first, readyByMs } = await withProgress(shell, `Waiting until ${name} is ready`, () => firstOutcome(engine, awaited));
   if (first.state !== "backing_off") return requireReady(first, { showsOutput: true });
   shell.note(`${shell.paint.yellow(`Worker ${name} crashed:`)} ${first.reason ?? ""}\n${outputOf(first).join("\n")}\n`);
   const timeoutMs = Math.max(0, Math.round(readyByMs - performance.now()));
-  const last = await shown(shell, `Waiting whether ${name} recovers; Ctrl-C ends the wait`, () =>
+  const last = await withProgress(shell, `Waiting for ${name} to recover; press Ctrl-C to stop waiting`, () =>
     awaitWorker(engine, { name, until: "settled", timeoutMs, signal }),
   );
   return requireReady(last, { showsOutput: false });
 }
 
-/** How it is when it is ready, has crashed or cannot become ready, or when its time is up; that of an install comes on top. */
+/** Waits until the worker is ready, has crashed, cannot become ready or times out. The time of an install is added. */
 async function firstOutcome(engine: EngineCalls, { name, signal }: AwaitedWorker): Promise<{ readonly first: WorkerReport; readonly readyByMs: number }> {
   const installedByMs = performance.now() + INSTALL_TIMEOUT_MS;
   let readyByMs = performance.now() + READY_TIMEOUT_MS;
   for (;;) {
-    const timeoutMs = Math.max(0, Math.min(LOOK_EVERY_MS, Math.round(readyByMs - performance.now())));
+    const timeoutMs = Math.max(0, Math.min(POLL_INTERVAL_MS, Math.round(readyByMs - performance.now())));
     const first = await awaitWorker(engine, { name, until: "first crash", timeoutMs, signal });
     const nowMs = performance.now();
-    // The engine gives each process its own time, and replaces one after another.
+    // Each process has its own timeout, and the engine replaces them one after another.
     const isBounded = (first.state === "installing" && nowMs < installedByMs) || first.state === "replacing";
     if (isBounded) readyByMs = nowMs + READY_TIMEOUT_MS;
-    else if (!PASSING_STATES.has(first.state) || nowMs >= readyByMs) return { first, readyByMs };
+    else if (!TRANSITIONAL_STATES.has(first.state) || nowMs >= readyByMs) return { first, readyByMs };
   }
 }
 
-/** Runs the step below a line that says that it runs. */
-export async function shown<Result>(shell: Shell, title: string, step: () => Promise<Result>): Promise<Result> {
+/** Shows progress while the step runs. */
+export async function withProgress<Result>(shell: Shell, title: string, step: () => Promise<Result>): Promise<Result> {
   const progress = showProgress(shell, title);
   try {
     return await step();
@@ -82,8 +82,8 @@ export async function shown<Result>(shell: Shell, title: string, step: () => Pro
   }
 }
 
-const TAKES_TOO_LONG: Readonly<Partial<Record<WorkerState, string>>> = {
-  installing: `that takes longer than ${INSTALL_TIMEOUT_MS / 1000} s`,
+const TIMEOUT_REASONS: Readonly<Partial<Record<WorkerState, string>>> = {
+  installing: `the install takes longer than ${INSTALL_TIMEOUT_MS / 1000} s`,
   starting: `it registered no function, trigger type or trigger within ${READY_TIMEOUT_MS / 1000} s`,
 };
 
@@ -91,17 +91,17 @@ function requireReady(report: WorkerReport, { showsOutput }: { readonly showsOut
   const { name, state, reason, waits_for } = report;
   if (state === "ready") return report;
   const waits = waits_for.length === 0 ? undefined : `it waits for ${waits_for.join(", ")}, which it depends on`;
-  const why = reason ?? waits ?? TAKES_TOO_LONG[state] ?? "";
+  const why = reason ?? waits ?? TIMEOUT_REASONS[state] ?? "";
   throw new CommandFailure(`Worker ${name} is not ready; it is ${state.replace("_", " ")}${why === "" ? "" : `: ${why}`}.`, {
     advice: [
       ...(showsOutput ? outputOf(report) : []),
-      ...(report.log_file === null ? [] : [`All of its output: ${report.log_file}`]),
-      `It stays in the config file. It is started again when its files change, or with: svc worker restart ${name}`,
+      ...(report.log_file === null ? [] : [`Full output: ${report.log_file}`]),
+      `It stays in the config file. It restarts when its files change, or with: svc worker restart ${name}`,
     ],
   });
 }
 
-/** The output of its latest run: of the runs before it says the same again. */
+/** Returns the output of its latest run, because output of earlier runs repeats itself. */
 function outputOf({ tail }: WorkerReport): readonly string[] {
   const started = tail.findLastIndex((line) => /^process(?:#\d+)? started: /.test(line));
   const lines = tail.slice(started + 1).filter((line) => !/^process(?:#\d+)? it (?:ended|was ended) /.test(line));

@@ -1,38 +1,38 @@
 import { setTimeout as after } from "node:timers/promises";
 import type { Worker } from "@svc/sdk";
-import { isAway } from "./engine-away.ts";
+import { isTransient } from "./engine-session.ts";
 import type { StoredLog } from "./stored-log-lines.ts";
 
 type Caller = Pick<Worker, "call">;
 
-/** Filters as `engine::logs::*` take them. */
+/** Filters of the `engine::logs` functions. */
 export type LogQuery = Readonly<Record<string, unknown>>;
 
 const WAIT_MS = 20_000;
-/** The engine answers by its own deadline; ours only guards against one that stopped answering. */
+/** Added to the engine's own deadline, in case the engine stops responding. */
 const ANSWER_MARGIN_MS = 10_000;
-/** Between two tries while the engine is away. */
+/** Retry interval while the engine is disconnected. */
 const RETRY_MS = 500;
 const PAGE = 1_000;
 
 export interface Follower {
   readonly query: LogQuery;
-  /** How many entries to begin with; those from before are found by `query`. */
+  /** Number of earlier entries to start with, filtered by `query`. */
   readonly tail: number;
   readonly signal: AbortSignal;
   show(entries: readonly StoredLog[]): void;
-  /** Entries came too fast to be told one by one; so many are left out. */
+  /** Called with the number of entries that were skipped because they arrived too fast. */
   dropped(count: number): void;
-  /** The engine went away, or is there again. */
+  /** Called when the connection is lost or restored. */
   connection(state: "lost" | "back"): void;
 }
 
-/** The last entries that match, oldest first. */
+/** Returns the last matching entries, oldest first. */
 export async function lastLogs(engine: Caller, query: LogQuery, limit: number): Promise<readonly StoredLog[]> {
   return limit === 0 ? [] : (await newest(engine, query, limit)).logs;
 }
 
-/** With how many there are in all. */
+/** Also returns the total number of matching entries. */
 async function newest(engine: Caller, query: LogQuery, limit: number): Promise<{ readonly logs: readonly StoredLog[]; readonly total: number }> {
   const payload = { ...query, limit };
   const { logs, total } = await engine.call<{ readonly logs: readonly StoredLog[]; readonly total: number }>({ function_id: "engine::logs::list", payload });
@@ -40,8 +40,8 @@ async function newest(engine: Caller, query: LogQuery, limit: number): Promise<{
 }
 
 /**
- * Shows the last entries, then each that comes, until the signal aborts. Goes on after a restart of the engine, with what was logged meanwhile as far
- * as the engine still has it.
+ * Shows the last entries, then new ones until the signal aborts. After a restart of the engine it continues with what
+ * was logged in between, as far as the engine still has it.
  */
 export async function followLogs(engine: Caller, follower: Follower): Promise<void> {
   const { query, tail, signal } = follower;
@@ -49,10 +49,10 @@ export async function followLogs(engine: Caller, follower: Follower): Promise<vo
   const show = (entries: readonly StoredLog[]): void => {
     if (entries.length > 0) follower.show(entries);
   };
-  // Asked for before the last entries are read: what is logged between the two comes twice, and not never.
+  // Gets the cursor before the last entries, so that entries logged in between arrive twice instead of never.
   let cursor = (await tailAfter(engine, follower, { waitMs: 0 })).cursor;
   show(seen.added(await lastLogs(engine, query, tail)));
-  // What the last entries hold may come again on the page behind the cursor, and on that page only.
+  // Only the first page after the cursor can repeat entries of the initial list.
   let mayOverlap = true;
   let isLost = false;
   while (!signal.aborted) {
@@ -67,7 +67,7 @@ export async function followLogs(engine: Caller, follower: Follower): Promise<vo
       cursor = page.cursor;
     } catch (error) {
       if (signal.aborted) return;
-      if (!isAway(error)) throw error;
+      if (!isTransient(error)) throw error;
       if (!isLost) follower.connection("lost");
       isLost = true;
       await after(RETRY_MS, undefined, { signal }).catch(() => {});
@@ -90,7 +90,7 @@ async function tailAfter(
   return engine.call<Page>({ function_id: "engine::logs::tail", payload, timeout_ms: waitMs + ANSWER_MARGIN_MS, signal });
 }
 
-/** A cursor is of one run of the engine. After a restart what is new is found by its time. */
+/** A cursor is valid for one run of the engine. After a restart, new entries are found by time. */
 async function resumed(engine: Caller, follower: Follower, seen: SeenLogs): Promise<Page> {
   const { cursor } = await tailAfter(engine, follower, { waitMs: 0 });
   const { logs, total } = await newest(engine, { ...follower.query, start_time: seen.latestMs }, PAGE);
@@ -98,7 +98,7 @@ async function resumed(engine: Caller, follower: Follower, seen: SeenLogs): Prom
   return { logs, cursor, dropped: Math.max(0, total - logs.length - shownBefore) };
 }
 
-/** The entries that came last, to tell those that come a second time where two answers overlap. */
+/** Recently shown entries, to remove duplicates where two pages overlap. */
 class SeenLogs {
   readonly #timesByKey = new Map<string, number>();
   latestMs: number;
@@ -111,7 +111,7 @@ class SeenLogs {
     return entries.filter((entry) => !this.#timesByKey.has(keyOf(entry)));
   }
 
-  /** Remembers the entries, and answers them. */
+  /** Records the entries and returns them. */
   added(entries: readonly StoredLog[]): readonly StoredLog[] {
     for (const entry of entries) {
       this.#timesByKey.set(keyOf(entry), entry.timestamp_ms);
@@ -126,7 +126,7 @@ class SeenLogs {
   }
 }
 
-/** The engine gives ids that grow, also over its restarts; the time tells apart what a clock that was set back would give twice. */
+/** Ids grow across restarts of the engine. The time distinguishes ids that repeat after the clock was set back. */
 function keyOf({ id, timestamp_ms }: StoredLog): string {
   return `${id} ${timestamp_ms}`;
 }

@@ -5,34 +5,34 @@ import type { Worker } from "@svc/sdk";
 import type { BuiltInWorker } from "./built-in-workers.ts";
 import { type ListedEntry, listedEntries } from "./config-entries.ts";
 import { CommandFailure, usageFailure } from "./exit-codes.ts";
-import { offerManifest } from "./manifest-offer.ts";
+import { sayBehind, sayNote } from "./notes.ts";
+import { offerManifest } from "./offer-manifest.ts";
 import { formatDuration, showProgress } from "./progress.ts";
 import { isSameFile, type Project } from "./project.ts";
 import { providedBy } from "./provided-by.ts";
-import { sayBehind, sayNote } from "./remarks.ts";
 import type { Shell } from "./shell.ts";
-import { steerWorker, type WorkerReport } from "./worker-functions.ts";
-import { type FolderTarget, placeNotes, requireFolder, type WorkerTarget } from "./worker-target.ts";
-import { waitForWorker } from "./worker-wait.ts";
+import { waitForWorker } from "./wait-for-worker.ts";
+import { controlWorker, type WorkerReport } from "./worker-functions.ts";
+import { type FolderTarget, locationNotes, requireFolder, type WorkerTarget } from "./worker-target.ts";
 
-/** How a worker is to be added. */
-export interface Adding {
+/** Options for request a worker. */
+export interface AddRequest {
   readonly project: Project;
-  /** Undefined when none runs. */
+  /** Undefined if no engine runs. */
   readonly engine: Worker | undefined;
   readonly force: boolean;
   readonly wait: boolean;
-  /** A manifest for a folder that has none is written without asking. */
+  /** Write a missing manifest without asking. */
   readonly yes: boolean;
-  /** Of the entry; undefined leaves what the manifest and the defaults say. */
+  /** Values of the entry. Undefined uses the manifest and the defaults. */
   readonly name: string | undefined;
   readonly replicas: number | undefined;
   readonly env: Readonly<Record<string, string>> | undefined;
-  /** Aborts when the user wants an end. */
+  /** Aborts when the user stops the command. */
   readonly signal: AbortSignal;
 }
 
-/** What was added, as `--json` prints it. */
+/** Result of request a worker, as `--json` prints it. */
 export interface Added {
   readonly name: string;
   readonly kind: "local" | "built-in";
@@ -43,43 +43,46 @@ export interface Added {
   readonly install: { readonly status: InstallResult["status"]; readonly duration_ms: number } | null;
 }
 
-/** Installs, writes the entry and waits until the worker is ready. The config file is untouched when it throws before the entry is written. */
-export async function addWorker(shell: Shell, target: WorkerTarget, adding: Adding): Promise<Added> {
-  return target.kind === "built-in" ? await addBuiltIn(shell, target.worker, adding) : await addLocal(shell, target, adding);
+/**
+ * Installs dependencies, writes the entry and waits until the worker is ready. If it throws before the entry is
+ * written, the config file is unchanged.
+ */
+export async function addWorker(shell: Shell, target: WorkerTarget, request: AddRequest): Promise<Added> {
+  return target.kind === "built-in" ? await addBuiltIn(shell, target.worker, request) : await addLocal(shell, target, request);
 }
 
-async function addBuiltIn(shell: Shell, worker: BuiltInWorker, adding: Adding): Promise<Added> {
-  if (adding.name !== undefined || adding.replicas !== undefined || adding.env !== undefined) {
-    throw usageFailure(`${worker.name} is part of the engine: --name, --replicas and --env are for workers of your own.`);
+async function addBuiltIn(shell: Shell, worker: BuiltInWorker, request: AddRequest): Promise<Added> {
+  if (request.name !== undefined || request.replicas !== undefined || request.env !== undefined) {
+    throw usageFailure(`${worker.name} is part of the engine; --name, --replicas and --env are only for your own workers.`);
   }
   const { addWorkerToConfig } = await import("@svc/engine");
-  const { project } = adding;
-  refuseListed({ name: worker.name, folder: undefined }, adding);
+  const { project } = request;
+  checkListed({ name: worker.name, folder: undefined }, request);
   await requireValidConfig(shell, project);
   const entry = { name: worker.name, config: worker.config };
   const { changed } = await editing(shell, (check) => addWorkerToConfig(project.configFile, entry, { comment: worker.comment, check }));
   noteEntry(shell, worker.name, { project, changed });
-  return finish(shell, { name: worker.name, kind: "built-in", adding, ready: await awaitReady(shell, worker.name, adding) });
+  return finish(shell, { name: worker.name, kind: "built-in", request, ready: await awaitReady(shell, worker.name, request) });
 }
 
-async function addLocal(shell: Shell, target: FolderTarget, adding: Adding): Promise<Added> {
+async function addLocal(shell: Shell, target: FolderTarget, request: AddRequest): Promise<Added> {
   const { addWorkerToConfig } = await import("@svc/engine");
-  const { project, engine, replicas, env } = adding;
+  const { project, engine, replicas, env } = request;
   requireFolder(target);
-  await offerManifest(shell, target, adding);
+  await offerManifest(shell, target, request);
   const manifest = await manifestOf(target);
-  for (const warning of [...manifest.warnings, ...placeNotes(target, project)]) sayNote(shell, warning);
-  const name = await entryName(manifest, adding);
-  // What would be refused in the end is refused before an install, which takes a while and changes files.
+  for (const warning of [...manifest.warnings, ...locationNotes(target, project)]) sayNote(shell, warning);
+  const name = await entryName(manifest, request);
+  // Reports errors before the install, which takes long and changes files.
   await requireValidConfig(shell, project);
-  const listed = refuseListed({ name, folder: target.folder }, adding);
-  // Before the config is touched: an install that fails leaves no entry behind that the engine would try to start.
-  const installed = await install(shell, { ...manifest, name }, adding);
+  const listed = checkListed({ name, folder: target.folder }, request);
+  // Installs before the config changes, so that a failed install leaves no entry that the engine would try to start.
+  const installed = await install(shell, { ...manifest, name }, request);
   const { changed } = await editing(shell, (check) => addWorkerToConfig(project.configFile, { name, path: target.folder, replicas, env }, { check }));
   noteEntry(shell, name, { project, changed });
   shell.note(installed.status === "cached" ? "Using cached deps\n" : `Dependencies installed in ${formatDuration(installed.durationMs)}\n`);
-  if (engine !== undefined && listed) await steerWorker(engine, "restart", name);
-  return finish(shell, { name, kind: "local", adding, ready: await awaitReady(shell, name, adding), installed });
+  if (engine !== undefined && listed) await controlWorker(engine, "restart", name);
+  return finish(shell, { name, kind: "local", request, ready: await awaitReady(shell, name, request), installed });
 }
 
 async function manifestOf({ folder }: FolderTarget): Promise<WorkerManifest> {
@@ -92,7 +95,7 @@ async function manifestOf({ folder }: FolderTarget): Promise<WorkerManifest> {
   }
 }
 
-async function entryName(manifest: WorkerManifest, { name }: Adding): Promise<string> {
+async function entryName(manifest: WorkerManifest, { name }: AddRequest): Promise<string> {
   if (name === undefined) return manifest.name;
   const { workerNameProblem } = await import("@svc/engine/local-workers");
   const problem = workerNameProblem(name);
@@ -100,66 +103,69 @@ async function entryName(manifest: WorkerManifest, { name }: Adding): Promise<st
   return name;
 }
 
-/** Answers whether the config file lists the worker already; without --force that is refused, and always where the name or the folder is another's. */
-function refuseListed({ name, folder }: Pick<ListedEntry, "name" | "folder">, { project, force, replicas, env }: Adding): boolean {
+/**
+ * Returns true if the config file lists the worker already. Throws without --force, and always if the name or the
+ * folder belongs to another entry.
+ */
+function checkListed({ name, folder }: Pick<ListedEntry, "name" | "folder">, { project, force, replicas, env }: AddRequest): boolean {
   const { shownConfig } = project;
   const entries = listedEntries(project.configFile);
   const sharer = [...entries.values()].find((entry) => folder !== undefined && entry.folder !== undefined && isSameFile(entry.folder, folder));
   if (sharer !== undefined && sharer.name !== name) {
-    throw new CommandFailure(`The folder ${folder} is in ${shownConfig} already, as ${sharer.name}.`, { advice: [moreProcesses(sharer.name, shownConfig)] });
+    throw new CommandFailure(`The folder ${folder} is already in ${shownConfig}, as ${sharer.name}.`, { advice: [moreProcesses(sharer.name, shownConfig)] });
   }
   const listed = entries.get(name);
   if (listed === undefined) return false;
   if (listed.kind === "command") {
-    throw new CommandFailure(`The name ${name} is taken in ${shownConfig}: it is a command of svc-exec there.`, {
-      advice: [folder === undefined ? "Give that command another name." : otherName(folder)],
+    throw new CommandFailure(`The name ${name} is already used in ${shownConfig} by a command of svc-exec.`, {
+      advice: [folder === undefined ? "Rename that command." : otherName(folder)],
     });
   }
   if (folder !== undefined && sharer === undefined) {
-    throw new CommandFailure(`The name ${name} is taken in ${shownConfig}: it is ${listed.folder ?? "a module"} there, and not ${folder}.`, {
-      advice: [otherName(folder), `Or remove that one first: svc worker remove ${name}`],
+    throw new CommandFailure(`The name ${name} is already used in ${shownConfig} by ${listed.folder ?? "a module"}, not by ${folder}.`, {
+      advice: [otherName(folder), `Or remove the other worker first: svc worker remove ${name}`],
     });
   }
   if (replicas !== undefined || env !== undefined) {
-    throw new CommandFailure(`Worker ${name} is in ${shownConfig} already, and its entry stays as it is.`, {
-      advice: [`Change replicas: and env: of that entry in ${shownConfig}; the engine takes them up at once.`],
+    throw new CommandFailure(`Worker ${name} is already in ${shownConfig}; its entry was not changed.`, {
+      advice: [`Change replicas: and env: of that entry in ${shownConfig}; the engine applies them at once.`],
     });
   }
   if (force) return true;
-  throw new CommandFailure(`Worker ${name} is in ${shownConfig} already.`, {
+  throw new CommandFailure(`Worker ${name} is already in ${shownConfig}.`, {
     advice: [
-      "Add --force to install it anew and restart it. See how it is: svc worker list",
+      "Pass --force to install it again and restart it. Show its state: svc worker list",
       ...(folder === undefined ? [] : [moreProcesses(name, shownConfig)]),
     ],
   });
 }
 
 function otherName(folder: string): string {
-  return `Give this worker a name of its own with --name or in ${join(folder, "svc.worker.yaml")}`;
+  return `Give this worker another name with --name or in ${join(folder, "svc.worker.yaml")}`;
 }
 
 function moreProcesses(name: string, shownConfig: string): string {
-  return `For more processes of it, write \`replicas: 2\` into the entry of ${name} in ${shownConfig}.`;
+  return `To run more processes of it, set \`replicas: 2\` in the entry of ${name} in ${shownConfig}.`;
 }
 
-/** Refuses a config file with mistakes: the engine would not take it up. */
+/** Throws if the config file is invalid, because the engine would not load it. */
 export async function requireValidConfig(shell: Shell, { configFile }: Project): Promise<void> {
   const { ConfigError, configurableModules, loadConfig } = await import("@svc/engine");
   try {
     loadConfig(configFile, { env: shell.env, modules: configurableModules, cwd: shell.cwd });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    // Variables are the engine's: it may have been started with others than this command.
+    // Ignores missing variables: the engine may have other environment variables than this command.
     const problems = error.problems.filter(({ message }) => !/environment variable \w+ is not set/.test(message));
     if (problems.length === 0) return;
     throw new CommandFailure(new ConfigError(configFile, problems).message, {
       cause: error,
-      advice: ["Put that right first; nothing was installed or changed."],
+      advice: ["Fix the file first; nothing was installed or changed."],
     });
   }
 }
 
-async function install(shell: Shell, manifest: WorkerManifest, { project, force, signal }: Adding): Promise<InstallResult> {
+async function install(shell: Shell, manifest: WorkerManifest, { project, force, signal }: AddRequest): Promise<InstallResult> {
   const { InstallError, installWorker } = await import("@svc/engine/local-workers");
   const progress = showProgress(shell, `Installing dependencies of ${manifest.name}`);
   try {
@@ -167,13 +173,13 @@ async function install(shell: Shell, manifest: WorkerManifest, { project, force,
   } catch (error) {
     if (!(error instanceof InstallError)) throw error;
     progress.end();
-    throw new CommandFailure(error.message, { cause: error, advice: [`${project.shownConfig} was not changed by this.`] });
+    throw new CommandFailure(error.message, { cause: error, advice: [`${project.shownConfig} was not changed.`] });
   } finally {
     progress.end();
   }
 }
 
-/** Edits the config file, but not to something that the engine would refuse. What is refused is for the user to put right. */
+/** Edits the config file unless the result would be invalid. Config errors become command failures. */
 export async function editing<Result>(shell: Shell, edit: (check: NonNullable<EditOptions["check"]>) => Promise<Result>): Promise<Result> {
   const { ConfigEditError, ConfigError, configurableModules } = await import("@svc/engine");
   try {
@@ -185,15 +191,15 @@ export async function editing<Result>(shell: Shell, edit: (check: NonNullable<Ed
 }
 
 function noteEntry(shell: Shell, name: string, { project, changed }: { readonly project: Project; readonly changed: boolean }): void {
-  shell.note(changed ? `Worker ${name} added to ${project.shownConfig}\n` : `Worker ${name} is in ${project.shownConfig} already\n`);
+  shell.note(changed ? `Worker ${name} added to ${project.shownConfig}\n` : `Worker ${name} is already in ${project.shownConfig}\n`);
 }
 
-/** Undefined when nobody waits. */
-async function awaitReady(shell: Shell, name: string, { engine, wait, signal, project }: Adding): Promise<WorkerReport | undefined> {
+/** Returns undefined if the command does not wait. */
+async function awaitReady(shell: Shell, name: string, { engine, wait, signal, project }: AddRequest): Promise<WorkerReport | undefined> {
   if (engine === undefined || !wait) return undefined;
   const adviceIfStopped = [
-    `It stays in ${project.shownConfig}, and the engine goes on starting it. See how it is: svc worker status ${name}`,
-    `To take it back: svc worker remove ${name}`,
+    `It stays in ${project.shownConfig}, and the engine keeps starting it. Show its state: svc worker status ${name}`,
+    `To remove it: svc worker remove ${name}`,
   ];
   return await waitForWorker(shell, engine, { name, signal, adviceIfStopped });
 }
@@ -201,12 +207,12 @@ async function awaitReady(shell: Shell, name: string, { engine, wait, signal, pr
 interface Outcome {
   readonly name: string;
   readonly kind: "local" | "built-in";
-  readonly adding: Adding;
+  readonly request: AddRequest;
   readonly ready: WorkerReport | undefined;
   readonly installed?: InstallResult;
 }
 
-function finish(shell: Shell, { name, kind, adding, ready, installed }: Outcome): Added {
+function finish(shell: Shell, { name, kind, request, ready, installed }: Outcome): Added {
   if (ready !== undefined) {
     shell.note("Worker auto-started\n");
     sayBehind(shell, shell.paint.green("Ready:"), providedBy(ready));
@@ -214,7 +220,7 @@ function finish(shell: Shell, { name, kind, adding, ready, installed }: Outcome)
   return {
     name,
     kind,
-    config_file: adding.project.configFile,
+    config_file: request.project.configFile,
     status: ready === undefined ? "added" : "ready",
     functions: ready?.functions ?? [],
     trigger_types: ready?.trigger_types ?? [],

@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
-import { sayBehind, sayNote, sayReason, sayWarning } from "./remarks.ts";
+import { sayBehind, sayNote, sayReason, sayWarning } from "./notes.ts";
 import { recordedShell } from "./shell.test-support.ts";
 
 it("breaks remarks between words on a narrow terminal, and sets further lines below the first", () => {
   const shell = recordedShell({ noteColumns: 40 });
 
-  sayNote(shell, "the engine is away, and the trace of this call with it.");
+  sayNote(shell, "cannot show the trace of this call: the engine is not connected.");
   sayWarning(shell, "the file cannot be read: see\nsvc config check, which says everything that is wrong\n  an example that stays as it is, however long");
   sayBehind(shell, "Ready:", "svc-cron, 5 functions, e.g. cron::history, cron::list");
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { recordedShell } from "./shell.test-support.ts";
+import { waitForWorker } from "./wait-for-worker.ts";
 import type { EngineCalls, WorkerState } from "./worker-functions.ts";
-import { waitForWorker } from "./worker-wait.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["performance"] });

@@ -4,28 +4,32 @@ import type { Shell } from "./shell.ts";
 
 export interface SeveralOptions<Result> {
   readonly names: readonly string[];
-  /** What could not be done, e.g. "be added". */
+  /** Verb phrase for failures, e.g. "be added". */
   readonly verb: string;
   readonly json: boolean;
-  /** The signal aborts when the user wants an end; what is under way may finish or give up, and nothing after it is begun. */
+  /**
+   * The action for one name. The signal aborts when the user stops the command; the current action may finish or give
+   * up, and no further one starts.
+   */
   readonly action: (name: string, signal: AbortSignal) => Promise<Result>;
 }
 
 /**
- * Does the same for each name, one after another. One that fails is told and does not keep the others from being done; the command then ends
- * with 1, or with that failure's own status where it was the only name. With `json` the outcomes are printed on standard output.
+ * Runs the action for each name, one after another. A failure is printed and does not stop the others. The command then
+ * exits with 1, or with the failure's own status if there was only one name. With `json`, the results are printed on
+ * standard output.
  */
-export async function doSeveral<Result>(shell: Shell, { names, verb, json, action }: SeveralOptions<Result>): Promise<void> {
+export async function runForEach<Result>(shell: Shell, { names, verb, json, action }: SeveralOptions<Result>): Promise<void> {
   const stop = new AbortController();
   const undo = shell.onStopSignal(() => stop.abort());
   const workers: Result[] = [];
   const failed: { readonly worker: string; readonly message: string; readonly error: unknown }[] = [];
-  let begun = 0;
+  let started = 0;
   try {
     for (const name of names) {
       if (stop.signal.aborted) break;
-      begun += 1;
-      if (names.length > 1) shell.note(`${shell.paint.bold(`[${begun}/${names.length}] ${name}`)}\n`);
+      started += 1;
+      if (names.length > 1) shell.note(`${shell.paint.bold(`[${started}/${names.length}] ${name}`)}\n`);
       try {
         workers.push(await action(name, stop.signal));
       } catch (error) {
@@ -37,7 +41,7 @@ export async function doSeveral<Result>(shell: Shell, { names, verb, json, actio
     undo();
   }
   if (json) shell.out(`${JSON.stringify({ workers, failed: failed.map(({ worker, message }) => ({ worker, message })) })}\n`);
-  const left = names.slice(begun);
+  const left = names.slice(started);
   const [only] = failed;
   if (only !== undefined && names.length === 1) throw only.error;
   if (failed.length > 0 || left.length > 0) throw new CommandFailure(summary({ names, verb, failed: failed.map(({ worker }) => worker), left }));
