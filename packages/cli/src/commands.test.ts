@@ -8,16 +8,16 @@ import { recordedShell } from "./shell.test-support.ts";
 const commands = everyCommand(commandTree(buildProgram(recordedShell())));
 const own = commands.filter(({ path }) => path !== "svc").map((command) => [command.path, command] as const);
 
-/** Commands that have no `--json`, or may have none once they are there, and why. */
+/** Commands without `--json`, and why. */
 const WITHOUT_JSON: Readonly<Record<string, string>> = {
   "svc completion": "prints a script for a shell",
-  "svc console": "runs until it is stopped, and prints no data",
-  "svc dev": "runs until it is stopped, and shows what others print",
-  "svc trigger": "prints JSON anyhow",
+  "svc console": "runs until it is stopped and prints no data",
+  "svc dev": "runs until it is stopped and shows the output of others",
+  "svc trigger": "always prints JSON",
 };
 
 describe.each(own)("%s", (path, { summary, description, after }) => {
-  it("says in one line what it does, then in sentences, with examples of itself", () => {
+  it("has a one-line summary, a description in sentences, and examples", () => {
     expect(summary).toMatch(/^[a-z].*[^.]$/);
     expect(description).toMatch(/^[A-Z][\s\S]*\.$/);
     const [, examples = ""] = /^Examples:\n((?: {2}.+\n?)+)/.exec(after) ?? [];
@@ -25,7 +25,7 @@ describe.each(own)("%s", (path, { summary, description, after }) => {
     expect(examples).toContain(path);
   });
 
-  it("answers --help with 0, on standard output", async () => {
+  it("prints help on standard output and exits with 0", async () => {
     const shell = recordedShell();
     expect(await run([...path.split(" ").slice(1), "--help"], shell)).toBe(EXIT.done);
     expect(shell.written.out).toMatch(new RegExp(`^Usage: ${path}[ |]`));
@@ -33,18 +33,18 @@ describe.each(own)("%s", (path, { summary, description, after }) => {
   });
 });
 
-it.each(commands.map(({ path }) => path))("%s --help fits into 80 columns, but for commands that are there to be copied", async (path) => {
+it.each(commands.map(({ path }) => path))("%s --help fits into 80 columns, except for commands to be copied", async (path) => {
   const shell = recordedShell({ outColumns: 80 });
   await run([...path.split(" ").slice(1), "--help"], shell);
   expect(shell.written.out.split("\n").filter((line) => line.length > 80 && !/^ {2}.*\bsvc /.test(line))).toEqual([]);
 });
 
 describe.each(own.filter(([, { commands: below }]) => below.length === 0))("%s", (path, { options }) => {
-  it("has --json, unless it prints no data or nothing but JSON (gap 65)", () => {
+  it("has --json, unless it prints no data or only JSON (gap 65)", () => {
     expect(options.some(({ names }) => names.includes("--json"))).toBe(WITHOUT_JSON[path] === undefined);
   });
 
-  it("ends with 2 at an option that it does not have (gap 65)", async () => {
+  it("exits with 2 for an unknown option (gap 65)", async () => {
     expect(await run([...path.split(" ").slice(1), "--no-such-option"], recordedShell())).toBe(EXIT.usage);
   });
 });

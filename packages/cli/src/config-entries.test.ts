@@ -17,7 +17,7 @@ function configFile(text: string): string {
   return file;
 }
 
-it("lists the entries under workers and under the older modules", () => {
+it("lists the entries under workers and under the older key modules", () => {
   expect([...listedEntries(configFile("workers:\n  - name: a\n    path: ./a\n  - name: svc-state\nmodules:\n  - name: svc-http\n")).values()]).toEqual([
     { name: "a", kind: "local", folder: join(dir, "a"), dependsOn: [] },
     { name: "svc-state", kind: "module", folder: undefined, dependsOn: [] },
@@ -25,7 +25,7 @@ it("lists the entries under workers and under the older modules", () => {
   ]);
 });
 
-it("lists the commands of svc-exec, which share their names with nothing, and what entries depend on", () => {
+it("lists the commands of svc-exec and the dependencies of entries", () => {
   const text =
     "workers:\n  - name: a\n    path: ./a\n    depends_on: [build]\n  - name: svc-exec\n    config:\n      commands:\n        - { name: build, command: make, depends_on: [svc-state] }\n";
   expect([...listedEntries(configFile(text)).values()]).toEqual([
@@ -41,7 +41,7 @@ it.each([
   ["engine: { data_dir: '${SET:other}' }\n", "50002"],
   ["workers: []\n", ".svc/data"],
   ["{{{", ".svc/data"],
-])("takes the data folder of %j", (text, folder) => {
+])("reads the data folder of %j", (text, folder) => {
   expect(listedDataDir(configFile(text), { SET: "50002" })).toBe(join(dir, folder));
 });
 
@@ -49,7 +49,7 @@ it.each([["workers: []\n"], [""], ["workers: 5\n"], ["- a\n"], ["{{{"]])("lists 
   expect(listedEntries(configFile(text))).toEqual(new Map());
 });
 
-it("lists nothing for a file that is not there", () => {
+it("lists nothing for a missing file", () => {
   expect(listedEntries(join(dir, "no.yaml"))).toEqual(new Map());
 });
 
@@ -62,6 +62,6 @@ it.each([
   ["engine: { bridge: { port: '${PORT}' } }\n", undefined],
   ["workers: []\n", undefined],
   ["{{{", undefined],
-])("takes the bridge port of %j", (text, port) => {
+])("reads the bridge port of %j", (text, port) => {
   expect(listedBridgePort(configFile(text), { SET: "50002" })).toBe(port);
 });

@@ -35,7 +35,7 @@ export async function controlWorkers(shell: Shell, engine: Worker, { action, nam
 /** Checks the names before the engine is asked. */
 export function requireNames(names: readonly string[], all: boolean): void {
   if (all && names.length > 0) throw usageFailure("--all means all workers; omit the names or omit --all.");
-  if (!all && names.length === 0) throw usageFailure("Name a worker, or pass --all for all workers that the engine runs.", "See: svc worker list");
+  if (!all && names.length === 0) throw usageFailure("Give a worker's name, or pass --all for all workers that the engine runs.", "See: svc worker list");
 }
 
 async function processNames(engine: Worker): Promise<readonly string[]> {

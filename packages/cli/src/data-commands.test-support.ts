@@ -4,14 +4,14 @@ import { run } from "./main.ts";
 import { startTestEngine, type TestEngine, type TestProject, testProject } from "./running-engine.test-support.ts";
 import { type RecordedShell, type RecordedShellOptions, recordedShell } from "./shell.test-support.ts";
 
-/** An engine with a worker, and commands that ask it. */
+/** An engine with a worker, and commands that use it. */
 export interface TestSystem {
   readonly engine: TestEngine;
   readonly worker: Worker;
   readonly project: TestProject;
   /** Runs `svc …` on the engine. */
   svc(args: readonly string[], options?: RecordedShellOptions): Promise<Ended>;
-  /** Starts `svc …` and hands out its shell while it runs. */
+  /** Starts `svc …` and returns its shell while it runs. */
   started(args: readonly string[], options?: RecordedShellOptions): { readonly shell: RecordedShell; readonly ended: Promise<ExitCode> };
   stop(): Promise<void>;
 }
@@ -22,7 +22,7 @@ export interface Ended {
   readonly notes: string;
 }
 
-/** `prepare` fills the project's folder before the engine starts. */
+/** `prepare` writes to the project's folder before the engine starts. */
 export async function testSystem(configText?: string, prepare?: (project: TestProject) => Promise<void>): Promise<TestSystem> {
   const project = testProject(configText);
   await prepare?.(project);

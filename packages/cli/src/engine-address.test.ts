@@ -12,8 +12,8 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-describe("where a command looks for the engine", () => {
-  it("takes --url before everything", () => {
+describe("the address of the engine", () => {
+  it("is --url before everything else", () => {
     writeFileSync(join(dir, "config.yaml"), "engine: { bridge: { port: 50000 } }\n");
 
     expect(engineAddress(recordedShell({ cwd: dir, env: { SVC_URL: "ws://other:1" } }), { url: "ws://box:50001" })).toMatchObject({
@@ -22,13 +22,13 @@ describe("where a command looks for the engine", () => {
     });
   });
 
-  it("takes SVC_URL before the config file", () => {
+  it("is SVC_URL before the config file", () => {
     writeFileSync(join(dir, "config.yaml"), "engine: { bridge: { port: 50000 } }\n");
 
     expect(engineAddress(recordedShell({ cwd: dir, env: { SVC_URL: "ws://other:1" } }), {})).toMatchObject({ url: "ws://other:1", from: "SVC_URL" });
   });
 
-  it("takes the bridge port of ./config.yaml before the default", () => {
+  it("uses the bridge port of ./config.yaml before the default", () => {
     writeFileSync(join(dir, "config.yaml"), "engine: { bridge: { port: 50000 } }\n");
 
     expect(engineAddress(recordedShell({ cwd: dir }), {})).toMatchObject({ url: "ws://localhost:50000", from: "config" });
@@ -38,7 +38,7 @@ describe("where a command looks for the engine", () => {
     expect(engineAddress(recordedShell({ cwd: dir }), {})).toMatchObject({ url: "ws://localhost:49134", from: "default" });
   });
 
-  it("takes what the project's running engine wrote into its data folder before the port of the file", () => {
+  it("is that of the project's running engine before the port of the file", () => {
     writeFileSync(join(dir, "config.yaml"), "engine: { bridge: { port: 50000 }, data_dir: store }\n");
     mkdirSync(join(dir, "store"));
     writeFileSync(join(dir, "store/engine.json"), JSON.stringify({ pid: process.pid, bridge: "ws://localhost:50007" }));
@@ -47,7 +47,7 @@ describe("where a command looks for the engine", () => {
     expect(engineAddress(recordedShell({ cwd: dir, env: { SVC_URL: "ws://other:1" } }), {})).toMatchObject({ from: "SVC_URL" });
   });
 
-  it("takes the token of the engine that it found so, and of no other", () => {
+  it("comes with the token of the engine in the data folder, and of no other", () => {
     mkdirSync(join(dir, ".svc/data"), { recursive: true });
     writeFileSync(join(dir, ".svc/token"), "token-of-the-engine\n");
     const facts = { pid: process.pid, bridge: "ws://localhost:50007", token_file: join(dir, ".svc/token") };
@@ -59,7 +59,7 @@ describe("where a command looks for the engine", () => {
     expect(engineAddress(recordedShell({ cwd: dir }), {}).token).toBeUndefined();
   });
 
-  it("reads nothing else for it: engine.json may have come with the repository", () => {
+  it("never comes with another file's content, because engine.json may be from a repository", () => {
     mkdirSync(join(dir, ".svc/data"), { recursive: true });
     writeFileSync(join(dir, ".npmrc"), "//registry.example/:_authToken=secret-of-the-user\n");
     symlinkSync(join(dir, ".npmrc"), join(dir, ".svc/token"));
@@ -73,12 +73,12 @@ describe("where a command looks for the engine", () => {
   });
 
   it.each([
-    ["of a process that is gone", JSON.stringify({ pid: 2 ** 22 + 1, bridge: "ws://localhost:50007" })],
+    ["of a process that has exited", JSON.stringify({ pid: 2 ** 22 + 1, bridge: "ws://localhost:50007" })],
     ["without an address yet", JSON.stringify({ pid: process.pid })],
-    ["with an address that is none", JSON.stringify({ pid: process.pid, bridge: "box" })],
-    ["with a pid that is none", JSON.stringify({ pid: 0, bridge: "ws://localhost:50007" })],
-    ["that is no JSON", "{"],
-  ])("passes over an engine.json %s", (_case, text) => {
+    ["with an invalid address", JSON.stringify({ pid: process.pid, bridge: "box" })],
+    ["with an invalid pid", JSON.stringify({ pid: 0, bridge: "ws://localhost:50007" })],
+    ["that is not JSON", "{"],
+  ])("ignores an engine.json %s", (_case, text) => {
     writeFileSync(join(dir, "config.yaml"), "engine: { bridge: { port: 50000 } }\n");
     mkdirSync(join(dir, ".svc/data"), { recursive: true });
     writeFileSync(join(dir, ".svc/data/engine.json"), text);
@@ -90,19 +90,19 @@ describe("where a command looks for the engine", () => {
     expect(engineAddress(recordedShell(), { url: "ws://svc:secret@box:1" }).shownUrl).toBe("ws://***:***@box:1");
   });
 
-  it.each(["localhost:49134", "http://localhost:49134", "49134", "ws://"])("refuses %j as an address", (url) => {
+  it.each(["localhost:49134", "http://localhost:49134", "49134", "ws://"])("rejects %j as an address", (url) => {
     expect(() => engineAddress(recordedShell(), { url })).toThrow(expect.objectContaining({ exitCode: EXIT.usage }));
   });
 });
 
-it("names svc create where there is no project, and svc dev where there is one", () => {
+it("suggests svc create without a project, and svc dev with one", () => {
   const advice = (): readonly string[] => noEngine(engineAddress(recordedShell({ cwd: dir }), {}), "nothing listens there").advice;
-  expect(advice()[0]).toBe(`There is no ${join(dir, "config.yaml")}; make a project with: svc create`);
+  expect(advice()[0]).toBe(`${join(dir, "config.yaml")} not found; create a project: svc create`);
 
   writeFileSync(join(dir, "config.yaml"), "workers: []\n");
   expect(advice()[0]).toBe("Start one in your project's folder: svc dev");
 });
 
-it("says that nothing listens at a free port", async () => {
+it("reports that nothing listens at a free port", async () => {
   expect(await probe({ url: "ws://127.0.0.1:1", shownUrl: "", from: "--url" })).toBe("nothing listens there");
 });

@@ -23,14 +23,14 @@ afterEach(async () => {
 interface Imposter {
   readonly port: number;
   readonly url: string;
-  /** Heads of all requests and upgrades, as text. */
+  /** Heads of all requests and upgrades. */
   readonly heads: string[];
-  /** Resolves when the head of a request holds the text. */
+  /** Resolves when the head of a request contains the text. */
   asked(text: string): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Listens and keeps what it receives. Answers requests by `answer`, else as an engine answers an unknown path; accepts no WebSocket. */
+/** Records what it receives. Responds with `answer`, or like an engine to an unknown path; accepts no WebSocket. */
 async function imposter(answer?: (message: IncomingMessage) => Promise<string>, atPort = 0): Promise<Imposter> {
   const heads: string[] = [];
   const came = new EventEmitter();
@@ -72,7 +72,7 @@ function project(config?: string): TestProject {
   return made;
 }
 
-/** A folder whose engine was killed: engine.json is still there, and its pid is that of a live process again. */
+/** A folder whose engine was killed: engine.json still exists, and its pid is reused by a live process. */
 function crashed(bridge: string, facts: Readonly<Record<string, unknown>> = { proof_key: "k".repeat(43) }): TestProject {
   const made = project();
   mkdirSync(join(made.dir, ".svc/data"), { recursive: true });
@@ -104,7 +104,7 @@ it.each([
   expect(notes).toContain(`--url ${url}`);
 });
 
-it("sends no token of SVC_TOKEN either where engine.json leads to an imposter", { timeout: 20_000 }, async () => {
+it("does not send SVC_TOKEN to an imposter from engine.json", { timeout: 20_000 }, async () => {
   const { url, heads } = await imposter();
   const { dir } = crashed(url);
   vi.stubEnv("SVC_TOKEN", "token-of-the-variable");
@@ -113,7 +113,7 @@ it("sends no token of SVC_TOKEN either where engine.json leads to an imposter", 
   expect(heads.join("\n")).not.toContain("token-of-the-variable");
 });
 
-it("sends SVC_TOKEN to the address that the user named, as it is", { timeout: 20_000 }, async () => {
+it("sends SVC_TOKEN to an address that the user gave", { timeout: 20_000 }, async () => {
   const { url, heads } = await imposter();
   vi.stubEnv("SVC_TOKEN", "token-of-the-variable");
 
@@ -122,7 +122,7 @@ it("sends SVC_TOKEN to the address that the user named, as it is", { timeout: 20
   expect(heads.join("\n")).not.toContain("engine-proof");
 });
 
-it("svc doctor and svc completion send it no token", { timeout: 20_000 }, async () => {
+it("svc doctor and svc completion send no token to an imposter", { timeout: 20_000 }, async () => {
   const { url, heads } = await imposter();
   const { dir } = crashed(url);
 
@@ -131,7 +131,7 @@ it("svc doctor and svc completion send it no token", { timeout: 20_000 }, async 
   expect(heads.join("\n")).not.toContain(TOKEN);
 });
 
-it("an older engine, which has no proof, gets no token, and the user is told to restart it", { timeout: 20_000 }, async () => {
+it("an older engine without a proof gets no token, and the error asks for a restart", { timeout: 20_000 }, async () => {
   const { url, heads } = await imposter();
   const { status, notes } = await svc(crashed(url, {}).dir, ["worker", "list"]);
 
@@ -141,7 +141,7 @@ it("an older engine, which has no proof, gets no token, and the user is told to 
   expect(notes).toContain("Restart");
 });
 
-it("an imposter cannot pass on the proof of the running engine", { timeout: 30_000 }, async () => {
+it("an imposter cannot forward the proof of the running engine", { timeout: 30_000 }, async () => {
   const made = project("workers: []\nengine: {mode: production}\n");
   const engine = await startTestEngine(made);
   undo.push(() => engine.stop());
@@ -171,7 +171,7 @@ it("an imposter cannot pass on the proof of the running engine", { timeout: 30_0
   expect(notes).toContain(`${url} is not the engine of this folder`);
 });
 
-it("svc console sends no token to an imposter, on any of the announced ports, and says why it is not connected", { timeout: 20_000 }, async () => {
+it("svc console sends no token to an imposter on any announced port, and shows why it is not connected", { timeout: 20_000 }, async () => {
   const { url, heads } = await imposter();
   const http = url.replace("ws:", "http:");
   const { dir } = crashed(url, { proof_key: "k".repeat(43), http, realtime: url });
@@ -198,7 +198,7 @@ it("svc console sends no token to an imposter, on any of the announced ports, an
   expect(heads.join("\n")).not.toContain(TOKEN);
 });
 
-it("a command that lost its engine sends no token to whoever takes the port, and goes on with the engine when it is back", { timeout: 60_000 }, async () => {
+it("a disconnected command sends no token to a process that took the port, and reconnects to the engine", { timeout: 60_000 }, async () => {
   const made = project("workers: []\nengine: {mode: production}\n");
   const bridgePort = await freePort();
   const first = await startTestEngine(made, { bridgePort });
@@ -208,7 +208,7 @@ it("a command that lost its engine sends no token to whoever takes the port, and
 
   await withEngine(address, "svc test", async (engine) => {
     await first.stop();
-    // As a crash would leave it.
+    // As after a crash.
     writeFileSync(join(made.dir, ".svc/data/engine.json"), facts);
     const { heads, asked, stop } = await imposter(undefined, bridgePort);
     await asked("/engine-proof/");

@@ -15,7 +15,7 @@ afterEach(() => {
   server = undefined;
 });
 
-/** What an engine, or something else, answers to every upgrade; gives its address. */
+/** Responds to every upgrade with the status and body. Returns its address. */
 async function refusing(status: number, body: string): Promise<string> {
   server = createServer().on("upgrade", (_request, socket) => {
     socket.end(`HTTP/1.1 ${status} X\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`);
@@ -29,7 +29,7 @@ async function list(url: string, shell: RecordedShell = recordedShell()): Promis
   return { status, notes: shell.written.notes };
 }
 
-it("a command presents the token of its own project's engine, and says what is missing for another's", { timeout: 30_000 }, async () => {
+it("a command sends the token of its own project's engine, and reports a missing token for another", { timeout: 30_000 }, async () => {
   const project = testProject("workers: []\nengine: {mode: production}\n");
   try {
     const engine = await startTestEngine(project);
@@ -37,12 +37,12 @@ it("a command presents the token of its own project's engine, and says what is m
       expect(await run(["worker", "list"], recordedShell({ cwd: project.dir }))).toBe(EXIT.done);
       const stranger = await list(engine.url, recordedShell({ cwd: join(project.dir, "..") }));
       expect(stranger.status).toBe(EXIT.failed);
-      expect(stranger.notes).toContain(`The engine at ${engine.url} wants a token, and none was sent: `);
+      expect(stranger.notes).toContain(`The engine at ${engine.url} requires a token, but none was sent: `);
       expect(stranger.notes).toContain(".svc/token");
       vi.stubEnv("SVC_TOKEN", "not-the-engine-s");
       const wrong = await list(engine.url);
       expect(wrong.status).toBe(EXIT.failed);
-      expect(wrong.notes).toContain(`The engine at ${engine.url} refuses the token: `);
+      expect(wrong.notes).toContain(`The engine at ${engine.url} rejected the token: `);
       expect(wrong.notes).toContain("the environment variable SVC_TOKEN");
       expect(wrong.notes).not.toContain("Start one");
     } finally {
@@ -53,19 +53,19 @@ it("a command presents the token of its own project's engine, and says what is m
   }
 });
 
-describe("a command that is refused for another reason", () => {
-  it.each([503, 403, 421])("shows the engine's words at %i", async (code) => {
+describe("a command that is rejected for another reason", () => {
+  it.each([503, 403, 421])("shows the engine's message for %i", async (code) => {
     const url = await refusing(code, JSON.stringify({ error: { code: "x", message: "auth::check not found" } }));
     expect(await list(url)).toEqual({
       status: EXIT.failed,
-      notes: expect.stringContaining(`The engine at ${url} refuses the connection (HTTP ${code}): auth::check not found.`),
+      notes: expect.stringContaining(`The engine at ${url} rejected the connection (HTTP ${code}): auth::check not found.`),
     });
   });
 
-  it("by something that is no engine says so", { timeout: 15_000 }, async () => {
+  it("by something that is not an engine reports it", { timeout: 15_000 }, async () => {
     const { status, notes } = await list(await refusing(404, "<html>"));
     expect(status).toBe(EXIT.noEngine);
-    expect(notes).toContain("something listens there, but it did not answer as an engine");
+    expect(notes).toContain("something listens there, but it did not respond like an engine");
     expect(notes).toContain("HTTP 404");
   });
 });

@@ -4,7 +4,7 @@ import { CommandFailure, EXIT } from "./exit-codes.ts";
 import { noteFailure } from "./failure-note.ts";
 import { recordedShell } from "./shell.test-support.ts";
 
-it("lets no worker steer the terminal by the words of a failure", () => {
+it("escapes control characters in the text of a failure", () => {
   const shell = recordedShell();
   expect(noteFailure(shell, new CommandFailure("the run failed: \u001b[2J\nmore", { advice: ["  \u009b31m"] }))).toBe(EXIT.failed);
   expect(noteFailure(shell, new CallError("invocation_failed", "out of \u001b[31mink"))).toBe(EXIT.failed);

@@ -27,7 +27,7 @@ function entry(id: number, timestampMs = AT_MS): StoredLog {
 
 type ErrorCode = CallError["code"];
 
-/** Follows an engine that gives these answers, one after the other, until there are no more. */
+/** Follows a fake engine until its answers are used up. */
 async function followed(tailAnswers: readonly (Answer | ErrorCode)[], listAnswers: readonly Answer[]) {
   const stopped = new AbortController();
   const tails = tailAnswers.values();
@@ -55,17 +55,17 @@ async function followed(tailAnswers: readonly (Answer | ErrorCode)[], listAnswer
 const NOTHING: Answer = { logs: [] };
 
 describe("following the log", () => {
-  it("shows each of several entries that say the same in the same millisecond", async () => {
+  it("shows each of several equal entries of the same millisecond", async () => {
     const seen = await followed([NOTHING, { logs: [entry(1), entry(2), entry(3)] }, { logs: [entry(4)] }], [NOTHING]);
     expect(seen.ids).toEqual(["1", "2", "3", "4"]);
   });
 
-  it("shows once what is among the last entries and on the first page", async () => {
+  it("shows entries once that are in both the last entries and the first page", async () => {
     const seen = await followed([NOTHING, { logs: [entry(2), entry(3)] }], [{ logs: [entry(2), entry(1)] }]);
     expect(seen.ids).toEqual(["1", "2", "3"]);
   });
 
-  it("goes on after a restart with what is new, and says how many are left out", async () => {
+  it("continues after a restart with new entries and reports skipped ones", async () => {
     const seen = await followed(
       [NOTHING, { logs: [entry(1), entry(2)] }, "disconnected", NOTHING, { logs: [entry(8), entry(9)] }],
       [NOTHING, { logs: [entry(8), entry(7), entry(6)], total: 8 }],
@@ -73,7 +73,7 @@ describe("following the log", () => {
     expect(seen).toEqual({ ids: ["1", "2", "6", "7", "8", "9"], dropped: [3], states: ["lost", "back"] });
   });
 
-  it("goes on when an answer may come a little later", async () => {
+  it("continues after a transient error", async () => {
     const seen = await followed([NOTHING, { logs: [entry(1)] }, "overloaded", "draining", NOTHING], [NOTHING, { logs: [entry(1)] }]);
     expect(seen).toEqual({ ids: ["1"], dropped: [], states: ["lost", "back"] });
   });

@@ -26,12 +26,12 @@ describe("the page of a function", () => {
     ["a default", { type: "object", properties: { name: { type: "string", default: "\u001b[2J\nfaked\u{e0041}" } }, required: ["name"] }],
     ["the name of a type", { type: "\u001b[2J\u202e" }],
     ["the name of a member", { type: "object", properties: { "\u009b2J": { type: "\u001b[31m" } }, required: ["\u009b2J"] }],
-  ])("lets no format steer the terminal by %s", (_by, format) => {
+  ])("escapes control characters in %s", (_by, format) => {
     for (const line of page(format).split("\n")) expect(line).not.toMatch(UNPRINTABLE);
     expect(page(format)).not.toMatch(/^faked/m);
   });
 
-  it("sets what triggers it below one another", () => {
+  it("lists triggers below each other", () => {
     const triggers = [
       { trigger_type: "http", config: { api_path: "orders", http_method: "POST" } },
       { trigger_type: "event", config: { topic: "orders.created" } },
@@ -39,7 +39,7 @@ describe("the page of a function", () => {
     expect(page(null, triggers)).toContain("triggers    http   POST /orders\n            event  orders.created\n");
   });
 
-  it("gives a call that means the same value where it had to be escaped", () => {
+  it("shows an example call with the same value if it must be escaped", () => {
     const sample = "two\nlines \u001b[31m\u{e0041}";
     const [, word = ""] = /name='(.*)'$/m.exec(page({ type: "object", properties: { name: { type: "string", default: sample } }, required: ["name"] })) ?? [];
     expect(JSON.parse(word)).toBe(sample);

@@ -15,25 +15,25 @@ const VALUES: readonly unknown[] = [
 ];
 
 describe("JSON text", () => {
-  it.each(VALUES.map((value) => [JSON.stringify(value), value]))("%s is written as JSON.stringify writes it", (_title, value) => {
+  it.each(VALUES.map((value) => [JSON.stringify(value), value]))("%s is formatted like JSON.stringify", (_title, value) => {
     for (const json of [JSON.stringify(value), JSON.stringify(value, null, "\t"), JSON.stringify(value, null, 3)]) {
       expect(formatJson(json, "line")).toBe(JSON.stringify(value));
       expect(formatJson(json, "indented")).toBe(JSON.stringify(value, null, 2));
     }
   });
 
-  it("keeps numbers digit by digit, and members that come twice", () => {
+  it("keeps numbers exactly, and duplicate members", () => {
     expect(formatJson('{"n": [9007199254740993 ,1e400, 1.10, -0], "n" : 2E+3}', "line")).toBe('{"n":[9007199254740993,1e400,1.10,-0],"n":2E+3}');
   });
 
-  it("keeps a terminal from obeying a string, and stays the same JSON", () => {
+  it("escapes control characters and stays equal JSON", () => {
     const written = String.raw`{"\u009b2J":["\u202e\u007f","\u001b[31m"]}`;
     const raw = '{"\u009b2J":["\u202e\u007f","\\u001b[31m"]}';
     for (const json of [written, raw]) expect(formatJson(json, "line")).toBe(written);
     expect([...memberTexts(raw).keys()]).toEqual(["\u009b2J"]);
   });
 
-  it("loses needless escapes only", () => {
+  it("removes only needless escapes", () => {
     expect(formatJson(String.raw`"\u00e9 \/ \n \ud800"`, "line")).toBe(String.raw`"é / \n \ud800"`);
   });
 });

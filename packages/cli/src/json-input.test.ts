@@ -15,26 +15,26 @@ beforeAll(() => {
 
 afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
-describe("what a command reads", () => {
-  it("has its bound where the size is not known before", async () => {
+describe("the input of a command", () => {
+  it("is limited even if its size is unknown", async () => {
     await expect(textOfFile(recordedShell({ cwd }), "/dev/zero")).rejects.toThrow("/dev/zero is longer than 16 MiB");
     await expect(textOfStdin(recordedShell({ stdin: new Uint8Array(17 * 1024 * 1024) }), "value")).rejects.toThrow("standard input is longer than 16 MiB");
   });
 
-  it("is refused where it is no text", async () => {
+  it("is rejected if it is not text", async () => {
     writeFileSync(join(cwd, "bytes"), NO_TEXT);
-    await expect(textOfFile(recordedShell({ cwd }), "bytes")).rejects.toThrow("bytes is no UTF-8 text");
-    await expect(textOfStdin(recordedShell({ stdin: NO_TEXT }), "value")).rejects.toThrow("standard input is no UTF-8 text");
+    await expect(textOfFile(recordedShell({ cwd }), "bytes")).rejects.toThrow("bytes is not UTF-8 text");
+    await expect(textOfStdin(recordedShell({ stdin: NO_TEXT }), "value")).rejects.toThrow("standard input is not UTF-8 text");
   });
 
-  it("may begin with a byte order mark", async () => {
+  it("may start with a byte order mark", async () => {
     writeFileSync(join(cwd, "marked.json"), '\ufeff{"a":1}');
     expect(await jsonFromFile(recordedShell({ cwd }), "marked.json", SOURCE)).toBe('{"a":1}');
     expect(await jsonFromFile(recordedShell({ stdin: "\ufeff[1]" }), "-", SOURCE)).toBe("[1]");
   });
 
-  it("says why it cannot be read", async () => {
-    await expect(textOfFile(recordedShell({ cwd }), "none")).rejects.toThrow("none cannot be read: there is no such file.");
-    await expect(textOfFile(recordedShell({ cwd }), ".")).rejects.toThrow(". cannot be read: it is a folder.");
+  it("has an error with the reason if it cannot be read", async () => {
+    await expect(textOfFile(recordedShell({ cwd }), "none")).rejects.toThrow("none cannot be read: there is no such file");
+    await expect(textOfFile(recordedShell({ cwd }), ".")).rejects.toThrow(". cannot be read: it is a folder");
   });
 });

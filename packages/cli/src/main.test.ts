@@ -17,7 +17,7 @@ afterEach(() => rmSync(dir, { recursive: true, force: true }));
 describe("help", () => {
   const all = [[], ...pathsOf(buildProgram(recordedShell()))];
 
-  it.each(all.map((path) => [path.join(" "), path] as const))("of `svc %s` goes to standard output, ends with 0 and has examples", async (_name, path) => {
+  it.each(all.map((path) => [path.join(" "), path] as const))("of `svc %s` goes to standard output, exits with 0 and has examples", async (_name, path) => {
     const shell = recordedShell();
 
     expect(await run([...path, "--help"], shell)).toBe(EXIT.done);
@@ -27,20 +27,20 @@ describe("help", () => {
   });
 });
 
-it("says of wrong usage between words on a narrow terminal, too", async () => {
+it("wraps usage errors at words on a narrow terminal", async () => {
   const shell = recordedShell({ noteColumns: 80 });
   expect(await run(["logs", "--since", "yesterday"], shell)).toBe(EXIT.usage);
   expect(shell.written.notes.split("\n").filter((line) => line.length > 80)).toEqual([]);
   expect(shell.written.notes).toMatch(/^error: option '--since <time>' argument 'yesterday' is invalid\.[\s\S]*\nSee: svc logs --help\n$/);
 });
 
-it("leaves the summaries of commands their room on a narrow terminal", async () => {
+it("leaves space for the summaries of commands on a narrow terminal", async () => {
   const shell = recordedShell({ outColumns: 80 });
   await run(["--help"], shell);
   expect(shell.written.out).toMatch(/^ {2}trigger {2,}call a function/m);
 });
 
-/** Every command below one, by the words that name it; hidden ones are for programs. */
+/** Returns the paths of all commands below a command, except hidden ones. */
 function pathsOf(command: Command, above: readonly string[] = []): readonly (readonly string[])[] {
   const visible = command
     .createHelp()
@@ -58,24 +58,24 @@ it("prints the version on standard output", async () => {
 
 describe("usage error", () => {
   it.each([
-    ["an unknown command", ["strat"], 'no command "strat"'],
-    ["a slip in a command", ["workr"], "did you mean worker?"],
-    ["help on an unknown command", ["bogus", "--help"], 'no command "bogus"'],
+    ["an unknown command", ["strat"], 'Unknown command "strat"'],
+    ["a typo in a command", ["workr"], "did you mean worker?"],
+    ["help on an unknown command", ["bogus", "--help"], 'Unknown command "bogus"'],
     ["help on an unknown subcommand", ["worker", "lst", "--help"], "did you mean list?"],
-    ["an unknown subcommand behind help", ["worker", "help", "bogus"], 'no command "bogus"'],
-    ["a slip in a template", ["create", "-t", "quickstrat", "-d", "x"], "did you mean quickstart?"],
-    ["a slip in a built-in worker", ["worker", "add", "svc-sate"], "did you mean svc-state?"],
+    ["an unknown subcommand behind help", ["worker", "help", "bogus"], 'Unknown command "bogus"'],
+    ["a typo in a template", ["create", "-t", "quickstrat", "-d", "x"], "did you mean quickstart?"],
+    ["a typo in a built-in worker", ["worker", "add", "svc-sate"], "did you mean svc-state?"],
     ["an unknown option", ["--confg", "x"], "--config"],
-    ["a port that is none", ["--http-port", "70000"], "0 to 65535"],
-    ["a log form that is none", ["--log", "xml"], "text, json"],
-    ["an unknown subcommand", ["worker", "lst"], 'There is no command "lst"; did you mean list?'],
+    ["an invalid port", ["--http-port", "70000"], "0 to 65535"],
+    ["an invalid log format", ["--log", "xml"], "text, json"],
+    ["an unknown subcommand", ["worker", "lst"], 'Unknown command "lst"; did you mean list?'],
     ["an unknown subcommand with options", ["worker", "zzz", "--json"], "Commands: add, remove"],
     ["a short name of a language", ["generate", "types", "--lang", "ts"], "Did you mean typescript?"],
-    ["a language that is none", ["generate", "types", "--lang", "cobol"], "Allowed choices are typescript, python."],
+    ["an unknown language", ["generate", "types", "--lang", "cobol"], "Allowed choices are typescript, python."],
     ["no subcommand", ["worker"], "Usage: svc worker"],
     ["a template without a folder", ["create", "--template", "quickstart"], "--directory"],
-    ["a built-in worker that is none", ["worker", "add", "svc-sate"], "svc-state: "],
-  ])("ends with 2 for %s", async (_case, args, hint) => {
+    ["an unknown built-in worker", ["worker", "add", "svc-sate"], "svc-state: "],
+  ])("exits with 2 for %s", async (_case, args, hint) => {
     const shell = recordedShell({ cwd: dir });
 
     expect({ status: await run(args, shell), out: shell.written.out }).toEqual({ status: EXIT.usage, out: "" });
@@ -83,7 +83,7 @@ describe("usage error", () => {
   });
 });
 
-it("says how to make a config file when there is none", async () => {
+it("explains how to create a config file if there is none", async () => {
   const shell = recordedShell({ cwd: dir });
 
   expect(await run([], shell)).toBe(EXIT.failed);
@@ -94,7 +94,7 @@ it("says how to make a config file when there is none", async () => {
 it.each([
   ["worker", "list"],
   ["worker", "restart", "math-worker"],
-])("ends `svc %s %s` with 3 when no engine is there", async (...args) => {
+])("ends `svc %s %s` with 3 if no engine is reachable", async (...args) => {
   const shell = recordedShell({ cwd: dir, env: { SVC_URL: "ws://127.0.0.1:1" } });
 
   expect(await run(args, shell)).toBe(EXIT.noEngine);

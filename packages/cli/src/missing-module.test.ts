@@ -20,7 +20,7 @@ it.each([
   [["event", "emit", "t"], "svc-event"],
   [["cron", "list"], "svc-cron"],
   [["cron", "run", "f"], "svc-cron"],
-])("`svc %j` names the command that adds what is missing", async (args, module) => {
+])("`svc %j` names the command that adds the missing module", async (args, module) => {
   const { status, out, notes } = await system.svc(args);
   expect([status, out]).toEqual([EXIT.failed, ""]);
   expect(notes).toContain(`svc worker add ${module}`);

@@ -16,16 +16,16 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-it("shows the manifest of a project without one, asks, and writes it", async () => {
+it("proposes a manifest for a project without one, asks, and writes it", async () => {
   const shell = recordedShell({ answers: [""] });
   await offer(shell);
   expect(shell.written.notes).toMatch(
-    /\.\/shop has no svc\.worker\.yaml\. With its requirements\.txt it looks like a python worker.*:\n\n(?: {2}.*\n)+\nWrite it\? \[Y\/n\] /,
+    /\.\/shop has no svc\.worker\.yaml\. With its requirements\.txt it looks like a python worker\. Proposed manifest:\n\n(?: {2}.*\n)+\nWrite it\? \[Y\/n\] /,
   );
   expect(shell.written.notes).toContain(readFileSync(manifest(), "utf8").replaceAll(/^(?=.)/gm, "  "));
 });
 
-it("says so between words on a narrow terminal, and leaves the manifest as it is", async () => {
+it("wraps the text on a narrow terminal, but not the manifest", async () => {
   const shell = recordedShell({ answers: [""], noteColumns: 60 });
   await offer(shell);
   const [said = ""] = shell.written.notes.split("\n\n", 1);
@@ -39,7 +39,7 @@ it.each([["n"], []])("writes nothing when the answer is not yes: %j", async (...
   expect(existsSync(manifest())).toBe(false);
 });
 
-it("asks nothing with --yes or where nobody can be asked, and says what it wrote", async () => {
+it("does not ask with --yes or without a terminal, and reports what it wrote", async () => {
   const asked = recordedShell({ answers: ["n"] });
   await offer(asked, true);
   expect(asked.written.notes).not.toContain("Write it?");
@@ -50,7 +50,7 @@ it("asks nothing with --yes or where nobody can be asked, and says what it wrote
   expect(existsSync(manifest())).toBe(true);
 });
 
-it("leaves a folder alone that has a manifest, and names what is unclear of one that cannot have any", async () => {
+it("does not change a folder with a manifest, and explains an ambiguous folder", async () => {
   writeFileSync(manifest(), "name: mine\n");
   const shell = recordedShell();
   await offer(shell);

@@ -8,14 +8,14 @@ it.each<[string, NodeJS.Platform, string]>([
   ["Linux", "linux", "xdg-open"],
   ["macOS", "darwin", "open"],
   ["Windows", "win32", "explorer.exe"],
-])("opens the address with what %s has for that", (_name, platform, program) => {
+])("opens the address with the command of %s", (_name, platform, program) => {
   expect(browserCommand(address, { env: screen, noteColumns: 80 }, platform)).toEqual([program, address]);
 });
 
 it.each([
   ["without a terminal", screen, undefined],
   ["in CI", { ...screen, CI: "true" }, 80],
-  ["over SSH, where the screen is another's", { ...screen, SSH_CONNECTION: "10.0.0.1 1 10.0.0.2 22" }, 80],
+  ["over SSH, where the screen is on another machine", { ...screen, SSH_CONNECTION: "10.0.0.1 1 10.0.0.2 22" }, 80],
   ["without a screen", {}, 80],
 ])("opens nothing %s", (_name, env, noteColumns) => {
   expect(browserCommand(address, { env, noteColumns }, "linux")).toBeUndefined();

@@ -16,7 +16,7 @@ function putWorker(folder: string): void {
   writeFileSync(join(dir, folder, "svc.worker.yaml"), "name: x\n");
 }
 
-it("names the folders that have a manifest, as one types them from here", () => {
+it("lists the folders with a manifest, relative to the working directory", () => {
   for (const folder of ["workers/math worker", "workers/caller", "greeter"]) putWorker(folder);
   mkdirSync(join(dir, "workers/notes"));
 
@@ -24,6 +24,6 @@ it("names the folders that have a manifest, as one types them from here", () => 
   expect(addOwnWorkers(join(dir, "greeter"), join(dir, "config.yaml"))).toContain(" ../workers/caller ");
 });
 
-it("names no folder that is not there", () => {
+it("lists no folder that does not exist", () => {
   expect(addOwnWorkers(dir, join(dir, "config.yaml"))).toBe("svc worker add FOLDER");
 });

@@ -14,7 +14,7 @@ it.runIf(process.platform === "linux")("names the process that listens on a port
   }
 });
 
-it("finds nobody on a port that is free", async () => {
+it("finds no process on a free port", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -24,7 +24,7 @@ it("finds nobody on a port that is free", async () => {
   expect(await findPortHolder(port)).toBeUndefined();
 });
 
-it.runIf(process.platform === "linux")("tells a port that an outgoing connection has from one that somebody listens on", async () => {
+it.runIf(process.platform === "linux")("distinguishes a port of an outgoing connection from one with a listener", async () => {
   const accepted = new Set<Socket>();
   const server = createServer((socket) => accepted.add(socket)).listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { EXIT } from "./exit-codes.ts";
 import { type TestProject, testProject } from "./running-engine.test-support.ts";
 
-// The real program, as npm links it. It runs what `tsc -b` made.
+// The real program, as npm links it. It runs the output of `tsc -b`.
 const program = fileURLToPath(new URL("../bin/svc.js", import.meta.url));
 const FREE_PORTS = ["--bridge-port", "0", "--http-port", "0", "--ws-port", "0"];
 
@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 const started = new Set<ChildProcess>();
 afterEach(() => {
-  // Those that a failed test left running; the others are gone.
+  // Processes that a failed test left running.
   for (const child of started) child.kill("SIGKILL");
   started.clear();
   project.remove();
@@ -41,7 +41,7 @@ async function svc(...args: readonly string[]) {
   return { status: status as number, out, notes };
 }
 
-/** Reads an engine's log up to where it names its bridge; what comes later is dropped. */
+/** Reads an engine's log until it contains the bridge's address. Later lines are dropped. */
 function bridgePortOf(log: Readable): Promise<string> {
   return new Promise((settle) => {
     let heard = "";
@@ -62,7 +62,7 @@ describe("the exit status of svc", () => {
     expect(out).not.toContain("\u001b");
   });
 
-  it("is 1 when there is no config file", async () => {
+  it("is 1 if there is no config file", async () => {
     expect(await svc("--config", "none.yaml")).toMatchObject({ status: EXIT.failed, out: "", notes: expect.stringContaining("none.yaml") });
   });
 
@@ -74,13 +74,13 @@ describe("the exit status of svc", () => {
     });
   });
 
-  it("is 3 when no engine is there", async () => {
+  it("is 3 if no engine is reachable", async () => {
     expect(await svc("trigger", "--function-id=math::add", "--url=ws://127.0.0.1:1")).toMatchObject({ status: EXIT.noEngine, out: "" });
   });
 });
 
 describe("an engine in the foreground", () => {
-  it("logs JSON lines into a pipe, names its addresses, and ends with 0 at SIGTERM", async () => {
+  it("logs JSON lines into a pipe, logs its addresses, and exits with 0 at SIGTERM", async () => {
     const child = start(FREE_PORTS);
     const lines: Record<string, unknown>[] = [];
     const ended = once(child, "close");
@@ -100,7 +100,7 @@ describe("an engine in the foreground", () => {
   it.each([
     ["an exception that nothing catches", 'throw new Error("injected")'],
     ["a rejection that nothing handles", 'Promise.reject(new Error("injected"))'],
-  ])("ends with 70 after %s, and writes the error with its stack (X-7)", async (_, defect) => {
+  ])("exits with 70 after %s, and prints the error with its stack (X-7)", async (_, defect) => {
     const child = start(FREE_PORTS, [`--import=data:text/javascript,process.on("SIGUSR2", () => { ${encodeURIComponent(defect)} })`]);
     const ended = once(child, "close");
     let log = "";
@@ -117,7 +117,7 @@ describe("an engine in the foreground", () => {
     expect(log).not.toContain("the engine has stopped");
   });
 
-  it("ends with its standard input when --stop-with-stdin says so", async () => {
+  it("stops when standard input ends with --stop-with-stdin", async () => {
     const child = start([...FREE_PORTS, "--stop-with-stdin"]);
     const ended = once(child, "close");
     for await (const chunk of child.stderr.setEncoding("utf8")) {
@@ -127,7 +127,7 @@ describe("an engine in the foreground", () => {
     expect((await ended)[0]).toBe(EXIT.done);
   });
 
-  it("survives a reader of its log that went away", async () => {
+  it("survives a closed log pipe", async () => {
     const child = start(FREE_PORTS);
     const ended = once(child, "close");
     await once(child.stderr, "data");
@@ -138,7 +138,7 @@ describe("an engine in the foreground", () => {
     expect((await ended)[0]).toBe(EXIT.done);
   });
 
-  it("ends with 1 when a port is taken, naming the port and who holds it", async () => {
+  it("exits with 1 if a port is in use, and names the port and the process", async () => {
     const first = start(FREE_PORTS);
     const firstEnded = once(first, "close");
     const taken = await bridgePortOf(first.stderr.setEncoding("utf8"));

@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it("leaves room for the ^C of the terminal, which would be left on the screen beyond the edge", () => {
+it("leaves space for the terminal's ^C, which could not be cleared beyond the edge", () => {
   const shell = recordedShell({ noteColumns: 40 });
 
   const progress = showProgress(shell, "Installing dependencies");
@@ -22,7 +22,7 @@ it("leaves room for the ^C of the terminal, which would be left on the screen be
   expect(lines.map(({ length }) => length)).toEqual([expect.any(Number), 40 - 1 - "^C".length]);
 });
 
-it("has what comes of a call that is cancelled at once begin a line of its own", async () => {
+it("starts a new line after a call that is cancelled at once", async () => {
   const shell = recordedShell({ noteColumns: 80 });
 
   const cancelled = cancellable(shell, "Calling math::add", (signal) => new Promise<void>((settle) => signal.addEventListener("abort", () => settle())));

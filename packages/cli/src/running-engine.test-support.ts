@@ -8,7 +8,7 @@ import type { ExitCode } from "./exit-codes.ts";
 import { run } from "./main.ts";
 import { type RecordedShell, recordedShell } from "./shell.test-support.ts";
 
-/** A project in a folder of its own; `configText` becomes its config.yaml. */
+/** A project in its own folder. `configText` is its config.yaml. */
 export interface TestProject {
   readonly dir: string;
   readonly configFile: string;
@@ -27,7 +27,7 @@ export interface TestEngine {
   readonly shell: RecordedShell;
   /** Address for `--url`. */
   readonly url: string;
-  /** Asks it to stop, as Ctrl-C does, and resolves with its exit status. */
+  /** Stops the engine as Ctrl-C does. Resolves with its exit status. */
   stop(): Promise<ExitCode>;
 }
 
@@ -35,9 +35,9 @@ export async function startTestEngine(project: TestProject, { bridgePort = 0 }: 
   const shell = recordedShell({ cwd: project.dir, env: { PATH: process.env.PATH } });
   const ended = run(["--log", "text", "--bridge-port", String(bridgePort), "--http-port", "0", "--ws-port", "0"], shell);
   const running = shell.noted("is running").then(() => "running" as const);
-  if ((await Promise.race([running, ended])) !== "running") throw new Error(`the engine did not start:\n${shell.written.notes}`);
+  if ((await Promise.race([running, ended])) !== "running") throw new Error(`the engine failed to start:\n${shell.written.notes}`);
   const url = /ws:\/\/localhost:\d+/.exec(shell.written.notes)?.[0];
-  if (url === undefined) throw new Error(`the summary names no address:\n${shell.written.notes}`);
+  if (url === undefined) throw new Error(`the summary has no address:\n${shell.written.notes}`);
   return {
     shell,
     url,
@@ -52,7 +52,7 @@ export async function startTestEngine(project: TestProject, { bridgePort = 0 }: 
 export async function writeProbeWorker(folder: string, manifest = PROBE_MANIFEST): Promise<void> {
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, "svc.worker.yaml"), manifest);
-  // By its file: a worker in a temporary folder finds none of our packages.
+  // Imported by its path, because a worker in a temporary folder finds no packages.
   const sockets = pathToFileURL(join(createRequire(import.meta.url).resolve("ws"), "..", "wrapper.mjs")).href;
   await writeFile(join(folder, "worker.mjs"), `import WebSocket from ${JSON.stringify(sockets)};\n${PROBE_SOURCE}`);
 }

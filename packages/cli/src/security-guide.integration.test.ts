@@ -34,7 +34,7 @@ function guest(url: string, headers: Readonly<Record<string, string>> = {}) {
 }
 
 describe("the samples of docs/guide/security.md", () => {
-  it("let in whom the auth function knows, and the holder of a role's token, each to what is granted", { timeout: 30_000 }, async () => {
+  it("accept clients of the auth function and of a role's token, each with its own permissions", { timeout: 30_000 }, async () => {
     const dir = folder();
     writeFileSync(join(dir, "config.yaml"), samples("yaml")[0] as string);
     const engine = await startEngine({
@@ -82,13 +82,13 @@ describe("the samples of docs/guide/security.md", () => {
     await expect(guest(url).connected({ timeout_ms: 1_000 })).rejects.toThrow();
   });
 
-  it("in Python go on after they have registered, which their SDK leaves to the program", () => {
+  it("in Python keep running after the registration", () => {
     const programs = samples("python").filter((code) => code.includes("svc.connect("));
     expect(programs.length).toBeGreaterThan(0);
     for (const code of programs) expect(code).toMatch(/^worker\.run\(\)\n$/m);
   });
 
-  it("on TLS start an engine as they stand, given the files that they name", async () => {
+  it("on TLS start an engine unchanged with the files that they name", async () => {
     const dir = folder();
     const port = await freePort();
     writeFileSync(join(dir, "config.yaml"), (samples("yaml")[1] as string).replace("49135", String(port)));

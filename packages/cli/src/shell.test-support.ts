@@ -1,28 +1,28 @@
 import pc from "picocolors";
 import type { Shell, StopSignal } from "./shell.ts";
 
-/** A shell whose output is kept and whose signals the test sends. */
+/** A shell that records its output and receives signals from the test. */
 export interface RecordedShell extends Shell {
   readonly written: { out: string; notes: string };
-  /** Resolves once standard error holds the text. The test's own deadline ends a wait that is in vain. */
+  /** Resolves once standard error contains the text. The test's timeout ends a failed wait. */
   noted(text: string): Promise<void>;
-  /** Likewise of standard output. */
+  /** Like `noted`, for standard output. */
   printed(text: string): Promise<void>;
   stop(signal: StopSignal): void;
-  /** How many listen for signals now. */
+  /** Number of listeners for signals. */
   readonly listeners: () => number;
 }
 
 export interface RecordedShellOptions extends Partial<Pick<Shell, "env" | "cwd" | "outColumns" | "noteColumns" | "onKey">> {
-  /** What standard input holds. */
+  /** Content of standard input. */
   readonly stdin?: string | Uint8Array;
-  /** What is typed in answer to questions, or picked, one after the other; with it, somebody can be asked. */
+  /** Answers to questions and choices, in order. If given, the shell can ask. */
   readonly answers?: readonly string[];
-  /** Lines of the terminal; undefined where there is none. */
+  /** Rows of the terminal. Undefined without a terminal. */
   readonly rows?: number;
 }
 
-/** Not a terminal, no colours, no variables, unless said otherwise. */
+/** Creates a shell. The default has no terminal, no colours and no environment variables. */
 export function recordedShell(options: RecordedShellOptions = {}): RecordedShell {
   const answers = [...(options.answers ?? [])];
   const written = { out: "", notes: "" };

@@ -4,7 +4,7 @@ import { ListenError } from "@svc/engine";
 import { expect, it } from "vitest";
 import { explainStartFailure } from "./start-failure.ts";
 
-it.runIf(process.platform === "linux")("says of a port that nobody listens on what has it, and which ports to take instead", async () => {
+it.runIf(process.platform === "linux")("explains what uses a port without a listener, and which ports to use instead", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const outgoing = connect({ host: "127.0.0.1", port: (server.address() as AddressInfo).port });

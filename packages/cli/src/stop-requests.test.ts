@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { recordedShell } from "./shell.test-support.ts";
 import { abortAtStop, listenForStop, SAME_PRESS_MS } from "./stop-requests.ts";
 
-it("takes a signal that npm repeats within a moment as one key press", async () => {
+it("counts a signal that npm repeats at once as one key press", async () => {
   const shell = recordedShell();
   let nowMs = 0;
   const stop = listenForStop(shell, { stdin: "ignored", nowMs: () => nowMs });
@@ -17,7 +17,7 @@ it("takes a signal that npm repeats within a moment as one key press", async () 
   expect(heard).toEqual([]);
 });
 
-it("takes a later signal as a request to stop at once", async () => {
+it("treats a later signal as a request to stop at once", async () => {
   const shell = recordedShell();
   let nowMs = 0;
   const stop = listenForStop(shell, { stdin: "ignored", nowMs: () => nowMs });
@@ -29,14 +29,14 @@ it("takes a later signal as a request to stop at once", async () => {
   expect(await stop.second).toBe("SIGTERM");
 });
 
-it("lets go of the signals when told to", () => {
+it("removes its listeners", () => {
   const shell = recordedShell();
   listenForStop(shell, { stdin: "ignored", nowMs: () => 0 }).forget();
 
   expect(shell.listeners()).toBe(0);
 });
 
-it("leaves the line on which the terminal wrote ^C, once for each key press", () => {
+it("starts a new line after ^C, once per key press", () => {
   const shell = recordedShell({ noteColumns: 80 });
   let nowMs = 0;
   listenForStop(shell, { stdin: "ignored", nowMs: () => nowMs });
@@ -49,7 +49,7 @@ it("leaves the line on which the terminal wrote ^C, once for each key press", ()
   expect(shell.written.notes).toBe("\n\n");
 });
 
-it("writes nothing at a signal that no key sent, nor where there is no terminal", () => {
+it("writes nothing for a signal without a key press, or without a terminal", () => {
   const terminal = recordedShell({ noteColumns: 80 });
   listenForStop(terminal, { stdin: "ignored", nowMs: () => 0 });
   terminal.stop("SIGTERM");
@@ -61,7 +61,7 @@ it("writes nothing at a signal that no key sent, nor where there is no terminal"
   expect(pipe.written.notes).toBe("");
 });
 
-it("aborts at a request to stop, on a line of its own, and when it is over", () => {
+it("aborts at a request to stop on a new line, and at the end", () => {
   const shell = recordedShell({ noteColumns: 80 });
   const asked = abortAtStop(shell);
   shell.stop("SIGINT");

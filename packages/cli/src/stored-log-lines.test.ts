@@ -13,7 +13,7 @@ const entry: StoredLog = {
   trace_id: null,
 };
 
-it("sets a stack below its entry, and tells nothing twice", () => {
+it("shows a stack below its entry, and nothing twice", () => {
   const attributes = {
     worker: "shop-worker",
     order_id: 7,
@@ -27,7 +27,7 @@ it("sets a stack below its entry, and tells nothing twice", () => {
   expect(stack).toEqual(["    TypeError: no stock", "        at order (shop.ts:7:1)"]);
 });
 
-it("keeps what no stack tells, and the name of another worker", () => {
+it("keeps exception attributes without a stack, and the name of another worker", () => {
   const attributes = { worker: "mail-worker", "exception.message": "no stock" };
   expect(storedLogLine({ ...entry, attributes }, pc.createColors(false))).toMatch(/ lost worker=mail-worker exception\.message="no stock"$/);
 });

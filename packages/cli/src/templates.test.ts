@@ -6,7 +6,7 @@ import { bundledTemplates, listTemplates, templateFiles } from "./templates.ts";
 
 const repository = join(bundledTemplates.templatesDir, "..", "..", "..");
 
-it("lists the templates with what they are and what to type next, the quickstart first", async () => {
+it("lists the templates with descriptions and next steps, the quickstart first", async () => {
   const templates = await listTemplates(bundledTemplates);
 
   expect(templates.map(({ name }) => name)).toEqual(["quickstart", "typescript", "python", "blank"]);
@@ -17,14 +17,14 @@ it("lists the templates with what they are and what to type next, the quickstart
   });
 });
 
-it("describes each in so few words that the choice fits into 80 columns", async () => {
+it("has descriptions that fit into 80 columns", async () => {
   const templates = await listTemplates(bundledTemplates);
   const width = Math.max(...templates.map(({ name }) => name.length));
 
   expect(templates.filter(({ description }) => "● ".length + width + "  ".length + description.length > 79)).toEqual([]);
 });
 
-it("copies gitignore as .gitignore and leaves the template's own description out", async () => {
+it("copies gitignore as .gitignore and omits template.json", async () => {
   const files = (await templateFiles(bundledTemplates, "quickstart")).map((file) => file.to);
 
   expect(files.toSorted()).toEqual([
@@ -41,7 +41,7 @@ it("copies gitignore as .gitignore and leaves the template's own description out
   ]);
 });
 
-it("leaves out what a run in place made, and nothing because npm installed the package into node_modules", async () => {
+it("omits generated files, but no file only because the package is in node_modules", async () => {
   const folder = await mkdtemp(join(tmpdir(), "svc-templates-"));
   try {
     const source = { templatesDir: join(folder, "node_modules/svc/templates"), assetsDir: join(folder, "node_modules/svc/assets") };
@@ -53,7 +53,7 @@ it("leaves out what a run in place made, and nothing because npm installed the p
   }
 });
 
-it("points the workers at the SDK packages of this version", async () => {
+it("refers to the SDK packages of this version", async () => {
   const { version } = JSON.parse(await readFile(join(repository, "packages/sdk/package.json"), "utf8")) as { version: string };
   const read = (file: string): Promise<string> => readFile(join(bundledTemplates.templatesDir, file), "utf8");
 
@@ -68,7 +68,7 @@ it("points the workers at the SDK packages of this version", async () => {
   expect(await read("blank/README.md")).toContain(`svc-${version}-py3-none-any.whl`);
 });
 
-it("runs no watcher of its own and keeps state and HTTP commented out", async () => {
+it("has no watcher of its own and has state and HTTP commented out", async () => {
   const workers = join(bundledTemplates.templatesDir, "quickstart/workers");
   const texts = await Promise.all(
     ["math-worker/svc.worker.yaml", "math-worker/math_worker.py", "caller-worker/svc.worker.yaml", "caller-worker/src/worker.ts"].map((file) =>

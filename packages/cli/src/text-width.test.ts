@@ -9,7 +9,7 @@ describe("columns on a terminal", () => {
     expect(["abc", "订单", "👩‍👩‍👧", "e\u0301", pc.createColors(true).red("abc")].map(textWidth)).toEqual([3, 4, 2, 1, 3]);
   });
 
-  it("are what texts are padded and clipped by, without cutting a character apart", () => {
+  it("are used to pad and clip text without splitting a character", () => {
     expect(padded("订单", 6)).toBe("订单  ");
     expect([clipped("订单创建", 8), clipped("订单创建", 6), clipped("订单创建", 5), clipped("ae\u0301bc", 3)]).toEqual([
       "订单创建",

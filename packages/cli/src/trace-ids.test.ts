@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { fullTraceId, type TraceRow } from "./trace-ids.ts";
 
-it("lets no name of a span add lines to the traces that an id may mean", async () => {
+it("escapes span names in the list of matching traces", async () => {
   const row = { service: null, status: "ok", start_time_ms: 0, duration_ms: 1, span_count: 1, error_count: 0 };
   const traces: readonly TraceRow[] = ["a1", "a2"].map((trace_id) => ({ ...row, trace_id, root_name: "pay\n  faked \u001b[2J" }));
   const engine = { call: async <Result>(): Promise<Result> => ({ spans: traces.map((trace) => ({ trace })), cursor: null }) as Result };

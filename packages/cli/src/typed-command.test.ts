@@ -17,7 +17,7 @@ async function typed(...args: readonly string[]): Promise<readonly string[]> {
   return words;
 }
 
-it("tells a command again as it was given, and nothing that was not", async () => {
+it("repeats a command with only the given options", async () => {
   expect(await typed("dev")).toEqual(["svc", "dev"]);
   expect(await typed("-c", "a.yaml", "dev", "--http-port=3200", "--no-console")).toEqual([
     "svc",
@@ -30,7 +30,7 @@ it("tells a command again as it was given, and nothing that was not", async () =
   ]);
 });
 
-it("changes one option of it", () => {
+it("changes one option", () => {
   expect(retyped(["svc", "dev", "--http-port", "1", "--open"], "--http-port", 3121)).toBe("svc dev --open --http-port 3121");
   expect(retyped(["svc", "--config", "a b"], "--ws-port", 3122)).toBe("svc --config 'a b' --ws-port 3122");
 });

@@ -10,7 +10,10 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A worker that is in each state for so many seconds, the last for ever. Answers `worker::wait` as the engine does, on a clock of the test's. */
+/**
+ * A fake engine whose worker is in each state for this many seconds, and in the last one indefinitely. Answers
+ * `worker::wait` on the clock of the test.
+ */
 function engineWith(...course: readonly (readonly [WorkerState, number])[]): EngineCalls {
   const stateAt = (ms: number): WorkerState => {
     let left = ms;
@@ -34,18 +37,18 @@ it("does not count the time of an install", async () => {
   expect(await waiting(engineWith(["installing", 590], ["starting", 110], ["ready", 1]))).toMatchObject({ state: "ready" });
 });
 
-it("waits as long as the engine replaces processes", async () => {
+it("waits while the engine replaces processes", async () => {
   expect(await waiting(engineWith(["replacing", 400], ["starting", 110], ["ready", 1]))).toMatchObject({ state: "ready" });
 });
 
-it("gives up 120 s after the start, and on an install that does not end", async () => {
+it("times out 120 s after the start, and for an install that does not end", async () => {
   await expect(waiting(engineWith(["starting", 130], ["ready", 1]))).rejects.toThrow("it is starting: it registered no function");
   vi.useRealTimers();
   vi.useFakeTimers({ toFake: ["performance"] });
-  await expect(waiting(engineWith(["installing", 900], ["ready", 1]))).rejects.toThrow("it is installing: that takes longer than 600 s.");
+  await expect(waiting(engineWith(["installing", 900], ["ready", 1]))).rejects.toThrow("it is installing: the install takes longer than 600 s.");
 });
 
-it("answers at once when it cannot become ready", async () => {
+it("fails at once if the worker cannot become ready", async () => {
   await expect(waiting(engineWith(["installing", 20], ["failed", 1]))).rejects.toThrow("it is failed");
   expect(performance.now()).toBeLessThan(30_000);
 });

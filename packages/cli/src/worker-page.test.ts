@@ -37,7 +37,7 @@ function output(lines: readonly WorkerLine[], tail: number): readonly string[] {
 }
 
 describe("the last output on a worker's page", () => {
-  it("takes no more lines than were asked for, also where entries have stacks", () => {
+  it("has at most the requested number of lines, even with stacks", () => {
     const shown = output([failure, line("after it"), line("at last")], 6);
     expect(shown).toHaveLength(6);
     expect(shown[0]).toContain("error it failed");
@@ -45,13 +45,13 @@ describe("the last output on a worker's page", () => {
     expect(shown.at(-1)).toContain("at last");
   });
 
-  it("shows a stack whole where there is room, without its empty last line", () => {
+  it("shows a complete stack if it fits, without its empty last line", () => {
     const shown = output([failure], 100);
     expect(shown).toHaveLength(22);
     expect(shown.at(-1)).toContain("at frame19");
   });
 
-  it("keeps the end of a stack that is too long, where Python says what went wrong", () => {
+  it("keeps the end of a long stack, where Python names the error", () => {
     const shown = output([pythonFailure], 10);
     expect(shown).toHaveLength(10);
     expect(shown[0]).toContain("error a handler failed");
@@ -62,7 +62,7 @@ describe("the last output on a worker's page", () => {
 });
 
 describe("the last exit on a worker's page", () => {
-  it("shows a logger's lines as such, within its bound and with the end of the stack", () => {
+  it("formats a logger's lines, limited and with the end of the stack", () => {
     const last_exit = { code: 1, signal: null, at: time, lines: ["starting up", pythonFailure.text] };
     const page = workerPage({ report: { ...report, state: "backing_off", last_exit }, triggers: [], lines: [], tail: 10 }, pc.createColors(false));
     const shown = page.filter((row) => row.includes("| ")).map((row) => row.trim());
@@ -72,7 +72,7 @@ describe("the last exit on a worker's page", () => {
   });
 });
 
-it("says of the restarts on a worker's page that a changed file is none of them", () => {
+it("counts only restarts after a crash on a worker's page", () => {
   const page = workerPage({ report: { ...report, restarts: 2 }, triggers: [], lines: [], tail: 10 }, pc.createColors(false));
   expect(page).toContainEqual(expect.stringMatching(/^restarts +2 after a crash$/));
 });

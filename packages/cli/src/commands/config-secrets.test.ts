@@ -15,7 +15,7 @@ writeFileSync(join(project.dir, "mine/svc.worker.yaml"), "name: mine\nruntime: {
 
 const secrets = fc.stringMatching(/^[1-9][0-9]{13}$/);
 
-/** What all outputs about a config file show: its mistakes, or else the values in force. */
+/** Returns all output about a config file: its problems or its values. */
 async function shownOf(config: unknown): Promise<string> {
   // JSON is YAML.
   writeFileSync(project.configFile, JSON.stringify(config));
@@ -27,7 +27,7 @@ async function shownOf(config: unknown): Promise<string> {
   return (await Promise.all(outputs)).join("\n");
 }
 
-/** What the outputs show around each occurrence of the secret. */
+/** Returns the output before each occurrence of the secret. */
 async function leaksOf(secret: string, config: unknown): Promise<readonly string[]> {
   const shown = await shownOf(config);
   return shown
@@ -37,7 +37,7 @@ async function leaksOf(secret: string, config: unknown): Promise<readonly string
 }
 
 describe("svc config check and explain show no secret", () => {
-  it("that is planted at any key of the engine's schema, a module's or a worker's", { timeout: 120_000 }, async () => {
+  it("at any key of the schema of the engine, a module or a worker", { timeout: 120_000 }, async () => {
     const forms = selfEvidentForms("").length;
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...configKeys), fc.nat(forms - 1), secrets, async (key, form, secret) => {
@@ -47,13 +47,13 @@ describe("svc config check and explain show no secret", () => {
     );
   });
 
-  it.each(configKeys.filter(({ key }) => /token|headers/.test(key)))("whatever stands at $key", { timeout: 120_000 }, async (key) => {
+  it.each(configKeys.filter(({ key }) => /token|headers/.test(key)))("at $key, whatever the type of the value", { timeout: 120_000 }, async (key) => {
     const secret = "30303030303030";
     for (const value of [secret, Number(secret), [secret], { a: secret }, { "x-team": Number(secret) }])
       expect(await leaksOf(secret, configWith(key, value))).toEqual([]);
   });
 
-  it.each(Object.entries(freeFormPlaces))("that has a secret's name in %s", { timeout: 120_000 }, async (_name, place) => {
+  it.each(Object.entries(freeFormPlaces))("whose name is that of a secret in %s", { timeout: 120_000 }, async (_name, place) => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...SECRET_NAMED), fc.boolean(), secrets, async (name, isNumber, secret) => {
         expect(await leaksOf(secret, place({ [name]: isNumber ? Number(secret) : secret }))).toEqual([]);
@@ -62,18 +62,18 @@ describe("svc config check and explain show no secret", () => {
     );
   });
 
-  it.each(settingForms("50505050505050"))("that is a setting's: %j", async (form) => {
+  it.each(settingForms("50505050505050"))("in a setting: %j", async (form) => {
     expect(await leaksOf("50505050505050", freeFormPlaces["the context of a role"]?.(form))).toEqual([]);
   });
 
-  it("of a valid config, whose other values they show", async () => {
+  it("of a valid config, but show its other values", async () => {
     expect(await leaksOf("60606060606060", configWithSecrets("60606060606060"))).toEqual([]);
     const shown = await shownOf(configWithSecrets("60606060606060"));
     expect(shown).toContain("config.yaml is ok");
     expect(shown).toContain("redis://***@db");
   });
 
-  it("in the header of an exporter that is written as one text", async () => {
+  it("in the headers of an exporter that are one string", async () => {
     const config = { workers: [{ name: "svc-observability", config: { headers: "authorization=Bearer 70707070707070" } }] };
     expect(await shownOf(config)).toContain("workers[0].config.headers: must be a block of keys");
     expect(await leaksOf("70707070707070", config)).toEqual([]);

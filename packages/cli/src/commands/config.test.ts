@@ -48,7 +48,7 @@ async function explained(project: TestProject, key: string, env: Readonly<Record
 }
 
 describe("svc config check", () => {
-  it("says that a file is ok, with counts", async () => {
+  it("reports that a file is ok, with counts", async () => {
     expect(await svc(projectWith(GOOD), ["check"])).toEqual({
       status: EXIT.done,
       out: "config.yaml is ok: 2 modules, 0 local workers, 0 warnings\n",
@@ -56,7 +56,7 @@ describe("svc config check", () => {
     });
   });
 
-  it("lists every problem with line, key and what is expected, and exits 1", async () => {
+  it("lists every problem with line, key and expected value, and exits with 1", async () => {
     const project = projectWith("workers:\n  - name: svc-stat\n  - name: svc-http\n    config:\n      prot: 1\nengine:\n  log_level: loud\n");
 
     const { status, out, notes } = await svc(project, ["check", "--json"]);
@@ -85,7 +85,7 @@ describe("svc config check", () => {
     expect(notes).toMatch(/gone: there is no such folder.*\(listed at config\.yaml:4\)/);
   });
 
-  it("tells of a missing folder also where the file has other mistakes, in the same entry or elsewhere", async () => {
+  it("reports a missing folder together with other problems of the file", async () => {
     const project = projectWith(
       "workers:\n  - name: gone\n    path: ./gone\n    replicas: none\n  - name: lost\n    path: ./lost\nengine:\n  log_level: loud\n",
     );
@@ -98,14 +98,14 @@ describe("svc config check", () => {
     expect(notes).toContain("config.yaml has 4 problems.");
   });
 
-  it("tells warnings apart from problems", async () => {
+  it("distinguishes warnings from problems", async () => {
     const { status, notes } = await svc(projectWith("workers:\n  - name: iii-bridge\n"), ["check"]);
 
     expect(status).toBe(EXIT.done);
     expect(notes).toContain("warning:");
   });
 
-  it("takes the file by --config as well, and no two", async () => {
+  it("accepts the file with --config, but not two different files", async () => {
     const project = projectWith(GOOD);
     writeFileSync(join(project.dir, "bad.yaml"), "engine:\n  log_level: loud\n  token: []\n");
 
@@ -117,12 +117,12 @@ describe("svc config check", () => {
     ];
 
     expect(checked).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("bad.yaml has 2 problems.") });
-    expect(twice).toMatchObject({ status: EXIT.usage, notes: expect.stringContaining("name one file") });
+    expect(twice).toMatchObject({ status: EXIT.usage, notes: expect.stringContaining("give only one") });
     expect(explained.notes).toContain("see svc config check --config bad.yaml");
     expect(unknown.notes).toContain("All keys: svc config explain --config bad.yaml");
   });
 
-  it("says that there is no such file", async () => {
+  it("reports a missing file", async () => {
     expect(await svc(projectWith(GOOD), ["check", "other.yaml"])).toMatchObject({
       status: EXIT.failed,
       notes: expect.stringContaining("there is no such file"),
@@ -131,7 +131,7 @@ describe("svc config check", () => {
 });
 
 describe("svc config explain", () => {
-  it("tells the value in force and whether the file, a variable or the default says it", async () => {
+  it("shows the value in effect and its source: the file, a variable or the default", async () => {
     const project = projectWith(GOOD);
 
     expect(await explained(project, "engine.log_level")).toMatchObject({ value: "warn", source: "file", where: "config.yaml:9" });
@@ -145,7 +145,7 @@ describe("svc config explain", () => {
     expect(await explained(project, "svc-state.max_value_bytes")).toMatchObject({ value: 8_388_608, source: "default" });
   });
 
-  it("masks secrets, also the default of their variable", async () => {
+  it("masks secrets, including the default of their variable", async () => {
     const { out } = await svc(projectWith(GOOD), ["explain", "--json"]);
 
     expect(out).not.toContain("hunter2");
@@ -153,7 +153,7 @@ describe("svc config explain", () => {
     expect(await explained(projectWith(GOOD), "engine.token")).toMatchObject({ value: "***", source: "file", where: "config.yaml:10" });
   });
 
-  it("shows one key in full, for people", async () => {
+  it("shows one key in full", async () => {
     const { out } = await svc(projectWith(GOOD), ["explain", "svc-http.port"]);
 
     expect(out).toContain("Port of the engine's HTTP listener");
@@ -162,7 +162,7 @@ describe("svc config explain", () => {
     expect(out).toMatch(/variable +SVC_HTTP_PORT/);
   });
 
-  it("breaks what one key means between words, and sets it in", async () => {
+  it("wraps and indents the description of one key", async () => {
     const shell = recordedShell({ cwd: projectWith(GOOD).dir, outColumns: 60 });
     await run(["config", "explain", "svc-http.trust_traceparent"], shell);
 
@@ -172,7 +172,7 @@ describe("svc config explain", () => {
     for (const line of meaning) expect(line).toMatch(/^ {2}\S.{0,57}$/);
   });
 
-  it("shows what keys mean below them where the terminal is too narrow for a column of it", async () => {
+  it("shows descriptions below the keys if the terminal is too narrow", async () => {
     const shell = recordedShell({ cwd: projectWith(GOOD).dir, outColumns: 100 });
     await run(["config", "explain", "svc-http"], shell);
 
@@ -181,14 +181,14 @@ describe("svc config explain", () => {
     expect(lines[lines.findIndex((line) => line.startsWith("svc-http.port ")) + 1]).toMatch(/^ {4}Port of the engine's HTTP listener/);
   });
 
-  it("names the nearest key for one that is not there", async () => {
+  it("suggests the nearest key for an unknown one", async () => {
     expect(await svc(projectWith(GOOD), ["explain", "engine.brigde.port"])).toMatchObject({
       status: EXIT.usage,
       notes: expect.stringContaining("did you mean engine.bridge.port?"),
     });
   });
 
-  it("explains keys without values where the file has mistakes", async () => {
+  it("explains keys with defaults only if the file is invalid", async () => {
     const { status, out, notes } = await svc(projectWith("engine:\n  log_level: loud\n"), ["explain", "engine"]);
 
     expect(status).toBe(EXIT.done);
@@ -196,7 +196,7 @@ describe("svc config explain", () => {
     expect(out).toContain("engine.log_level");
   });
 
-  it("tells what the flags of the running engine say", async () => {
+  it("shows values that come from flags of the running engine", async () => {
     const project = projectWith("workers: []\n");
     const engine = await startTestEngine(project);
     try {

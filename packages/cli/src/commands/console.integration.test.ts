@@ -27,8 +27,8 @@ interface Running {
 async function startConsole(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Running> {
   const shell = recordedShell({ cwd: project.dir, env: { PATH: process.env.PATH, ...env } });
   const ended = run(["console", "--port", "0", ...args], shell);
-  const told = shell.noted("/workers\n").then(() => "told" as const);
-  if ((await Promise.race([told, ended])) !== "told") throw new Error(`the console did not start:\n${shell.written.notes}`);
+  const announced = shell.noted("/workers\n").then(() => "announced" as const);
+  if ((await Promise.race([announced, ended])) !== "announced") throw new Error(`the console failed to start:\n${shell.written.notes}`);
   const url = /^The console is at (http:\/\/localhost:\d+)\/workers\n$/.exec(shell.written.notes)?.[1] ?? "";
   return {
     shell,
@@ -53,7 +53,7 @@ async function helloOf({ url }: Running): Promise<Hello> {
 }
 
 describe("svc console", () => {
-  it("finds the project's engine by itself, tells the address of the Workers page, and stops when asked", async () => {
+  it("finds the project's engine, prints the address of the Workers page, and stops when asked", async () => {
     const running = await startConsole([]);
     const hello = await helloOf(running);
     expect(hello.engine.bridge).toBe(engine.url.replace("localhost", "127.0.0.1"));
@@ -65,7 +65,7 @@ describe("svc console", () => {
     expect(running.shell.listeners()).toBe(0);
   });
 
-  it("takes flags over what it finds", async () => {
+  it("prefers flags over the engine that it finds", async () => {
     const running = await startConsole(["--ws-port", "1", "--read-only"]);
     const { engine: found, settings } = await helloOf(running);
     expect(found.realtime).toBe("ws://127.0.0.1:1");
@@ -77,7 +77,7 @@ describe("svc console", () => {
     await elsewhere.stop();
   });
 
-  it("takes the engine that SVC_URL names", async () => {
+  it("uses the engine of SVC_URL", async () => {
     const running = await startConsole([], { SVC_URL: "ws://svc:0123456789abcdef@127.0.0.7:4321" });
     expect((await helloOf(running)).engine.bridge).toBe("ws://127.0.0.7:4321");
     await running.stop();
@@ -85,34 +85,34 @@ describe("svc console", () => {
 });
 
 describe("a console that cannot start", () => {
-  it("for want of its port says who holds it and which flag takes another", async () => {
+  it("because its port is in use names the process and the flag for another port", async () => {
     const holder = createServer();
     await once(holder.listen(0, "127.0.0.1"), "listening");
     const { port } = holder.address() as AddressInfo;
     const shell = recordedShell({ cwd: project.dir });
     expect(await run(["console", "--port", String(port)], shell)).toBe(EXIT.failed);
     expect(shell.written.notes).toContain(`port ${port} is in use`);
-    expect(shell.written.notes).toMatch(/Or take another port: svc console --port \d+\n/);
+    expect(shell.written.notes).toMatch(/Or use another port: svc console --port \d+\n/);
     const asked = recordedShell({ cwd: project.dir });
     const words = JSON.stringify(["svc", "dev", "--config", "a b.yaml", "--console-port", String(port)]);
     expect(await run(["console", "--port", String(port), "--asked-as", words], asked)).toBe(EXIT.failed);
-    expect(asked.written.notes).toMatch(/Or take another port: svc dev --config 'a b.yaml' --console-port \d+\n/);
+    expect(asked.written.notes).toMatch(/Or use another port: svc dev --config 'a b.yaml' --console-port \d+\n/);
     expect(shell.written.notes).not.toContain("internal error");
     holder.close();
   });
 
   it.each([
-    ["a token off loopback", ["--host", "0.0.0.0", "--port", "0", "--engine-host", "127.0.0.1"], "--token-file FILE or SVC_TOKEN"],
-    ["a token file that is there", ["--token-file", "./nope"], "cannot be read"],
-    ["a port that is one", ["--port", "x"], "0 to 65535"],
-    ["a host that is one", ["--engine-host", "http://x"], "--engine-host"],
-  ])("for want of %s ends with 2", async (_name, args, message) => {
+    ["without a token off loopback", ["--host", "0.0.0.0", "--port", "0", "--engine-host", "127.0.0.1"], "--token-file FILE or SVC_TOKEN"],
+    ["without the token file", ["--token-file", "./nope"], "cannot be read"],
+    ["with an invalid port", ["--port", "x"], "0 to 65535"],
+    ["with an invalid host", ["--engine-host", "http://x"], "--engine-host"],
+  ])("%s exits with 2", async (_name, args, message) => {
     const shell = recordedShell({ cwd: project.dir });
     expect(await run(["console", ...args], shell)).toBe(EXIT.usage);
     expect(shell.written.notes).toContain(message);
   });
 
-  it("says which variable is neither yes nor no", async () => {
+  it("names the variable that is neither yes nor no", async () => {
     const shell = recordedShell({ cwd: project.dir, env: { SVC_ENABLE_FLOW: "maybe" } });
     expect(await run(["console"], shell)).toBe(EXIT.usage);
     expect(shell.written.notes).toContain("SVC_ENABLE_FLOW");

@@ -23,7 +23,7 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 const quickstart = { template: "quickstart", directory: "project" } as const;
 
 describe("svc create", () => {
-  it("makes the folder with the template's files and the SDK packages, all from svc itself, and says what to type next (gap 68)", async () => {
+  it("creates the folder with the template's files and the SDK packages, all from svc itself, and shows the next steps (gap 68)", async () => {
     const shell = recordedShell({ cwd: dir });
 
     await createProject(shell, quickstart, source);
@@ -36,7 +36,7 @@ describe("svc create", () => {
     expect(shell.written.out).toBe("");
   });
 
-  it("keeps what the user changed in a project that is there, and brings back what is missing", async () => {
+  it("keeps changed files of an existing project and restores missing ones", async () => {
     await createProject(recordedShell({ cwd: dir }), quickstart, source);
     await writeFile(join(dir, "project/config.yaml"), "workers: [] # mine\n");
     await rm(join(dir, "project/README.md"));
@@ -56,7 +56,7 @@ describe("svc create", () => {
     expect(await readFile(join(dir, "project/config.yaml"), "utf8")).not.toContain("mine");
   });
 
-  it("gives a project that is there the SDK packages of this svc, and says so", async () => {
+  it("updates the SDK packages of an existing project and reports it", async () => {
     await createProject(recordedShell({ cwd: dir }), quickstart, source);
     await writeFile(join(source.assetsDir, "svc-sdk-0.1.0.tgz"), "sdk two");
     const shell = recordedShell({ cwd: dir });
@@ -67,7 +67,7 @@ describe("svc create", () => {
     expect(JSON.parse(shell.written.out)).toMatchObject({ reused: true, sdk_changed: true });
   });
 
-  it("refuses a folder that holds something else, and leaves it alone", async () => {
+  it("rejects a folder with other content and does not change it", async () => {
     await mkdir(join(dir, "project"));
     await writeFile(join(dir, "project/thesis.txt"), "mine");
 
@@ -78,7 +78,7 @@ describe("svc create", () => {
     expect(await readdir(join(dir, "project"))).toEqual(["thesis.txt"]);
   });
 
-  it("refuses a directory that is a file", async () => {
+  it("rejects a directory that is a file", async () => {
     await writeFile(join(dir, "project"), "mine");
 
     await expect(createProject(recordedShell({ cwd: dir }), quickstart, source)).rejects.toMatchObject({
@@ -87,14 +87,14 @@ describe("svc create", () => {
     });
   });
 
-  it("names the templates that there are when asked for another", async () => {
+  it("lists the templates if the given one is unknown", async () => {
     await expect(createProject(recordedShell({ cwd: dir }), { ...quickstart, template: "quikstart" }, source)).rejects.toMatchObject({
       exitCode: EXIT.usage,
       advice: expect.arrayContaining([expect.stringContaining("quickstart: ")]),
     });
   });
 
-  it("says how to build the SDK packages when they are not there", async () => {
+  it("explains how to build the SDK packages if they are missing", async () => {
     await rm(source.assetsDir, { recursive: true });
 
     await expect(createProject(recordedShell({ cwd: dir }), quickstart, source)).rejects.toMatchObject({
@@ -103,7 +103,7 @@ describe("svc create", () => {
     });
   });
 
-  it("asks for the template and the folder, which is called like the template unless one says otherwise", async () => {
+  it("asks for the template and the folder, which defaults to the template's name", async () => {
     const shell = recordedShell({ cwd: dir, answers: ["typescript", ""] });
     await createProject(shell, {}, source);
     await createProject(recordedShell({ cwd: dir, answers: ["python", " shop "] }), {}, source);
@@ -113,7 +113,7 @@ describe("svc create", () => {
     expect(await readdir(join(dir, "shop/workers/greeter"))).toContain("requirements.txt");
   });
 
-  it("takes ~ for the home folder, typed as an answer or with --directory", async () => {
+  it("expands ~ to the home folder, in an answer and in --directory", async () => {
     const env = { HOME: join(dir, "home") };
     await createProject(recordedShell({ cwd: dir, env, answers: ["blank", "~/one"] }), {}, source);
     await createProject(recordedShell({ cwd: dir, env }), { template: "blank", directory: "~/two" }, source);
@@ -132,7 +132,7 @@ describe("svc create", () => {
     expect(await readdir(dir)).toEqual(["assets"]);
   });
 
-  it("wants everything said where nobody can be asked", async () => {
+  it("requires all options if there is no terminal", async () => {
     const shell = recordedShell({ cwd: dir });
 
     await expect(createProject(shell, { directory: "project" }, source)).rejects.toMatchObject({
@@ -145,12 +145,12 @@ describe("svc create", () => {
     });
   });
 
-  it("knows a blank project again, and takes nothing else for one", async () => {
+  it("recognises a blank project and nothing else as one", async () => {
     const blank = { template: "blank", directory: "project" };
     await createProject(recordedShell({ cwd: dir }), blank, source);
     const shell = recordedShell({ cwd: dir });
     await createProject(shell, blank, source);
-    expect(shell.written.notes).toContain("is a blank project already");
+    expect(shell.written.notes).toContain("is already a blank project");
 
     await rm(join(dir, "project/sdk"), { recursive: true });
     await expect(createProject(recordedShell({ cwd: dir }), blank, source)).rejects.toMatchObject({ message: expect.stringContaining("not empty") });

@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => system.stop());
 
 describe("svc functions", () => {
-  it("lists what workers provide, and says how many more there are with --all", async () => {
+  it("lists functions of workers and the number of those that --all adds", async () => {
     const { status, out, notes } = await system.svc(["functions"]);
     expect(status).toBe(EXIT.done);
     expect(out).toMatch(/^FUNCTION +WORKER +TRIGGERS +STATUS +DESCRIPTION\n/);
@@ -38,7 +38,7 @@ describe("svc functions", () => {
     expect(none).toBe("");
   });
 
-  it("shows those of modules with --all, of one worker with --worker, and what matches with --search", async () => {
+  it("shows functions of modules with --all, of one worker with --worker, and matches with --search", async () => {
     expect((await system.svc(["functions", "--all"])).out).toContain("event::emit");
     expect((await system.svc(["functions", "--worker", "svc-event"])).out).toContain("event::emit");
     expect((await system.svc(["functions", "--search", "emit"])).out).toMatch(/^event::emit/m);
@@ -48,14 +48,14 @@ describe("svc functions", () => {
     });
   });
 
-  it("fits the terminal, and lets no function recolour it", async () => {
+  it("fits the terminal, and lets no function change its colours", async () => {
     const { out } = await system.svc(["functions"], { outColumns: 60, env: { NO_COLOR: "1" } });
     expect(Math.max(...out.split("\n").map((line) => line.length))).toBeLessThanOrEqual(60);
     expect(out).not.toContain("\u001b");
     expect(out).toMatch(/^math::add +math-worker +http +available\n {4}Adds two numbers$/m);
   });
 
-  it("cuts no name that another command takes", async () => {
+  it("truncates no name that another command takes", async () => {
     const { worker } = system;
     const long = "math::add_all_numbers_and_tell_everybody";
     const registered = worker.registerFunction(long, () => null, { description: "Adds all numbers" });
@@ -71,7 +71,7 @@ describe("svc functions", () => {
     expect(functions.map(({ function_id }) => function_id)).toContain("math::add");
   });
 
-  it("describes one: what it takes and gives, what triggers it, and a call that works", async () => {
+  it("describes one function: formats, triggers and a call that works", async () => {
     const { out } = await system.svc(["functions", "math::add"]);
     expect(out).toContain("workers     math-worker\n");
     expect(out).toContain("triggers    http  POST /math/add\n");
@@ -82,21 +82,21 @@ describe("svc functions", () => {
     expect((await system.svc((words ?? "").split(" "))).out).toBe('{"c":2}\n');
   });
 
-  it("names the nearest one, or the module that is missing", async () => {
+  it("suggests the nearest function or the missing module", async () => {
     expect(await system.svc(["functions", "math::ad"])).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("did you mean math::add?") });
     expect(await system.svc(["functions", "state::get"])).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("svc worker add svc-state") });
   });
 });
 
 describe("svc triggers", () => {
-  it("says of each when it fires, and why one does not", async () => {
+  it("shows the condition of each trigger and why one is inactive", async () => {
     const { out, notes } = await system.svc(["triggers"]);
     expect(out).toMatch(/^http +POST \/math\/add +math::add +active/m);
     expect(out).toMatch(/^event +orders\.\* +math::none +inactive$/m);
     expect(notes).toMatch(/^note: event orders\.\* → math::none: \S+/m);
   });
 
-  it("takes a type, and names the nearest known one", async () => {
+  it("filters by type and suggests the nearest known type", async () => {
     expect((await system.svc(["triggers", "--type", "http"])).out).not.toContain("orders");
     expect(await system.svc(["triggers", "--type", "htpp"])).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("did you mean http?") });
     expect(JSON.parse((await system.svc(["triggers", "--type", "http", "--json"])).out)).toMatchObject({
@@ -106,9 +106,9 @@ describe("svc triggers", () => {
 });
 
 describe("svc workers", () => {
-  it("lists who is connected, remote ones too, and modules when asked", async () => {
+  it("lists connected workers, including remote ones, and modules with --all", async () => {
     const { out } = await system.svc(["workers"]);
-    // It is the SDK's version that stands there, not the runtime's.
+    // The column shows the version of the SDK, not of the runtime.
     expect(out).toMatch(/^NAME +KIND +SDK +PROCESS/);
     expect(out).toMatch(new RegExp(`^math-worker +remote +node .* ${process.pid} at 127\\.0\\.0\\.1 +2 +0 +`, "m"));
     expect(out).not.toContain("svc-http");

@@ -51,7 +51,7 @@ afterAll(async () => {
 });
 
 describe("svc logs", () => {
-  it("shows the last entries, oldest first: when, how severe, whose, what, and what goes with it", async () => {
+  it("shows the last entries, oldest first, with time, level, service, message and attributes", async () => {
     const { status, out } = await svc("logs", "--service", "shop-worker");
     expect(status).toBe(EXIT.done);
     const lines = out.trimEnd().split("\n");
@@ -61,7 +61,7 @@ describe("svc logs", () => {
     expect(lines[3]).toBe(String.raw`    lines \u001b[31m`);
   });
 
-  it("by level, text, number and time", async () => {
+  it("filters by level, text, number and time", async () => {
     expect((await svc("logs", "--level", "warn", "--service", "shop-worker")).out).not.toContain("order paid");
     expect((await svc("logs", "--search", "STOCK", "--since", "10m")).out.trimEnd().split("\n")).toHaveLength(1);
     expect((await svc("logs", "--service", "shop-worker", "--tail", "1")).out).not.toContain("stock");
@@ -70,28 +70,28 @@ describe("svc logs", () => {
     expect(logs).toEqual([expect.objectContaining({ body: "order paid", service_name: "shop-worker", attributes: expect.objectContaining({ order_id: 7 }) })]);
   });
 
-  it("by the beginning of a trace's id", async () => {
+  it("filters by the first characters of a trace id", async () => {
     const id = await traceOf("math::logged");
     const { out } = await svc("logs", "--trace", id.slice(0, 12));
     expect(out).toMatch(new RegExp(`adding up .*trace=${id.slice(0, 12)}\n$`));
     expect(await svc("logs", "--trace", "nothing")).toMatchObject({ status: EXIT.usage, notes: expect.stringContaining("32 hexadecimal digits") });
   });
 
-  it("names the nearest service or function where nothing was found", async () => {
+  it("suggests the nearest service or function if nothing matches", async () => {
     expect(await svc("logs", "--service", "shop-wroker")).toMatchObject({ status: EXIT.done, notes: "No entry matches; did you mean shop-worker?\n" });
     expect((await svc("logs", "--function", "math::ad")).notes).toBe("No entry matches; did you mean math::add?\n");
     expect((await svc("logs", "--search", "nothing says this")).notes).toBe("No entry matches.\n");
     expect(await svc("logs", "--level", "wran")).toMatchObject({ status: EXIT.usage });
   });
 
-  it("refuses a time that it cannot read", async () => {
-    expect(await svc("logs", "--since", "yesterday")).toMatchObject({ status: EXIT.usage, notes: expect.stringContaining("how long ago") });
+  it("rejects an invalid time", async () => {
+    expect(await svc("logs", "--since", "yesterday")).toMatchObject({ status: EXIT.usage, notes: expect.stringContaining("duration ago") });
   });
 
-  it("follows until Ctrl-C, which ends it with 0", { timeout: 30_000 }, async () => {
+  it("follows until Ctrl-C and exits with 0", { timeout: 30_000 }, async () => {
     const { shell, ended } = system.started(["logs", "--follow", "--tail", "0", "--json", "--level", "warn"]);
     await expect.poll(() => shell.listeners(), { timeout: 10_000 }).toBeGreaterThan(0);
-    // Until the first one is seen: when the command began to listen is not to be seen from outside.
+    // Repeats until the first entry arrives, because the start of following is not visible from outside.
     await expect.poll(async () => log("paper is out", "warn").then(() => shell.written.out), { timeout: 15_000 }).toContain("paper is out");
     await log("not this one");
     await log("and this", "error");
@@ -108,14 +108,14 @@ describe("svc logs", () => {
 });
 
 describe("svc traces", () => {
-  it("lists the latest, with how they ended", async () => {
+  it("lists the latest traces with their status", async () => {
     const { out } = await svc("traces");
     expect(out).toMatch(/^TRACE +BEGAN +TOOK +SPANS +STATUS +SERVICE +NAME\n/);
     expect(out).toMatch(/^[0-9a-f]{12} +\d\d:\d\d:\d\d\.\d{3} +[\d.]+ m?s +2 +ok +\S+ +math::double$/m);
     expect(out).toMatch(/ +1 +1 ✗ +\S+ +math::broken$/m);
   });
 
-  it("by status, function, time and number", async () => {
+  it("filters by status, function, time and number", async () => {
     expect((await svc("traces", "--status", "error")).out).not.toContain("math::double");
     expect((await svc("traces", "--function", "math::double", "--since", "10m", "--limit", "1")).out.trimEnd().split("\n")).toHaveLength(2);
     expect((await svc("traces", "--function", "math::doubel")).notes).toBe("No trace matches; did you mean math::double?\n");
@@ -123,7 +123,7 @@ describe("svc traces", () => {
     expect(await svc("traces", "--min-duration", "9999999")).toMatchObject({ status: EXIT.done, out: "", notes: "No trace matches.\n" });
   });
 
-  it("draws one as a tree, with bars, timings and what failed", async () => {
+  it("draws a trace as a tree with bars, timings and errors", async () => {
     const id = await traceOf("math::double");
     const { out } = await system.svc(["traces", id.slice(0, 12).toUpperCase()], { outColumns: 80, env: { NO_COLOR: "1" } });
     const [head, root, child] = out.split("\n");
@@ -143,27 +143,27 @@ describe("svc traces", () => {
     });
   });
 
-  it("says which there are when the beginning of an id is not enough, and when there is none", async () => {
+  it("lists the matches of an ambiguous id and reports an unknown one", async () => {
     expect(await svc("traces", "")).toMatchObject({ status: EXIT.usage });
-    expect(await svc("traces", "0".repeat(32))).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("No trace 000") });
-    expect(await svc("traces", "fffffffffff0")).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("is kept") });
-    // By one digit: of 40 traces some two begin with the same one.
+    expect(await svc("traces", "0".repeat(32))).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("Trace 000") });
+    expect(await svc("traces", "fffffffffff0")).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("not found") });
+    // Of 40 traces, some two begin with the same digit.
     for (let calls = 0; calls < 40; calls += 1) await tracer.call({ function_id: "math::add", payload: { a: calls, b: 0 } });
     const { traces } = JSON.parse((await svc("traces", "--json", "--limit", "1000")).out) as { readonly traces: readonly Row[] };
     const firsts = traces.map(({ trace_id }) => trace_id.slice(0, 1));
     const shared = firsts.find((first, index) => firsts.indexOf(first) < index) ?? "";
-    expect(await svc("traces", shared)).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining(`Several traces begin with ${shared}`) });
+    expect(await svc("traces", shared)).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining(`${shared} matches several traces`) });
   });
 });
 
-it("svc logs --follow goes on when the engine was started again", { timeout: 60_000 }, async () => {
+it("svc logs --follow continues after a restart of the engine", { timeout: 60_000 }, async () => {
   const restarted = await testSystem();
   const bridgePort = Number(new URL(restarted.engine.url).port);
   const { shell, ended } = restarted.started(["logs", "--follow", "--search", "greeting"]);
   const greet = (text: string): Promise<unknown> => restarted.worker.call({ function_id: "engine::log::info", payload: { message: `greeting: ${text}` } });
   await expect.poll(async () => greet("before").then(() => shell.written.out), { timeout: 15_000 }).toContain("greeting: before");
   await restarted.engine.stop();
-  await shell.noted("the engine is gone");
+  await shell.noted("disconnected from the engine");
   const second = await startTestEngine(restarted.project, { bridgePort });
   await shell.noted("reconnected to the engine");
   await restarted.worker.connected();

@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 import { purgeWaiting } from "./queue-purge.ts";
 
-it("leaves a queue alone in which nothing waited when it looked", async () => {
+it("purges nothing if no job waited when it checked", async () => {
   const asked: string[] = [];
   const engine = {
     call: async <Result>({ function_id }: { readonly function_id: string }): Promise<Result> => {
       asked.push(function_id);
-      // Another one came by the time of the purge.
+      // A job that arrived between the check and the purge.
       return { waiting: 0, delayed: 0, purged: 1 } as Result;
     },
   };

@@ -39,7 +39,7 @@ beforeAll(async () => {
 afterAll(() => system.stop());
 
 describe("svc state", () => {
-  it("stores, prints and deletes a value, every digit kept", async () => {
+  it("stores, prints and deletes a value with exact numbers", async () => {
     expect(await svc("state", "set", "math", "total", "9007199254740993")).toEqual({ status: EXIT.done, out: "", notes: "Stored math/total, version 1\n" });
     expect(await svc("state", "get", "math", "total")).toEqual({ status: EXIT.done, out: "9007199254740993\n", notes: "" });
     expect((await svc("state", "get", "math", "total", "--json")).out).toMatch(/^\{"key":"total","value":9007199254740993,"version":1,/);
@@ -47,7 +47,7 @@ describe("svc state", () => {
     expect((await svc("state", "get", "math", "total")).status).toBe(EXIT.failed);
   });
 
-  it("cuts no scope and no key, however narrow the terminal", async () => {
+  it("truncates no scope and no key, however narrow the terminal", async () => {
     const [scope, key] = ["orders-of-the-whole-last-year", "order-7-of-the-second-of-november-at-noon"];
     await svc("state", "set", scope, key, '{"lines": ["one", "two", "three"]}');
     expect((await system.svc(["state", "list"], { outColumns: 40 })).out).toContain(`${scope} `);
@@ -55,7 +55,7 @@ describe("svc state", () => {
     await svc("state", "delete", scope, key);
   });
 
-  it("takes the value from a file, from standard input, and as text", async () => {
+  it("reads the value from a file, from standard input, and as a string", async () => {
     writeFileSync(join(system.project.dir, "ada.json"), '{"name": "Ada"}');
     await svc("state", "set", "users", "ada", "--file", "ada.json");
     await system.svc(["state", "set", "users", "bob", "-"], { stdin: '{"name": "Bob"}' });
@@ -67,7 +67,7 @@ describe("svc state", () => {
     expect(await svc("state", "get", "users", "null")).toMatchObject({ status: EXIT.done, out: "null\n" });
   });
 
-  it("stores only over the version that is meant", async () => {
+  it("stores only if the version matches", async () => {
     await svc("state", "set", "versions", "k", "1");
     expect(await svc("state", "set", "versions", "k", "2", "--if-version", "7")).toMatchObject({
       status: EXIT.failed,
@@ -91,7 +91,7 @@ describe("svc state", () => {
     expect((await svc("state", "list", "listed", "--json")).out).toContain('"value":{"n":9007199254740993}');
   });
 
-  it("names the nearest scope and the nearest key", async () => {
+  it("suggests the nearest scope and the nearest key", async () => {
     await svc("state", "set", "accounts", "running_total", "1");
     expect(await svc("state", "get", "accuonts", "x")).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("did you mean accounts?") });
     expect(await svc("state", "get", "accounts", "runing_total")).toMatchObject({ notes: expect.stringContaining("did you mean running_total?") });
@@ -102,19 +102,19 @@ describe("svc state", () => {
     expect(await svc("state", "list", "accuonts")).toMatchObject({ status: EXIT.done, notes: expect.stringContaining("did you mean accounts?") });
   });
 
-  it("asks before it deletes by a prefix, and wants --yes without a terminal", async () => {
+  it("asks before it deletes by prefix, and requires --yes without a terminal", async () => {
     for (const key of ["tmp-1", "tmp-2", "kept"]) await svc("state", "set", "sessions", key, "1");
     expect(await svc("state", "delete", "sessions", "--prefix", "tmp-")).toMatchObject({ status: EXIT.usage, notes: expect.stringContaining("--yes") });
     const args = ["state", "delete", "sessions", "--prefix", "tmp-"];
     expect(await system.svc(args, { answers: ["n"] })).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("Nothing was changed") });
     expect(await system.svc(args, { answers: ["y"] })).toMatchObject({
       status: EXIT.done,
-      notes: expect.stringMatching(/^Delete 2 keys, every key of sessions that begins with tmp-\? .*Deleted 2 of sessions\n$/),
+      notes: expect.stringMatching(/^Delete 2 keys, every key of sessions with the prefix tmp-\? .*Deleted 2 of sessions\n$/),
     });
     expect(await system.svc([...args, "--json"], { answers: [] })).toEqual({
       status: EXIT.done,
       out: '{"deleted":0}\n',
-      notes: "There is no key of sessions that begins with tmp-; nothing was deleted.\n",
+      notes: "There is no key of sessions with the prefix tmp-; nothing was deleted.\n",
     });
     expect(await svc("state", "delete", "sessions")).toMatchObject({ status: EXIT.usage });
   });
@@ -122,7 +122,7 @@ describe("svc state", () => {
   it.each([
     [["state", "set", "a", "b"], "The value is missing"],
     [["state", "set", "a", "b", "{x"], "The value is not JSON"],
-    [["state", "set", "a", "b", "1", "--expires-in", "soon"], "length of time"],
+    [["state", "set", "a", "b", "1", "--expires-in", "soon"], "Expected a duration"],
     [["state", "set", "a", "b", "1", "--if-version", "-1"], "whole number"],
   ])("ends `svc %j` with 2", async (args, hint) => {
     expect(await svc(...args)).toMatchObject({ status: EXIT.usage, notes: expect.stringContaining(hint) });
@@ -130,9 +130,9 @@ describe("svc state", () => {
 });
 
 describe("svc queue", () => {
-  it("shows what a queue holds, and why a job died", async () => {
+  it("shows job counts of queues and the error of a dead-letter job", async () => {
     await svc("trigger", "orders::fail", "order=9007199254740993", "--enqueue", "default");
-    await expect.poll(async () => (await svc("queue", "list")).out, { timeout: 20_000 }).toMatch(/^default +0 +0 +0 +1 +0 +standard, 10 at a time$/m);
+    await expect.poll(async () => (await svc("queue", "list")).out, { timeout: 20_000 }).toMatch(/^default +0 +0 +0 +1 +0 +standard, concurrency 10$/m);
     const { out } = await svc("queue", "peek", "default", "--state", "dead");
     expect(out).toMatch(/^JOB +FUNCTION +FAILED +DIED +ERROR +DATA\n\S+ +orders::fail +1\/1 +\S.* +no stock +\{"order":9007199254740993\}$/m);
     expect(JSON.parse((await svc("queue", "peek", "default", "--state", "dead", "--json")).out)).toMatchObject({
@@ -142,51 +142,51 @@ describe("svc queue", () => {
     const [id = ""] = /^\S+(?= +orders::fail)/m.exec(out) ?? [];
     expect(narrow.out).toContain(`\n${id}  orders::fail`);
     expect(narrow.out).toMatch(/^ {4}no stock$/m);
-    expect(await svc("queue", "peek", "default")).toMatchObject({ out: "", notes: "No job of default is waiting.\n" });
+    expect(await svc("queue", "peek", "default")).toMatchObject({ out: "", notes: "default has no waiting jobs.\n" });
   });
 
-  it("puts dead letters back", async () => {
+  it("moves dead-letter jobs back to their queue", async () => {
     expect(await svc("queue", "redrive", "default", "--json")).toMatchObject({
       status: EXIT.done,
       out: '{"queue":"default","redriven":1}\n',
-      notes: "Put back 1 job of default\n",
+      notes: "Moved 1 dead-letter job back to default\n",
     });
   });
 
-  it("asks before it empties a queue, and wants --yes without a terminal", async () => {
+  it("asks before it purges a queue, and requires --yes without a terminal", async () => {
     await system.worker.call({ function_id: "queue::enqueue", payload: { queue: "later", function_id: "orders::note", delay_ms: 3_600_000 } });
     expect(await svc("queue", "purge", "later")).toMatchObject({
       status: EXIT.usage,
-      notes: expect.stringContaining("Take 1 job out of later for good? Pass --yes"),
+      notes: expect.stringContaining("Delete 1 job from later? There is no terminal to ask on; pass --yes"),
     });
     expect(await system.svc(["queue", "purge", "later"], { answers: ["no"] })).toMatchObject({ status: EXIT.failed });
     expect(await system.svc(["queue", "purge", "later"], { answers: ["yes"] })).toMatchObject({
       status: EXIT.done,
-      notes: expect.stringContaining("Took out 1 job of later"),
+      notes: expect.stringContaining("Deleted 1 job from later"),
     });
-    expect(await svc("queue", "purge", "later", "--yes")).toMatchObject({ status: EXIT.done, notes: "No job of later waits.\n" });
+    expect(await svc("queue", "purge", "later", "--yes")).toMatchObject({ status: EXIT.done, notes: "later has no waiting jobs.\n" });
   });
 
-  it.each(["peek", "redrive", "purge"])("%s names the nearest queue", async (verb) => {
+  it.each(["peek", "redrive", "purge"])("%s suggests the nearest queue", async (verb) => {
     expect(await svc("queue", verb, "defualt")).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("did you mean default?") });
   });
 });
 
 describe("svc event emit", () => {
-  it("publishes, and says who took it", async () => {
+  it("publishes an event and prints how many triggers received it", async () => {
     expect(await svc("event", "emit", "orders.created", "id=7")).toEqual({
       status: EXIT.done,
       out: "",
-      notes: "Published orders.created: 1 trigger took it\n",
+      notes: "Published orders.created: 1 trigger received it\n",
     });
     await expect.poll(() => events).toContainEqual({ id: 7 });
     expect((await svc("event", "emit", "orders.created", '{"id": 8}', "--json")).out).toBe('{"topic":"orders.created","delivered_to":1}\n');
   });
 
-  it("says when nobody listens, with the nearest topic", async () => {
+  it("reports that no trigger listens and suggests the nearest topic", async () => {
     expect(await svc("event", "emit", "order.created")).toMatchObject({
       status: EXIT.done,
-      notes: expect.stringContaining("nobody listens to order.created; did you mean orders.created?"),
+      notes: expect.stringContaining("no trigger listens to order.created; did you mean orders.created?"),
     });
     expect(await svc("event", "emit", "orders.created", "{a:", "b}")).toMatchObject({ status: EXIT.usage });
   });
@@ -200,14 +200,14 @@ describe("svc cron", () => {
     expect((await svc("cron", "list")).out).toMatch(/^report::nightly .* ok, now +active/m);
   });
 
-  it("takes the id of a trigger, too, or its beginning", async () => {
+  it("accepts the id of a trigger or its first characters", async () => {
     const { triggers } = JSON.parse((await svc("cron", "list", "--json")).out) as { triggers: { trigger_id: string; function_id: string }[] };
     const id = triggers.find(({ function_id }) => function_id === "report::nightly")?.trigger_id ?? "";
     expect((await svc("cron", "run", id)).status).toBe(EXIT.done);
     expect((await svc("cron", "run", id.slice(0, 20))).status).toBe(EXIT.done);
   });
 
-  it("fails with the run, and names the nearest schedule", async () => {
+  it("fails if the run fails, and suggests the nearest schedule", async () => {
     expect(await svc("cron", "run", "orders::fail")).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("no stock") });
     expect(await svc("cron", "run", "report::nigthly")).toMatchObject({ status: EXIT.failed, notes: expect.stringContaining("did you mean report::nightly?") });
   });

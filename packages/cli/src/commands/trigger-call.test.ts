@@ -5,9 +5,9 @@ import { type TestSystem, testSystem } from "../data-commands.test-support.ts";
 import { EXIT } from "../exit-codes.ts";
 
 let system: TestSystem;
-/** Resolves when `slow::never` runs, and when it was withdrawn. */
+/** Resolve when `slow::never` starts and when it is cancelled. */
 let running: Promise<void>;
-let withdrawn: Promise<void>;
+let cancelled: Promise<void>;
 const notices: unknown[] = [];
 
 beforeAll(async () => {
@@ -21,7 +21,7 @@ beforeAll(async () => {
     throw new Error("out of numbers");
   });
   worker.registerFunction("note::take", (input) => void notices.push(input));
-  withdrawn = new Promise((left) => {
+  cancelled = new Promise((left) => {
     running = new Promise((entered) => {
       worker.registerFunction("slow::never", (_, { signal }) => {
         entered();
@@ -39,35 +39,35 @@ beforeAll(async () => {
 
 afterAll(() => system.stop());
 
-describe("what a function gets", () => {
+describe("the payload of a call", () => {
   it.each([
     [
-      "numbers and texts by key=value",
+      "numbers and strings by key=value",
       ["a=2", "name=Ada", 'zip="01234"', "list=[1,2]", "odd=01", "empty=", "url=x?a=b"],
       `{"a":2,"name":"Ada","zip":"01234","list":[1,2],"odd":"01","empty":"","url":"x?a=b"}`,
     ],
     ["JSON by --payload", ["--payload=[1, 2]"], "[1,2]"],
-    ["nothing but {} by default", [], "{}"],
+    ["{} by default", [], "{}"],
   ])("%s", async (_case, words, result) => {
     expect(await system.svc(["trigger", "echo::back", ...words])).toEqual({ status: EXIT.done, out: `${result}\n`, notes: "" });
   });
 
-  it.each([["-"], ["--payload=-"], ["--payload=@-"], ["--payload-file=-"]])("standard input, asked for by %s", async (word) => {
+  it.each([["-"], ["--payload=-"], ["--payload=@-"], ["--payload-file=-"]])("is read from standard input with %s", async (word) => {
     expect(await system.svc(["trigger", "echo::back", word], { stdin: '{"n": 1.5}\n' })).toMatchObject({ status: EXIT.done, out: '{"n":1.5}\n' });
   });
 
-  it("a file, by --payload-file or @", async () => {
+  it("is read from a file with --payload-file or @", async () => {
     writeFileSync(join(system.project.dir, "order.json"), '{"order": 7}');
     for (const word of ["--payload=@order.json", "--payload-file=order.json"]) {
       expect(await system.svc(["trigger", "echo::back", word])).toMatchObject({ status: EXIT.done, out: '{"order":7}\n' });
     }
   });
 
-  it("remarks beside the payload", async () => {
+  it("is accompanied by metadata", async () => {
     expect(await system.svc(["trigger", "echo::metadata", '--metadata={"why":"a test"}'])).toMatchObject({ out: '{"why":"a test"}\n' });
   });
 
-  it("is told by its file where it is not JSON, or not there", async () => {
+  it("is reported with its file if it is missing or not JSON", async () => {
     writeFileSync(join(system.project.dir, "bad.json"), "{a");
     expect(await system.svc(["trigger", "echo::back", "--payload-file=bad.json"])).toMatchObject({
       status: EXIT.usage,
@@ -81,36 +81,36 @@ describe("what a function gets", () => {
 });
 
 describe("a mistyped name", () => {
-  it("of a function is answered with the nearest one", async () => {
+  it("of a function gets the nearest one as a hint", async () => {
     const { status, out, notes } = await system.svc(["trigger", "math::ad"]);
     expect([status, out]).toEqual([EXIT.failed, ""]);
     expect(JSON.parse(notes)).toEqual({ code: "function_not_found", message: "Function math::ad not found", hint: "did you mean math::add?" });
   });
 
-  it("of a queue is answered with the nearest one", async () => {
+  it("of a queue gets the nearest one as a hint", async () => {
     const { notes } = await system.svc(["trigger", "note::take", "--enqueue=defualt"]);
     expect(JSON.parse(notes)).toMatchObject({ code: "queue_not_found", hint: "did you mean default?" });
     const unlike = await system.svc(["trigger", "math::add", "--enqueue", "zzzzzzzzzzzz"]);
     expect(JSON.parse(unlike.notes)).toMatchObject({ hint: expect.stringMatching(/^queues: .*\bdefault\b/) });
   });
 
-  it("of a module that is not there names the command that adds it", async () => {
+  it("of a missing module's function gets the command that adds the module", async () => {
     const { status, notes } = await system.svc(["trigger", "state::get"]);
     expect(status).toBe(EXIT.failed);
     expect(JSON.parse(notes)).toMatchObject({ code: "function_not_found", hint: expect.stringContaining("svc worker add svc-state") });
   });
 });
 
-it("cancels the call at Ctrl-C, and ends with 1", { timeout: 30_000 }, async () => {
+it("cancels the call at Ctrl-C and exits with 1", { timeout: 30_000 }, async () => {
   const { shell, ended } = system.started(["trigger", "slow::never"]);
   await running;
   shell.stop("SIGINT");
   expect(await ended).toBe(EXIT.failed);
   expect(JSON.parse(shell.written.notes)).toMatchObject({ code: "call_cancelled" });
-  await withdrawn;
+  await cancelled;
 });
 
-it("shows on a terminal that a call takes long, for how long, and how to cancel it", { timeout: 30_000 }, async () => {
+it("shows the elapsed time of a long call on a terminal and how to cancel it", { timeout: 30_000 }, async () => {
   const { shell, ended } = system.started(["trigger", "slow::never", "--timeout-ms=20000"], { noteColumns: 80 });
   await shell.noted("Calling slow::never; Ctrl-C cancels.");
   shell.stop("SIGINT");
@@ -131,14 +131,14 @@ it("--enqueue prints the id of a job, which runs", async () => {
 });
 
 describe("--trace", () => {
-  it("draws the calls below the call on standard error, and leaves the result alone", async () => {
+  it("draws the call tree on standard error and does not change the result", async () => {
     const { status, out, notes } = await system.svc(["trigger", "math::double", "a=4", "--trace"]);
     expect([status, out]).toEqual([EXIT.done, '{"c":8}\n']);
     expect(notes).toMatch(/^\ntrace [0-9a-f]{32} {2}[\d.]+ m?s {2}2 spans\n/);
     expect(notes).toMatch(/^math::double .*math-worker.* ms\n└─ math::add .*math-worker.* ms$/m);
   });
 
-  it("marks what failed, with why", async () => {
+  it("marks failed calls with their error", async () => {
     const { status, notes } = await system.svc(["trigger", "math::broken", "--trace"]);
     expect(status).toBe(EXIT.failed);
     expect(JSON.parse(notes.split("\n")[0] ?? "")).toMatchObject({ message: "out of numbers" });

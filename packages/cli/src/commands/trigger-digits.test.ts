@@ -32,12 +32,12 @@ it.each(["9007199254740993", "1e400", "-0", "1.10", "0.1234567890123456789012345
   },
 );
 
-it("keeps the digits of what it indents for a narrow terminal", async () => {
+it("keeps exact numbers when it indents for a narrow terminal", async () => {
   await trigger("state::set", '{"scope":"digits","key":"wide","value":{"list":[9007199254740993,1e400],"none":{}}}');
   expect(await trigger("state::get", '{"scope":"digits","key":"wide"}', 20)).toBe('{\n  "list": [\n    9007199254740993,\n    1e400\n  ],\n  "none": {}\n}\n');
 });
 
-it("keeps the digits of key=value words", async () => {
+it("keeps exact numbers of key=value words", async () => {
   const shell = recordedShell();
   expect(await run(["trigger", "state::set", "scope=digits", "key=field", "value=9007199254740993", "--url", engine.url], shell)).toBe(EXIT.done);
   expect(shell.written.out).toContain('"new_value":9007199254740993,');

@@ -20,7 +20,7 @@ describe("the result of a call", () => {
 });
 
 describe("a payload that is not JSON", () => {
-  it("is shown with the place where it goes wrong and a word on quoting", () => {
+  it("is reported with the position of the error and advice on quoting", () => {
     expect(() => checkedJson("{a: 1}", { noun: "payload", example: "--payload='{}'" })).toThrow(
       expect.objectContaining({
         exitCode: EXIT.usage,
@@ -30,7 +30,7 @@ describe("a payload that is not JSON", () => {
     );
   });
 
-  it("ends the command with 2 before any engine is looked for", async () => {
+  it("ends the command with 2 before it connects to an engine", async () => {
     const shell = recordedShell();
 
     expect(await run(["trigger", "--function-id=math::add", "--payload={a"], shell)).toBe(EXIT.usage);
@@ -39,27 +39,27 @@ describe("a payload that is not JSON", () => {
   });
 });
 
-describe("wrong usage of svc trigger", () => {
+describe("a usage error of svc trigger", () => {
   it.each([
     ["no function id", ["trigger"], "svc trigger math::add a=2 b=3"],
-    ["a field where the id belongs", ["trigger", "a=2"], "no function id"],
+    ["a field where the id belongs", ["trigger", "a=2"], "not a function id"],
     ["the payload without its option", ["trigger", "math::add", '{"a":1}'], `svc trigger math::add --payload='{"a":1}'`],
     ["the same with --function-id", ["trigger", "--function-id=math::add", '{"a":1}'], `--payload='{"a":1}'`],
     ["two payloads", ["trigger", "a", "b=1", "--payload={}"], "given twice"],
     ["two payload options", ["trigger", "a", "--payload-file=f", "--payload={}"], "give one of them"],
     ["one field twice", ["trigger", "a", "b=1", "b=2"], "b is given twice"],
-    ["two ways of not waiting", ["trigger", "a", "--void", "--enqueue=q"], "two ways"],
-    ["a trace of what nobody waits for", ["trigger", "a", "--void", "--trace"], "do not wait"],
+    ["two ways of not waiting", ["trigger", "a", "--void", "--enqueue=q"], "cannot be used together"],
+    ["a trace of a call without waiting", ["trigger", "a", "--void", "--trace"], "do not wait"],
     ["metadata that is not JSON", ["trigger", "a", "--metadata={a}"], "The metadata is not JSON"],
     ["metadata of a job", ["trigger", "a", "--metadata={}", "--enqueue=q"], "no --metadata"],
-    ["a payload that the shell took apart", ["trigger", "--function-id=math::add", "--payload", "a:1", "b:2"], "in single quotes"],
-    ["a payload that the shell took apart, as one word each", ["trigger", "--function-id=a", "--payload=a:1", "--payload=b:2"], "in single quotes"],
+    ["a payload that the shell split", ["trigger", "--function-id=math::add", "--payload", "a:1", "b:2"], "in single quotes"],
+    ["a payload that the shell split, as one word each", ["trigger", "--function-id=a", "--payload=a:1", "--payload=b:2"], "in single quotes"],
     ["an empty function id", ["trigger", "--function-id="], "empty"],
-    ["a deadline of nothing", ["trigger", "--function-id=a", "--timeout-ms=0"], "whole milliseconds"],
-    ["a deadline with a unit", ["trigger", "--function-id=a", "--timeout-ms=5s"], "whole milliseconds"],
-    ["an address that is none", ["trigger", "--function-id=a", "--url=box"], "no address"],
+    ["a timeout of 0", ["trigger", "--function-id=a", "--timeout-ms=0"], "whole milliseconds"],
+    ["a timeout with a unit", ["trigger", "--function-id=a", "--timeout-ms=5s"], "whole milliseconds"],
+    ["an invalid address", ["trigger", "--function-id=a", "--url=box"], "not an engine address"],
     ["an unknown option", ["trigger", "--function-id=a", "--paylod", "{}"], "--payload"],
-  ])("ends with 2 for %s", async (_case, args, hint) => {
+  ])("exits with 2 for %s", async (_case, args, hint) => {
     const shell = recordedShell();
 
     expect(await run(args, shell)).toBe(EXIT.usage);
@@ -67,7 +67,7 @@ describe("wrong usage of svc trigger", () => {
   });
 });
 
-it("ends with 3 when no engine is there, naming the address and how to start one", async () => {
+it("exits with 3 if no engine is reachable, with the address and how to start one", async () => {
   const shell = recordedShell();
 
   expect(await run(["trigger", "--function-id=math::add", "--url=ws://127.0.0.1:1"], shell)).toBe(EXIT.noEngine);

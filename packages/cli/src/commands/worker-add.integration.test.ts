@@ -33,7 +33,7 @@ const first = ({ shell }: Pick<Ended, "shell">): unknown => (JSON.parse(shell.wr
 const config = (): string => readFileSync(project.configFile, "utf8");
 
 describe("svc worker add with an engine running", () => {
-  it("installs, writes a relative path (gap 67) below the comments, waits, and says what one may expect", async () => {
+  it("installs, writes a relative path (gap 67) below the comments, waits, and shows what the worker provides", async () => {
     await writeProbeWorker(join(project.dir, "workers/probe"));
     engine = await startTestEngine(project);
 
@@ -50,7 +50,7 @@ describe("svc worker add with an engine running", () => {
     expect(called.shell.written.out).toBe('{"pong":true}\n');
   }, 30_000);
 
-  it("is done with a worker that provides nothing but a trigger type, and names it", async () => {
+  it("adds a worker that provides only a trigger type and names the type", async () => {
     await writeProbeWorker(join(project.dir, "workers/probe"));
     const program = join(project.dir, "workers/probe/worker.mjs");
     const source = readFileSync(program, "utf8");
@@ -66,7 +66,7 @@ describe("svc worker add with an engine running", () => {
     expect(status).toBe(EXIT.done);
   }, 30_000);
 
-  it("refuses a worker that is there already, and installs and restarts it with --force", async () => {
+  it("rejects an existing worker, and installs and restarts it with --force", async () => {
     await writeProbeWorker(join(project.dir, "workers/probe"));
     engine = await startTestEngine(project);
     await svc("worker", "add", "./workers/probe");
@@ -86,7 +86,7 @@ describe("svc worker add with an engine running", () => {
     });
   }, 30_000);
 
-  it("adds a built-in worker with its settings in plain sight", async () => {
+  it("adds a built-in worker with its default settings", async () => {
     engine = await startTestEngine(project);
 
     const { status, shell } = await svc("worker", "add", "svc-http", "--json");
@@ -97,14 +97,14 @@ describe("svc worker add with an engine running", () => {
     expect(first({ shell })).toMatchObject({ name: "svc-http", kind: "built-in", status: "ready" });
   }, 30_000);
 
-  it("adds svc-stream with a block that shows what can be changed", async () => {
+  it("adds svc-stream with its default settings", async () => {
     engine = await startTestEngine(project);
     const { shell } = await svc("worker", "add", "stream", "--json");
     expect(config()).toMatch(/# Streams: .*\n\s+- name: svc-stream\n\s+config:\n\s+port: 3112\n\s+host: 127.0.0.1\n\s+adapter:\n\s+name: file_based\n/);
     expect(first({ shell })).toMatchObject({ name: "svc-stream", kind: "built-in", status: "ready" });
   }, 30_000);
 
-  it("lists what it added", async () => {
+  it("lists the added worker", async () => {
     await writeProbeWorker(join(project.dir, "workers/probe"));
     engine = await startTestEngine(project);
     await svc("worker", "add", "./workers/probe");
@@ -116,7 +116,7 @@ describe("svc worker add with an engine running", () => {
     );
   }, 30_000);
 
-  it("lists the first of many functions and how many more there are, and all of them as JSON", async () => {
+  it("lists the first of many functions with the number of the others, and all as JSON", async () => {
     await writeProbeWorker(join(project.dir, "workers/probe"));
     const program = join(project.dir, "workers/probe/worker.mjs");
     const register = 'send({ type: "registerfunction", id: "probe::ping" });';
@@ -132,7 +132,7 @@ describe("svc worker add with an engine running", () => {
     expect(workers.find(({ name }) => name === "probe-worker")?.functions).toHaveLength(19);
   }, 30_000);
 
-  it("refuses a config file that is not the engine's", async () => {
+  it("rejects a config file that is not the engine's", async () => {
     engine = await startTestEngine(project);
     writeFileSync(join(project.dir, "other.yaml"), "workers: []\n");
 
@@ -162,7 +162,7 @@ describe("an engine of another project", () => {
     ["add", "svc-http"],
     ["restart", "svc-http"],
   ])(
-    "is not acted upon by svc worker %s",
+    "is not changed by svc worker %s",
     async (...args) => {
       const { status, shell } = await svcInOther("worker", ...args);
 
@@ -175,7 +175,7 @@ describe("an engine of another project", () => {
     30_000,
   );
 
-  it("is acted upon when it is named", async () => {
+  it("is changed if its address is given", async () => {
     await svcInOther("worker", "list");
     const shell = recordedShell({ cwd: other.dir, env: { PATH: process.env.PATH } });
 
@@ -183,7 +183,7 @@ describe("an engine of another project", () => {
     expect(config()).toContain("svc-http");
   }, 30_000);
 
-  it("is named by svc worker list, and only there", async () => {
+  it("is reported by svc worker list, and only there", async () => {
     const listed = await svcInOther("worker", "list");
     const shell = recordedShell({ cwd: other.dir, env: { PATH: process.env.PATH } });
     const called = await run(["trigger", "--function-id=engine::info"], shell);
@@ -193,7 +193,7 @@ describe("an engine of another project", () => {
     expect({ called, notes: shell.written.notes }).toEqual({ called: EXIT.done, notes: "" });
   }, 30_000);
 
-  it("is no hindrance where there is no config file", async () => {
+  it("is used if there is no config file", async () => {
     engine = await startTestEngine(project);
     const shell = recordedShell({ cwd: other.dir, env: { PATH: process.env.PATH, SVC_BRIDGE_PORT: new URL(engine.url).port } });
     rmSync(other.configFile);
@@ -202,7 +202,7 @@ describe("an engine of another project", () => {
     expect(config()).toContain("svc-http");
   }, 30_000);
 
-  it("is the same one when the folder is reached by a link", async () => {
+  it("is the project's own if the folder is reached through a link", async () => {
     engine = await startTestEngine(project);
     const link = join(other.dir, "link");
     symlinkSync(project.dir, link);
@@ -213,19 +213,19 @@ describe("an engine of another project", () => {
 });
 
 describe("a worker that crashes", () => {
-  it("is shown at once with its last output, and once only", async () => {
+  it("is reported at once with its last output, and only once", async () => {
     await writeProbeWorker(join(project.dir, "probe"), PROBE_MANIFEST.replace("node worker.mjs", "echo beforehand; echo SyntaxError here >&2; exit 3"));
     engine = await startTestEngine(project);
     const shell = recordedShell({ cwd: project.dir, env: { PATH: process.env.PATH, SVC_URL: engine.url } });
     const ended = run(["worker", "add", "./probe"], shell);
 
     await shell.noted("Worker probe-worker crashed: it ended with exit code 3 (SyntaxError here) and is started again in 1 s\n");
-    await shell.noted("recovers");
+    await shell.noted("to recover");
     shell.stop("SIGINT");
 
     expect(await ended).toBe(EXIT.failed);
     expect(shell.written.notes.match(/\| beforehand/g)).toHaveLength(1);
-    expect(shell.written.notes).toContain("It stays in config.yaml, and the engine goes on starting it");
+    expect(shell.written.notes).toContain("It stays in config.yaml, and the engine keeps starting it");
     expect(shell.listeners()).toBe(0);
     const listed = await svc("worker", "list");
     expect(listed.shell.written.notes).toContain("SyntaxError here");
@@ -233,7 +233,7 @@ describe("a worker that crashes", () => {
 });
 
 describe("svc worker add without an engine", () => {
-  it("adds to ./config.yaml and says that the worker starts with the next engine", async () => {
+  it("adds to ./config.yaml and reports that the worker starts with the next engine", async () => {
     await writeProbeWorker(join(project.dir, "workers/probe"));
 
     const { status, shell } = await svc("worker", "add", "./workers/probe");
@@ -243,14 +243,14 @@ describe("svc worker add without an engine", () => {
     expect(shell.written.notes).toContain("starts with the next one: svc dev\n");
   });
 
-  it("ends with 3 when there is no config file either", async () => {
+  it("exits with 3 if there is no config file either", async () => {
     await writeProbeWorker(join(project.dir, "elsewhere/probe"));
     const shell = recordedShell({ cwd: join(project.dir, "elsewhere"), env: { SVC_URL: "ws://127.0.0.1:1" } });
 
     expect(await run(["worker", "add", "./probe"], shell)).toBe(EXIT.noEngine);
   });
 
-  it("ends with 3 when the engine that was named is not there, and edits nothing", async () => {
+  it("exits with 3 if the given engine is not reachable, and edits nothing", async () => {
     const { status } = await svc("worker", "add", "svc-http", "--url", "ws://127.0.0.1:1");
 
     expect(status).toBe(EXIT.noEngine);
@@ -260,10 +260,10 @@ describe("svc worker add without an engine", () => {
 
 describe("a worker that cannot be added", () => {
   it.each([
-    ["a folder that is not there", "./workers/none", "no folder"],
+    ["a missing folder", "./workers/none", "not found"],
     ["a file", "./config.yaml", "is a file"],
     ["a folder without a manifest", ".", "svc.worker.yaml"],
-  ])("ends with 1 for %s and leaves the config file alone", async (_case, path, hint) => {
+  ])("exits with 1 for %s and does not change the config file", async (_case, path, hint) => {
     const { status, shell } = await svc("worker", "add", path);
 
     expect(status).toBe(EXIT.failed);
@@ -271,7 +271,7 @@ describe("a worker that cannot be added", () => {
     expect(config()).toBe("# mine\nworkers: []\n");
   });
 
-  it("ends with 1 for a wrong key in the manifest, naming it", async () => {
+  it("exits with 1 for an unknown key in the manifest and names it", async () => {
     await writeProbeWorker(join(project.dir, "probe"), PROBE_MANIFEST.replace("entry:", "entri:"));
 
     const { status, shell } = await svc("worker", "add", "./probe");
@@ -280,7 +280,7 @@ describe("a worker that cannot be added", () => {
     expect(shell.written.notes).toContain("entri");
   });
 
-  it("ends with 1 for an install that fails, with its last output, and leaves the config file alone", async () => {
+  it("exits with 1 for a failed install, shows its last output, and does not change the config file", async () => {
     await writeProbeWorker(join(project.dir, "probe"), `${PROBE_MANIFEST}  install: echo no such package; exit 7\n`);
 
     const { status, shell } = await svc("worker", "add", "./probe");
@@ -290,7 +290,7 @@ describe("a worker that cannot be added", () => {
     expect(config()).toBe("# mine\nworkers: []\n");
   });
 
-  it("ends with 1 when the config file is no YAML, naming the file", async () => {
+  it("exits with 1 if the config file is not YAML, and names the file", async () => {
     writeFileSync(project.configFile, "workers: [\n");
     await writeProbeWorker(join(project.dir, "probe"));
 
@@ -300,7 +300,7 @@ describe("a worker that cannot be added", () => {
     expect(shell.written.notes).toContain("config.yaml:");
   });
 
-  it("ends with 1 for mistakes in the config file, before any install", async () => {
+  it("exits with 1 for an invalid config file, before any install", async () => {
     writeFileSync(project.configFile, "wrkers: []\n");
     await writeProbeWorker(join(project.dir, "probe"), `${PROBE_MANIFEST}  install: echo done > installed\n`);
 
@@ -311,14 +311,14 @@ describe("a worker that cannot be added", () => {
     expect(existsSync(join(project.dir, "probe/installed"))).toBe(false);
   });
 
-  it("is not refused for a variable that only the engine has", async () => {
+  it("is not rejected for a variable that only the engine has", async () => {
     writeFileSync(project.configFile, "engine:\n  data_dir: $" + "{ONLY_THERE}\nworkers: []\n");
     await writeProbeWorker(join(project.dir, "probe"));
 
     expect((await svc("worker", "add", "./probe")).status).toBe(EXIT.done);
   });
 
-  it.each([[[]], [["--force"]]])("ends with 1 for the name of another folder, before any install (%j)", async (more) => {
+  it.each([[[]], [["--force"]]])("exits with 1 for the name of another folder's worker, before any install (%j)", async (more) => {
     await writeProbeWorker(join(project.dir, "one/probe"));
     await writeProbeWorker(join(project.dir, "two/probe"), `${PROBE_MANIFEST}  install: echo done > installed\n`);
     await svc("worker", "add", "./one/probe");
@@ -331,7 +331,7 @@ describe("a worker that cannot be added", () => {
     expect(existsSync(join(project.dir, "two/probe/installed"))).toBe(false);
   });
 
-  it("says the folder that a name was probably meant to be", async () => {
+  it("suggests the folder that matches a name", async () => {
     await mkdir(join(project.dir, "workers/math-worker"), { recursive: true });
 
     const { status, shell } = await svc("worker", "add", "math-worker");
@@ -341,7 +341,7 @@ describe("a worker that cannot be added", () => {
     expect(shell.written.notes).toContain("svc worker add ./workers/math-worker");
   });
 
-  it("says how a path looks when a folder's name was taken for a built-in worker's", async () => {
+  it("shows the path form if a folder's name was read as a built-in worker", async () => {
     await mkdir(join(project.dir, "probe"));
 
     const { status, shell } = await svc("worker", "add", "probe");

@@ -6,7 +6,7 @@ import { EXIT } from "../exit-codes.ts";
 import { PROBE_MANIFEST, writeProbeWorker } from "../running-engine.test-support.ts";
 import type { WorkerReport } from "../worker-functions.ts";
 
-/** `one` runs twice, `two` has a limit that does not hold, `broken` ends as soon as it is started. */
+/** `one` has two processes, `two` has a limit that cannot be enforced, `broken` exits as soon as it starts. */
 const CONFIG = `workers:
   - { name: one, path: ./one, replicas: 2 }
   - { name: two, path: ./two, limits: { cpu: 1 } }
@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => system.stop());
 
 describe("svc worker list", () => {
-  it("tells what the workers use and since when they run, and why one does not", async () => {
+  it("shows resource use and uptime of the workers, and why one is not running", async () => {
     const { status, out } = await worker("list");
 
     expect(status).toBe(EXIT.done);
@@ -43,7 +43,7 @@ describe("svc worker list", () => {
     await expect.poll(async () => (await worker("list")).notes).toMatch(/note: broken: it ended with exit code 4.*\n +More: svc worker status broken\n/);
   });
 
-  it("adds with --all those that came by themselves", async () => {
+  it("includes remote workers with --all", async () => {
     expect((await worker("list")).out).not.toContain("math-worker");
     expect((await worker("list", "--all")).out).toMatch(/^math-worker +remote +ready /m);
   });
@@ -66,7 +66,7 @@ describe("svc worker status", () => {
     }
   });
 
-  it("shows how it ended, with its last lines", async () => {
+  it("shows the last exit with its last lines", async () => {
     const { out } = await worker("status", "broken");
 
     expect(out).toMatch(/^last exit +exit code 4, /m);
@@ -78,15 +78,15 @@ describe("svc worker status", () => {
     expect(await report("svc-observability")).toMatchObject({ kind: "module", state: "ready", triggers: [] });
   });
 
-  it("watches on a terminal until Ctrl-C and leaves the last page behind", async () => {
+  it("watches on a terminal until Ctrl-C and leaves the last page on the screen", async () => {
     const { shell, ended } = system.started(["worker", "status", "two", "--watch"], { outColumns: 100, rows: 12, env: { NO_COLOR: "1" } });
-    await shell.printed("Ctrl-C ends.");
+    await shell.printed("press Ctrl-C to stop.");
 
     shell.stop("SIGINT");
 
     expect(await ended).toBe(EXIT.done);
     const [, watched = "", left] = shell.written.out.split(/\[\?1049[hl]/);
-    // The last page as a whole; while it was watched what fits.
+    // The last page is complete; while watching, only what fits is shown.
     expect(left).toMatch(/^two {2}ready\n(?:.*\n)*Last output\n/);
     expect(watched.split("\r\n")).toHaveLength(12);
     expect(shell.listeners()).toBe(0);
@@ -94,9 +94,9 @@ describe("svc worker status", () => {
 
   it.each([
     [["two", "--watch"], EXIT.usage, "needs a terminal"],
-    [["two", "--watch", "--json"], EXIT.usage, "do not go together"],
+    [["two", "--watch", "--json"], EXIT.usage, "cannot be used together"],
     [["tow"], EXIT.failed, "did you mean two?"],
-  ])("refuses %j", async (args, expected, hint) => {
+  ])("rejects %j", async (args, expected, hint) => {
     const { status, notes } = await worker("status", ...args);
 
     expect(status).toBe(expected);
@@ -105,7 +105,7 @@ describe("svc worker status", () => {
 });
 
 describe("svc worker stop, start, restart and update", () => {
-  it("stops several until their processes are gone, says so again, and starts them", async () => {
+  it("stops several until their processes have exited, reports stopped ones, and starts them", async () => {
     const { pids } = await report("one");
 
     const stopped = await worker("stop", "one", "two");
@@ -114,11 +114,11 @@ describe("svc worker stop, start, restart and update", () => {
     const described = await system.svc(["functions", "zeta::gone"]);
 
     expect(stopped.status).toBe(EXIT.done);
-    expect(stopped.notes).toContain("[2/2] two\nWaiting until two has ended ...\nWorker two stopped. Start it again with: svc worker start two\n");
+    expect(stopped.notes).toContain("[2/2] two\nWaiting until two has stopped ...\nWorker two stopped. Start it again with: svc worker start two\n");
     expect(pids.filter(runs)).toEqual([]);
     expect(await report("one")).toMatchObject({ state: "stopped", pids: [] });
-    expect(again).toMatchObject({ status: EXIT.done, notes: "Worker one is stopped already\n" });
-    // A function that is not there may be one of theirs.
+    expect(again).toMatchObject({ status: EXIT.done, notes: "Worker one is already stopped\n" });
+    // A missing function may belong to a stopped worker.
     expect(JSON.parse(called.notes)).toMatchObject({ hint: expect.stringContaining("one is stopped: svc worker start one; two is stopped: ") });
     expect(described.notes).toContain("\none is stopped: svc worker start one\n");
     expect(described.notes).toContain("\nbroken is ");
@@ -132,10 +132,10 @@ describe("svc worker stop, start, restart and update", () => {
       ],
       failed: [],
     });
-    expect((await worker("start", "one")).notes).toMatch(/^Worker one runs already\n/);
+    expect((await worker("start", "one")).notes).toMatch(/^Worker one is already running\n/);
   }, 40_000);
 
-  it("restarts with other processes", async () => {
+  it("restarts with new processes", async () => {
     const { pids } = await report("two");
 
     const { status, notes } = await worker("restart", "two");
@@ -145,7 +145,7 @@ describe("svc worker stop, start, restart and update", () => {
     expect((await report("two")).pids.filter((pid) => pids.includes(pid))).toEqual([]);
   }, 20_000);
 
-  it("ends with 1, and says why, for one that does not become ready, and does the others", async () => {
+  it("exits with 1 and the reason for a worker that does not become ready, and restarts the others", async () => {
     writeFileSync(join(system.project.dir, "broken/svc.worker.yaml"), manifestOf("broken", FAILING_INSTALL));
 
     const { status, out, notes } = await worker("restart", "--all", "--json");
@@ -156,7 +156,7 @@ describe("svc worker stop, start, restart and update", () => {
     expect(JSON.parse(out)).toMatchObject({ workers: [{ name: "one" }, { name: "two" }], failed: [{ worker: "broken" }] });
   }, 40_000);
 
-  it("leaves a worker running whose new process does not become ready, and ends with 1 and the reason", async () => {
+  it("keeps a worker running whose new process does not become ready, and exits with 1 and the reason", async () => {
     const source = join(system.project.dir, "two/worker.mjs");
     const working = readFileSync(source, "utf8");
     const { pids } = await report("two");
@@ -171,15 +171,15 @@ describe("svc worker stop, start, restart and update", () => {
     expect([failed.status, fixed.status]).toEqual([EXIT.failed, EXIT.done]);
     expect(failed.notes).not.toContain("Ready:");
     expect(failed.notes).toMatch(
-      /Worker two was not restarted: its new process ended with exit code 1 .*before it was ready\nThe former processes continue to run\./,
+      /Worker two was not restarted: its new process ended with exit code 1 .*before it was ready\nThe previous processes keep running\./,
     );
-    expect(failed.notes).toContain("What the new process wrote: svc worker logs two");
+    expect(failed.notes).toContain("Output of the new process: svc worker logs two");
     expect(after).toMatchObject({ state: "ready", pids });
     expect(listed).toMatch(/^two +local +ready/m);
     expect(reasons).toContain("its new process ended with exit code 1");
   }, 40_000);
 
-  it("installs anew, and leaves a worker running whose install fails", async () => {
+  it("installs again, and keeps a worker running whose install fails", async () => {
     const manifest = join(system.project.dir, "two/svc.worker.yaml");
     writeFileSync(manifest, manifestOf("two", "  install: echo fetched\n"));
     const updated = await worker("update", "two");
@@ -189,9 +189,9 @@ describe("svc worker stop, start, restart and update", () => {
     const failed = await worker("update", "two");
     const { state } = await report("two");
     writeFileSync(manifest, manifestOf("two"));
-    const mended = await worker("update", "two");
+    const fixed = await worker("update", "two");
 
-    expect([updated.status, failed.status, mended.status]).toEqual([EXIT.done, EXIT.failed, EXIT.done]);
+    expect([updated.status, failed.status, fixed.status]).toEqual([EXIT.done, EXIT.failed, EXIT.done]);
     expect((JSON.parse(installed.out) as { lines: { text: string }[] }).lines.map(({ text }) => text)).toContain("fetched");
     expect(failed.notes).toContain("Worker two was not updated: ");
     expect(failed.notes).toContain("svc worker logs two --stream install");
@@ -199,12 +199,12 @@ describe("svc worker stop, start, restart and update", () => {
   }, 40_000);
 
   it.each([
-    [["stop"], EXIT.usage, "Name a worker, or pass --all"],
-    [["stop", "one", "--all"], EXIT.usage, "leave out --all"],
+    [["stop"], EXIT.usage, "Give a worker's name, or pass --all"],
+    [["stop", "one", "--all"], EXIT.usage, "omit --all"],
     [["stop", "one", "tow"], EXIT.failed, "did you mean two?"],
     [["restart", "svc-observability"], EXIT.failed, "is a module of the engine"],
     [["stop", "math-worker"], EXIT.failed, "stop it where it runs"],
-  ])("refuses %j and changes nothing", async (args, expected, hint) => {
+  ])("rejects %j and changes nothing", async (args, expected, hint) => {
     const { status, notes } = await worker(...args);
 
     expect(status).toBe(expected);
@@ -214,7 +214,7 @@ describe("svc worker stop, start, restart and update", () => {
 });
 
 describe("svc worker logs", () => {
-  it("merges several by time, names each, and keeps to a stream", async () => {
+  it("merges several by time with their names, and filters by stream", async () => {
     const { out } = await worker("logs", "one", "two", "--tail", "50", "--stream", "err");
     const times = out
       .trim()
@@ -227,7 +227,7 @@ describe("svc worker logs", () => {
     expect(times).toEqual(times.toSorted());
   });
 
-  it("follows from where it began until Ctrl-C, as one object on each line with --json", async () => {
+  it("follows until Ctrl-C, as one object per line with --json", async () => {
     const { shell, ended } = system.started(["worker", "logs", "two", "--tail", "0", "--follow", "--json"]);
     await system.svc(["worker", "restart", "two"]);
     await shell.printed('"text":"up"');
@@ -242,15 +242,15 @@ describe("svc worker logs", () => {
     expect(shell.listeners()).toBe(0);
   }, 20_000);
 
-  it("says when nothing matches", async () => {
+  it("reports that nothing matches", async () => {
     const { status, out, notes } = await worker("logs", "two", "--since", "2099-01-01");
 
-    expect({ status, out, notes }).toEqual({ status: EXIT.done, out: "", notes: "Nothing was written that matches.\n" });
+    expect({ status, out, notes }).toEqual({ status: EXIT.done, out: "", notes: "No matching output.\n" });
   });
 });
 
 describe("svc worker inspect", () => {
-  it("shows the manifest and the entry together, and of a folder the manifest alone, secrets masked", async () => {
+  it("shows the manifest with the entry, and only the manifest of a folder, with masked secrets", async () => {
     const manifest = join(system.project.dir, "far/svc.worker.yaml");
     await writeProbeWorker(join(system.project.dir, "far"), `${PROBE_MANIFEST}env: { API_TOKEN: hush, LEVEL: low }\n`);
 
@@ -263,10 +263,10 @@ describe("svc worker inspect", () => {
     expect((await worker("inspect", "./nowhere")).status).toBe(EXIT.failed);
   });
 
-  it("says in words what is watched, which files of variables are not there, and what is limited", async () => {
+  it("shows what is watched, which env files are missing, and the limits", async () => {
     const { out } = await worker("inspect", "two");
 
-    expect(out).toMatch(/^env files +\/\S+\/two\/\.env \(not there\)$/m);
+    expect(out).toMatch(/^env files +\/\S+\/two\/\.env \(not found\)$/m);
     expect(out).toMatch(/^watch\n {2}include {2}everything\n {2}ignore +none$/m);
     expect(out).toMatch(/^limits\n {2}memory +none\n {2}cpu +1\n {2}not enforced {2}limits\.cpu /m);
     expect(out).not.toMatch(/memory_bytes|not_enforced|missing/);
@@ -275,7 +275,7 @@ describe("svc worker inspect", () => {
   it.each([
     [["inspect", "svc-observability"], "svc config explain svc-observability"],
     [["logs", "svc-observability"], "svc logs\n"],
-  ])("names for %j what tells the like of a module", async (args, instead) => {
+  ])("names for %j the command that works for a module", async (args, instead) => {
     const { status, notes } = await worker(...args);
 
     expect(status).toBe(EXIT.failed);
@@ -284,13 +284,13 @@ describe("svc worker inspect", () => {
   });
 });
 
-describe("an engine that ends", () => {
-  it("does not wait for who follows a log", async () => {
+describe("an engine that stops", () => {
+  it("does not wait for clients that follow a log", async () => {
     const { shell, ended } = system.started(["worker", "logs", "--tail", "1", "--follow"]);
     await shell.printed("\n");
 
     await system.engine.stop();
-    await shell.noted("The engine does not answer; going on when it does again.");
+    await shell.noted("The engine does not respond; reconnecting.");
     shell.stop("SIGINT");
 
     expect(await ended).toBe(EXIT.done);

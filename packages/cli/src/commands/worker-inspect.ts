@@ -82,7 +82,7 @@ function readable({ missing_env_files: missing, ...members }: Readonly<Record<st
   return {
     ...members,
     ...(Array.isArray(files) && Array.isArray(missing)
-      ? { env_files: files.map((file: unknown) => (missing.includes(file) ? `${String(file)} (missing)` : file)) }
+      ? { env_files: files.map((file: unknown) => (missing.includes(file) ? `${String(file)} (not found)` : file)) }
       : {}),
     ...(watch === false ? { watch: "nothing" } : {}),
     ...(isBlock(watch) && Array.isArray(watch.include) && watch.include.length === 0 ? { watch: { ...watch, include: "everything" } } : {}),

@@ -42,7 +42,7 @@ describe("svc worker add and remove with an engine running", () => {
     if (listed.length > 0) await svc("remove", ...listed);
   });
 
-  it("adds several, numbered, names what failed, and leaves the others added", async () => {
+  it("adds several with numbers, reports the failed one, and keeps the others", async () => {
     await writeProbeWorker(join(project.dir, "broken"), `${named("broken")}  install: echo no such package; exit 7\n`);
 
     const { status, shell } = await svc("add", "./one", "./broken", "state", "--json");
@@ -62,7 +62,7 @@ describe("svc worker add and remove with an engine running", () => {
     expect(config()).not.toContain("broken");
   }, 30_000);
 
-  it("writes the name, the number of processes and the variables, and runs so many", async () => {
+  it("writes the name, the number of processes and the variables, and runs that many processes", async () => {
     const { status } = await svc("add", "./one", "--name", "two", "--replicas", "2", "--env", "LEVEL=a=b", "-e", "EMPTY=");
 
     expect(status).toBe(EXIT.done);
@@ -71,7 +71,7 @@ describe("svc worker add and remove with an engine running", () => {
     expect(workers.find(({ name }) => name === "two")?.pids.length).toBeGreaterThanOrEqual(2);
   }, 30_000);
 
-  it("refuses a folder that is there already under another name, also behind a link, and names replicas (gap 67)", async () => {
+  it("rejects a folder that is already listed under another name, also through a link, and suggests replicas (gap 67)", async () => {
     await svc("add", "./one");
     symlinkSync(join(project.dir, "one"), join(project.dir, "link"));
 
@@ -80,13 +80,13 @@ describe("svc worker add and remove with an engine running", () => {
 
     rmSync(join(project.dir, "link"));
     expect([status, again.status]).toEqual([EXIT.failed, EXIT.failed]);
-    expect(shell.written.notes).toContain("in config.yaml already, as one");
+    expect(shell.written.notes).toContain("already in config.yaml, as one");
     expect(shell.written.notes).toContain("`replicas: 2`");
     expect(again.shell.written.notes).toContain("`replicas: 2`");
     expect(config()).not.toContain("other");
   }, 30_000);
 
-  it("says that a worker lies outside the project, or is a link", async () => {
+  it("notes that a worker is outside the project or is a link", async () => {
     const elsewhere = testProject();
     await writeProbeWorker(join(elsewhere.dir, "far"), named("two"));
     symlinkSync(join(elsewhere.dir, "far"), join(project.dir, "linked"));
@@ -95,7 +95,7 @@ describe("svc worker add and remove with an engine running", () => {
     await svc("remove", "two");
     const linked = await svc("add", "./linked");
 
-    expect(outside.shell.written.notes).toContain("lies outside the project's folder");
+    expect(outside.shell.written.notes).toContain("is outside the project's folder");
     expect(linked.shell.written.notes).toContain("./linked is a symbolic link to ");
     expect(config()).toContain("path: ./linked");
     await svc("remove", "two");
@@ -103,12 +103,12 @@ describe("svc worker add and remove with an engine running", () => {
     elsewhere.remove();
   }, 30_000);
 
-  it("stops at Ctrl-C during an install, ends it, and leaves the config file as it was", async () => {
-    await writeProbeWorker(join(project.dir, "slow"), `${named("slow")}  install: touch begun; echo waiting for ever; sleep 300\n`);
+  it("stops at Ctrl-C during an install, ends the install, and does not change the config file", async () => {
+    await writeProbeWorker(join(project.dir, "slow"), `${named("slow")}  install: touch begun; echo still waiting; sleep 300\n`);
     const before = config();
     const shell = recordedShell({ cwd: project.dir, env: { PATH: process.env.PATH, SVC_URL: engine.url } });
     const ended = run(["worker", "add", "./slow", "./two"], shell);
-    await shell.noted("waiting for ever");
+    await shell.noted("still waiting");
 
     shell.stop("SIGINT");
 
@@ -119,7 +119,7 @@ describe("svc worker add and remove with an engine running", () => {
     expect(shell.listeners()).toBe(0);
   }, 30_000);
 
-  it("keeps what somebody wrote into the config file while a worker was installed", async () => {
+  it("keeps edits of the config file that were made during an install", async () => {
     await writeProbeWorker(join(project.dir, "edited"), `${named("three")}  install: echo '# by hand' >> ../config.yaml\n`);
 
     const { status } = await svc("add", "./edited");
@@ -129,7 +129,7 @@ describe("svc worker add and remove with an engine running", () => {
     expect(config()).toContain("name: three");
   }, 30_000);
 
-  it("removes several, waits until their processes are gone, and keeps their files", async () => {
+  it("removes several, waits until their processes have exited, and keeps their files", async () => {
     await svc("add", "./one", "./two");
     const { workers } = JSON.parse((await svc("list", "--json")).shell.written.out) as { workers: { name: string; pids: number[] }[] };
     const pids = workers.flatMap((worker) => worker.pids);
@@ -145,7 +145,7 @@ describe("svc worker add and remove with an engine running", () => {
     expect(existsSync(join(project.dir, "one/worker.mjs"))).toBe(true);
   }, 30_000);
 
-  it("removes a module by its short name and says what stops working", async () => {
+  it("removes a module by its short name and warns what stops working", async () => {
     await svc("add", "state");
 
     const { status, shell } = await svc("remove", "state");
@@ -155,7 +155,7 @@ describe("svc worker add and remove with an engine running", () => {
     expect(config()).not.toContain("svc-state");
   }, 30_000);
 
-  it("names the nearest worker for a mistyped one, before anything is removed", async () => {
+  it("suggests the nearest worker for a mistyped one, before anything is removed", async () => {
     await svc("add", "./three");
 
     const { status, shell } = await svc("remove", "three", "thre");
@@ -179,7 +179,7 @@ describe("svc worker add and remove without an engine", () => {
   });
   afterEach(() => project.remove());
 
-  it("refuses one folder that is named twice and says how one gets two processes of it", async () => {
+  it("rejects a folder that is given twice and explains how to get two processes", async () => {
     const { status, shell } = await svc("add", "./one", "one/");
 
     expect(status).toBe(EXIT.usage);
@@ -192,7 +192,7 @@ describe("svc worker add and remove without an engine", () => {
     [["--env", "1X=2"], "NAME=VALUE"],
     [["--env", "A=1", "--env", "A=2"], "given twice"],
     [["--name", "No Name"], "No Name"],
-    [["svc-state", "--name", "x"], "--name is for one worker"],
+    [["svc-state", "--name", "x"], "--name needs exactly one worker"],
   ])("ends with 2 for %j", async (more, hint) => {
     const { status, shell } = await svc("add", "./one", ...more);
 
@@ -204,7 +204,7 @@ describe("svc worker add and remove without an engine", () => {
     const text = "workers:\n  - name: db\n    path: ./db\n  - name: app\n    path: ./app\n    depends_on: [db]\n";
     beforeEach(() => writeFileSync(project.configFile, text));
 
-    it("does not remove one that another waits for, which the engine would refuse, and names that one", async () => {
+    it("does not remove a worker that another depends on, and names that one", async () => {
       const { status, shell } = await svc("remove", "db", "--yes");
 
       expect(status).toBe(EXIT.failed);
@@ -212,7 +212,7 @@ describe("svc worker add and remove without an engine", () => {
       expect(readFileSync(project.configFile, "utf8")).toBe(text);
     });
 
-    it("removes both, in whichever order they are named", async () => {
+    it("removes both, in any order", async () => {
       const { status } = await svc("remove", "db", "app", "--yes");
 
       expect(status).toBe(EXIT.done);
@@ -228,19 +228,19 @@ describe("svc worker add and remove without an engine", () => {
     const removed = await svc("remove", "one");
 
     expect([added.status, removed.status]).toEqual([EXIT.failed, EXIT.failed]);
-    expect(added.shell.written.notes).toContain("The name one is taken in config.yaml: it is a command of svc-exec there.");
+    expect(added.shell.written.notes).toContain("The name one is already used in config.yaml by a command of svc-exec.");
     expect(removed.shell.written.notes).toContain("one is a command of svc-exec");
     expect(readFileSync(project.configFile, "utf8")).toBe(text);
   });
 
-  it("hands a variable over as it is written, also where it looks like one of the config file", async () => {
+  it("passes a variable unchanged, even if it looks like a variable of the config file", async () => {
     const { status } = await svc("add", "./one", "--env", `PASSWORD=a\${NOPE}b`, "-e", `HOME=\${PATH}`);
 
     expect(status).toBe(EXIT.done);
     expect(readFileSync(project.configFile, "utf8")).toMatch(/PASSWORD: a\$\$\{NOPE\}b\n\s+HOME: \$\$\{PATH\}\n/);
   });
 
-  it("asks at a terminal before it removes, and does nothing without a yes", async () => {
+  it("asks on a terminal before it removes, and does nothing without a yes", async () => {
     writeFileSync(project.configFile, "workers:\n  - name: one\n    path: ./one\n");
     const answering = (answer: string) =>
       commandIn(

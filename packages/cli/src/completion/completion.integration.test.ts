@@ -11,7 +11,7 @@ import { run } from "../main.ts";
 import { recordedShell } from "../shell.test-support.ts";
 import { SHELLS, type ShellName } from "./scripts.ts";
 
-// The scripts run in the real shells, and ask the real program for names.
+// Runs the scripts in real shells with the real program.
 const binFolder = fileURLToPath(new URL("../../../../node_modules/.bin", import.meta.url));
 
 let system: TestSystem;
@@ -41,10 +41,10 @@ async function completion(shell: string) {
   return recorded;
 }
 
-/** How each shell is made to say what it would offer behind a line. */
+/** Scripts that print what a shell offers for a line. */
 const ASK: Readonly<Record<ShellName, string>> = {
   bash: `source ./bash; COMP_LINE=$LINE; COMP_POINT=\${#LINE}; _svc; printf '%s\\n' \${COMPREPLY[@]+"\${COMPREPLY[@]}"}`,
-  // Without a terminal zsh has no completion system: its commands say what they were given.
+  // Without a terminal zsh has no completion system, so its commands are replaced by ones that print their arguments.
   zsh: `compdef() {}; compset() {}; _files() { print -l -- *; }; _describe() { print -l -- \${(P)@[-1]%%:*}; }; compadd() { print -l -- \${(P)@[-1]}; }
 source ./zsh; words=(\${(s: :)LINE}); [[ $LINE == *' ' ]] && words+=(''); CURRENT=$#words; _svc`,
   fish: "source ./fish; complete -C $LINE | string replace -r '\\t.*' ''; true",
@@ -58,7 +58,7 @@ async function offered(shell: ShellName, line: string): Promise<readonly string[
 }
 
 describe.each(SHELLS)("%s", (shell) => {
-  // Each start of `svc` costs half a second where much goes on: one test for all that needs none.
+  // One test for everything without the engine, because each start of `svc` takes half a second under load.
   it("offers commands, options, choices and files", { timeout: 60_000 }, async () => {
     expect(await offered(shell, "svc tr")).toEqual(expect.arrayContaining(["trigger", "traces", "triggers"]));
     expect(await offered(shell, "svc queue ")).toEqual(expect.arrayContaining(["list", "peek", "redrive", "purge"]));
@@ -67,7 +67,7 @@ describe.each(SHELLS)("%s", (shell) => {
     expect(await offered(shell, "svc logs --level ")).toEqual(expect.arrayContaining(["warn", "error"]));
     expect(await offered(shell, "svc trigger math::add --payload-file ")).toContain("order.json");
     mkdirSync(join(folder, "svc-own"), { recursive: true });
-    // In zsh the stand-in for folders lists files.
+    // In zsh the replacement for folders lists files.
     expect((await offered(shell, "svc worker add svc-")).map((name) => name.replace(/\/$/, ""))).toEqual(
       expect.arrayContaining(["svc-state", "svc-queue", "svc-own"]),
     );
@@ -75,11 +75,11 @@ describe.each(SHELLS)("%s", (shell) => {
     expect(await offered(shell, "svc trigger --timeout-ms ")).toEqual([]);
   });
 
-  it("offers what the engine knows, and runs none of it", { timeout: 60_000 }, async () => {
-    // Where much goes on at once names may come too late, and there is none.
+  it("offers names from the engine without executing them", { timeout: 60_000 }, async () => {
+    // Under load names may arrive too late, and nothing is offered.
     const names = (line: string, name: string): Promise<void> =>
       expect.poll(async () => (await offered(shell, line)).join("\n"), { timeout: 20_000 }).toContain(name);
-    // Readline replaces only what stands behind the last colon.
+    // Readline replaces only the text after the last colon.
     const add = shell === "bash" ? "add_all" : "math::add_all";
     await names("svc trigger math::add", add);
     await names("svc trigger math::add --enqueue de", "default");
@@ -89,13 +89,13 @@ describe.each(SHELLS)("%s", (shell) => {
   });
 });
 
-it("names nothing, and says nothing, where no engine is", async () => {
+it("prints nothing if no engine is reachable", async () => {
   const shell = recordedShell();
   expect(await run(["__complete", "function", "--url", "ws://127.0.0.1:1"], shell)).toBe(EXIT.done);
   expect(shell.written).toEqual({ out: "", notes: "" });
 });
 
-it("does not name its own helper among the commands", async () => {
+it("does not list its helper command", async () => {
   const shell = recordedShell();
   expect(await run(["complet"], shell)).toBe(EXIT.usage);
   expect(shell.written.notes).toContain("did you mean completion?");

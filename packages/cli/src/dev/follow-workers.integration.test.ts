@@ -8,7 +8,7 @@ interface Asked {
   readonly cursor?: string;
 }
 
-/** An engine of which the test says what it lists and answers; `ended` resolves when everything is followed no more. */
+/** Follows a fake engine with the given answers; `ended` resolves when following has stopped. */
 function following(answers: { readonly list: () => readonly string[]; readonly logs: (asked: Asked, stop: () => void) => unknown }) {
   const stop = new AbortController();
   const texts: string[] = [];
@@ -29,7 +29,7 @@ function following(answers: { readonly list: () => readonly string[]; readonly l
 
 const page = (cursor: string, ...texts: readonly string[]): unknown => ({ cursor, log_file: "", lines: texts.map((text) => ({ text })) });
 
-it("shows no line a second time when a worker is removed and added again", async () => {
+it("shows no line twice when a worker is removed and added again", async () => {
   let times = 0;
   const { ended, texts } = following({
     list: () => ["hello"],
@@ -48,7 +48,7 @@ it("shows no line a second time when a worker is removed and added again", async
   expect(texts).toEqual(["one", "two", "three"]);
 });
 
-it("tells once why lines are missing, says nothing of an engine that is away, and goes on where it was", async () => {
+it("reports once why lines are missing, ignores a disconnected engine, and continues at its cursor", async () => {
   const errors = [new CallError("forbidden", "not for you"), new CallError("forbidden", "not for you"), new CallError("overloaded", "too much")];
   const { ended, texts, problems } = following({
     list: () => ["hello"],
@@ -64,5 +64,5 @@ it("tells once why lines are missing, says nothing of an engine that is away, an
   await ended;
 
   expect(texts).toEqual(["one", "two"]);
-  expect(problems).toEqual(["The output of hello cannot be shown: not for you"]);
+  expect(problems).toEqual(["Cannot show the output of hello: not for you"]);
 });

@@ -28,13 +28,13 @@ function projectWith(text: string): TestProject {
 
 async function doctor(project: TestProject, options: readonly string[] = [], env: Readonly<Record<string, string | undefined>> = { PATH: process.env.PATH }) {
   const shell = recordedShell({ cwd: project.dir, env });
-  // Where the project's own engine runs, it is found; else nothing must be looked for at the default port.
+  // Without the project's own engine, use an unused address, so that no other engine is found at the default port.
   const args = existsSync(join(project.dir, ".svc/data/engine.json")) || options.includes("--url") ? options : [...options, "--url", await deadUrl()];
   const status = await run(["doctor", "--json", ...args], shell);
   return { status, ...(JSON.parse(shell.written.out) as { ok: boolean; checks: (Finding & { remedy: string | null })[] }) };
 }
 
-/** An address where nothing listens: the port was free a moment ago. */
+/** Returns an address where nothing listens: a port that was just released. */
 async function deadUrl(): Promise<string> {
   const { server, port } = await listening();
   await new Promise((closed) => server.close(closed));
@@ -50,7 +50,7 @@ async function listening(): Promise<{ readonly server: Server; readonly port: nu
 }
 
 describe("svc doctor", () => {
-  it("finds nothing wrong with a project whose engine runs, and says which worker is ready", async () => {
+  it("finds no problem in a project whose engine runs, and lists ready workers", async () => {
     const project = projectWith("workers:\n  - name: probe-worker\n    path: ./probe\n");
     await writeProbeWorker(join(project.dir, "probe"));
     const engine = await startTestEngine(project);
@@ -69,7 +69,7 @@ describe("svc doctor", () => {
     }
   });
 
-  it("tells of a worker that cannot start, with why and where its output is", async () => {
+  it("reports a worker that cannot start, with the reason and its log file", async () => {
     const project = projectWith("workers:\n  - name: broken\n    path: ./broken\n");
     await mkdir(join(project.dir, "broken"));
     await writeFile(
@@ -94,7 +94,7 @@ describe("svc doctor", () => {
     expect(shell.written.out).toMatch(/last line: \\u001b\[31mno such thing$/m);
   });
 
-  it("names who holds a port that the engine would take", async () => {
+  it("names the process that uses a port of the engine", async () => {
     const { server, port } = await listening();
     cleanUps.push(() => new Promise((closed) => server.close(closed)));
     const project = projectWith(`workers:\n  - name: svc-http\n    config: {port: ${port}}\n${FREE_PORTS}`);
@@ -110,7 +110,7 @@ describe("svc doctor", () => {
     });
   });
 
-  it("takes an engine that was named and does not answer for a problem", async () => {
+  it("reports a given engine that does not respond as a problem", async () => {
     const project = projectWith(NO_PORTS);
     const url = await deadUrl();
 
@@ -123,7 +123,7 @@ describe("svc doctor", () => {
     });
   });
 
-  it("tells of a tool that a manifest needs and that is not there", async () => {
+  it("reports a missing tool that a manifest needs", async () => {
     const project = projectWith(`workers:\n  - name: probe-worker\n    path: ./probe\n${FREE_PORTS}`);
     await writeProbeWorker(join(project.dir, "probe"));
 
@@ -136,7 +136,7 @@ describe("svc doctor", () => {
     });
   });
 
-  it("tells of an SDK of another version in a worker's folder", async () => {
+  it("reports an SDK of another version in a worker's folder", async () => {
     const project = projectWith(`workers:\n  - name: probe-worker\n    path: ./probe\n${FREE_PORTS}`);
     const folder = join(project.dir, "probe");
     await writeProbeWorker(folder);
@@ -154,7 +154,7 @@ describe("svc doctor", () => {
     expect(sdks[0]?.remedy).toContain("svc worker add ./probe --force");
   });
 
-  it("says what is wrong with the config, and that there is none", async () => {
+  it("reports problems of the config and a missing one", async () => {
     expect((await doctor(projectWith("engine:\n  log_level: loud\n"))).checks.find(({ check }) => check === "config")).toMatchObject({
       status: "problem",
       message: expect.stringContaining("config.yaml:2"),
@@ -164,19 +164,19 @@ describe("svc doctor", () => {
     });
   });
 
-  it("tells of a data folder that cannot be made", async () => {
+  it("reports a data folder that cannot be created", async () => {
     const project = projectWith(`${NO_PORTS}  data_dir: ./notes/data
 `);
     await writeFile(join(project.dir, "notes"), "a file");
 
     expect((await doctor(project)).checks.find(({ check }) => check === "data folder")).toMatchObject({
       status: "problem",
-      message: expect.stringContaining("notes cannot be written"),
+      message: expect.stringContaining("notes is not writable"),
       remedy: expect.stringContaining("engine.data_dir"),
     });
   });
 
-  it("gives each check its time and no more, and takes one that fails for a finding", async () => {
+  it("times out slow checks, and reports a failed check as a finding", async () => {
     const checks = {
       slow: () => new Promise<readonly Finding[]>(() => {}),
       broken: () => Promise.reject(new Error("out of order")),
@@ -184,24 +184,24 @@ describe("svc doctor", () => {
     };
 
     expect(await examine(recordedShell({ cwd: projectWith(NO_PORTS).dir }), { url: await deadUrl() }, checks, 50)).toEqual([
-      { check: "slow", status: "problem", message: "not done within 0.05 s" },
-      { check: "broken", status: "problem", message: "could not be looked at: out of order" },
+      { check: "slow", status: "problem", message: "timed out after 0.05 s" },
+      { check: "broken", status: "problem", message: "check failed: out of order" },
       { check: "fine", status: "ok", message: "yes" },
     ]);
   });
 
-  it("reads lines with their remedy below", async () => {
+  it("prints findings with the remedy below", async () => {
     const shell = recordedShell({ cwd: projectWith("engine:\n  log_level: loud\n").dir });
 
     expect(await run(["doctor", "--url", await deadUrl()], shell)).toBe(EXIT.failed);
     expect(shell.written.out).toMatch(
-      /^problem {2}config {2,}config\.yaml:2:14: engine\.log_level: .*\n {10,}See all of them: svc config check config\.yaml$/m,
+      /^problem {2}config {2,}config\.yaml:2:14: engine\.log_level: .*\n {10,}List all problems: svc config check config\.yaml$/m,
     );
     expect(shell.written.notes).toContain("2 problems found.");
   });
 });
 
-describe("what a check makes of what it sees", () => {
+describe("evaluation of checks", () => {
   it("compares versions by number", () => {
     expect(isAtLeast("20.9.0", "20.19")).toBe(false);
     expect(isAtLeast("20.19.0", "20.19")).toBe(true);
@@ -209,7 +209,7 @@ describe("what a check makes of what it sees", () => {
     expect(isAtLeast("", "3.10")).toBe(false);
   });
 
-  it("judges the engine's clock by the second that it tells, and by how long the answer took", () => {
+  it("allows for truncated seconds and the response time when it compares clocks", () => {
     const noon = Date.parse("Sun, 22 Nov 2026 12:00:00 GMT");
     const status = (sentAtMs: number, receivedAtMs: number): string | undefined =>
       clockFinding("Sun, 22 Nov 2026 12:00:00 GMT", sentAtMs, receivedAtMs)[0]?.status;
@@ -221,7 +221,7 @@ describe("what a check makes of what it sees", () => {
     expect(clockFinding(null, noon, noon)).toEqual([]);
   });
 
-  it("judges the room on a disk", () => {
+  it("evaluates the free space on a disk", () => {
     expect(spaceFinding("/data", 50 * 1_048_576).status).toBe("problem");
     expect(spaceFinding("/data", 500 * 1_048_576).status).toBe("warning");
     expect(spaceFinding("/data", 5000 * 1_048_576).status).toBe("ok");

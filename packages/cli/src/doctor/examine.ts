@@ -44,7 +44,7 @@ async function withTimeout(name: string, check: Check, context: Omit<CheckContex
     signal.addEventListener("abort", () => settle([{ check: name, status: "problem", message: `timed out after ${timeoutMs / 1000} s` }]), { once: true });
   });
   const checked = check({ ...context, signal }).catch((error: unknown): readonly Finding[] => [
-    { check: name, status: "problem", message: `could not be checked at: ${error instanceof Error ? error.message : String(error)}` },
+    { check: name, status: "problem", message: `check failed: ${error instanceof Error ? error.message : String(error)}` },
   ]);
   return Promise.race([checked, timedOut]);
 }

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { callTool } from "./call-tool.ts";
 import { toolInput } from "./tool-input.ts";
 
-it("calls nothing while the engine is away, and says so at once", async () => {
+it("fails at once without a call while the engine is not connected", async () => {
   const engine = connect("ws://127.0.0.1:1", { handleSignals: false, logger: silentLogger });
   const input = toolInput(undefined);
   const tool = { functionId: "shop::order", input, shown: { name: "shop__order", inputSchema: input.schema } };
@@ -12,7 +12,7 @@ it("calls nothing while the engine is away, and says so at once", async () => {
 
     expect(answer).toMatchObject({
       isError: true,
-      content: [{ type: "text", text: expect.stringContaining("the engine is away, and shop::order was not called") }],
+      content: [{ type: "text", text: expect.stringContaining("the engine is not connected, and shop::order was not called") }],
       structuredContent: { error: { code: "disconnected", details: { executed: "no" } } },
     });
   } finally {

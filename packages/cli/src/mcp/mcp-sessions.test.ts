@@ -6,8 +6,8 @@ import { type McpSession, McpSessions } from "./mcp-sessions.ts";
 const MAX_SESSIONS = 32;
 const HOUR_MS = 3_600_000;
 
-/** Sessions at a time that the test moves; `use` begins a request and gives what ends it. */
-function shelf() {
+/** Sessions on a clock of the test. `use` starts a request and returns the function that ends it. */
+function testSessions() {
   let nowMs = 0;
   const ended: string[] = [];
   const sessions = new McpSessions({
@@ -33,8 +33,8 @@ function shelf() {
   return { sessions, ended, add, use, pass };
 }
 
-it("has the session that was used longest ago make room, and never one with an open request", async () => {
-  const { sessions, ended, add, use, pass } = shelf();
+it("closes the least recently used session, and never one with an open request", async () => {
+  const { sessions, ended, add, use, pass } = testSessions();
   const ends: (() => void)[] = [];
   for (let number = 0; number < MAX_SESSIONS; number += 1) ends.push(await use(add(`s${number}`)));
 
@@ -50,8 +50,8 @@ it("has the session that was used longest ago make room, and never one with an o
   expect(sessions.withId("s3")).toBeDefined();
 });
 
-it("ends a session an hour after its last request, not while one is open", async () => {
-  const { sessions, ended, add, use, pass } = shelf();
+it("closes a session an hour after its last request, but not while one is open", async () => {
+  const { sessions, ended, add, use, pass } = testSessions();
   await use(add("open"));
   const end = await use(add("idle"));
   pass(HOUR_MS);

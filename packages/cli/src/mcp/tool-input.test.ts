@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { toolInput } from "./tool-input.ts";
 import { ToolNames } from "./tool-names.ts";
 
-it("takes a format of an object as it is, and any object where there is none", () => {
+it("uses an object format unchanged, and any object without a format", () => {
   const format = { type: "object", properties: { a: { type: "number" } } };
 
   expect(toolInput(format).schema).toEqual(format);
@@ -11,13 +11,13 @@ it("takes a format of an object as it is, and any object where there is none", (
   expect(toolInput(undefined).payloadOf({ b: 2 })).toEqual({ b: 2 });
 });
 
-it("follows a format that only points at one of its definitions", () => {
+it("resolves a format that is only a reference to one of its definitions", () => {
   const $defs = { Person: { type: "object", properties: { friend: { $ref: "#/$defs/Person" } } } };
 
   expect(toolInput({ $ref: "#/$defs/Person", $defs }).schema).toEqual({ ...$defs.Person, $defs });
 });
 
-it("wraps everything else, and leads its references to where they are then", () => {
+it("wraps everything else and adjusts its references", () => {
   const { schema, payloadOf } = toolInput({ type: "array", items: { $ref: "#/$defs/Row" }, $defs: { Row: { type: "string" } } });
 
   expect(schema).toMatchObject({ type: "object", required: ["payload"], properties: { payload: { items: { $ref: "#/properties/payload/$defs/Row" } } } });
@@ -25,20 +25,20 @@ it("wraps everything else, and leads its references to where they are then", () 
   expect(toolInput(true).schema).toMatchObject({ properties: { payload: true } });
 });
 
-it("gives no two functions one name, also where an id looks like another's marked name", () => {
+it("gives each function a distinct name, even if an id equals another's hashed name", () => {
   const plain = new ToolNames().update(["a::b", "a:_b"]);
-  const marked = plain.get("a:_b") === "a__b" ? plain.get("a::b") : plain.get("a:_b");
-  const names = new ToolNames().update(["a::b", "a:_b"].concat(marked ?? ""));
+  const hashed = plain.get("a:_b") === "a__b" ? plain.get("a::b") : plain.get("a:_b");
+  const names = new ToolNames().update(["a::b", "a:_b"].concat(hashed ?? ""));
 
-  expect(marked).toMatch(/^a__b_[0-9a-f]{8}$/);
+  expect(hashed).toMatch(/^a__b_[0-9a-f]{8}$/);
   expect(new Set(names.values()).size).toBe(3);
 
   const before = new ToolNames();
-  before.update([marked ?? ""]);
-  expect(new Set(before.update(["a::b", "a:_b", marked ?? ""]).values()).size).toBe(3);
+  before.update([hashed ?? ""]);
+  expect(new Set(before.update(["a::b", "a:_b", hashed ?? ""]).values()).size).toBe(3);
 });
 
-it("gives each function a name that models' makers take, and keeps it", () => {
+it("gives each function a name that model providers accept, and keeps it", () => {
   const names = new ToolNames();
   const long = `shop::${"x".repeat(100)}`;
 

@@ -6,25 +6,25 @@ import { typescriptTypes } from "./typescript.ts";
 
 const listed = (function_id: string, request_format: unknown) => ({ function_id, description: null, request_format, response_format: null });
 
-it("takes what it cannot tell for unknown, and says why", () => {
-  expect(readFormat({ $ref: "https://example.com/schema" })?.root).toEqual({ kind: "unknown", remark: "the format refers to https://example.com/schema" });
-  expect(readFormat({ allOf: [{ type: "string" }, { type: "number" }] })?.root).toMatchObject({ kind: "unknown", remark: expect.any(String) });
-  expect(readFormat(true)?.root).toEqual({ kind: "unknown", remark: undefined });
+it("returns unknown with a note for what it cannot express", () => {
+  expect(readFormat({ $ref: "https://example.com/schema" })?.root).toEqual({ kind: "unknown", note: "the format refers to https://example.com/schema" });
+  expect(readFormat({ allOf: [{ type: "string" }, { type: "number" }] })?.root).toMatchObject({ kind: "unknown", note: expect.any(String) });
+  expect(readFormat(true)?.root).toEqual({ kind: "unknown", note: undefined });
   expect(readFormat(null)).toBeUndefined();
 });
 
-it("ends for a format that is too deep or refers to itself in a circle", () => {
+it("terminates for a format that is too deep or cyclic", () => {
   let deep: unknown = { type: "string" };
   for (let level = 0; level < 1000; level += 1) deep = { type: "array", items: deep };
 
-  expect(JSON.stringify(readFormat(deep))).toContain("larger than can be told");
+  expect(JSON.stringify(readFormat(deep))).toContain("the format is too large");
   expect(readFormat({ $defs: { a: { $ref: "#/$defs/b" }, b: { $ref: "#/$defs/a" } }, $ref: "#/$defs/a" })?.root).toMatchObject({ kind: "reference" });
 });
 
-it("gives no type that is nothing but itself", () => {
+it("returns no type that is only itself", () => {
   const self = { $ref: "#/$defs/A" };
 
-  expect(readFormat({ $ref: "#" })?.root).toMatchObject({ kind: "unknown", remark: expect.any(String) });
+  expect(readFormat({ $ref: "#" })?.root).toMatchObject({ kind: "unknown", note: expect.any(String) });
   expect(readFormat({ $ref: "#", nullable: true })?.root).toEqual({ kind: "scalar", name: "null" });
   expect(readFormat({ ...self, $defs: { A: self } })?.definitions.get("A")).toMatchObject({ kind: "unknown" });
   expect(readFormat({ ...self, $defs: { A: { anyOf: [self, { type: "string" }] } } })?.definitions.get("A")).toEqual({ kind: "scalar", name: "string" });
@@ -33,7 +33,7 @@ it("gives no type that is nothing but itself", () => {
   expect(readFormat({ ...self, $defs: { A: { type: "array", items: self } } })?.definitions.get("A")).toMatchObject({ kind: "array" });
 });
 
-it("loses nothing that stands beside a combination or a reference", () => {
+it("keeps everything beside a combination or a reference", () => {
   const id = { type: "string" };
   const either = readFormat({
     type: "object",
@@ -81,7 +81,7 @@ it("loses nothing that stands beside a combination or a reference", () => {
   expect(recursive?.definitions.get("A")).toMatchObject({ members: [{ name: "next", type: { kind: "reference", name: "A" } }] });
 });
 
-it("takes what fits all formats that are to hold at once", () => {
+it("intersects combined formats", () => {
   const all = (...allOf: unknown[]) => readFormat({ allOf })?.root;
 
   expect(all({ type: "number" }, { type: "integer" })).toEqual({ kind: "scalar", name: "integer" });
@@ -93,10 +93,10 @@ it("takes what fits all formats that are to hold at once", () => {
     ],
   });
   expect(all({ type: "array" }, { type: "array", items: { type: "string" } })).toEqual({ kind: "array", items: { kind: "scalar", name: "string" } });
-  expect(all({ $ref: "https://example.com/x" }, { type: "object", properties: { a: true } })).toMatchObject({ kind: "unknown", remark: expect.any(String) });
+  expect(all({ $ref: "https://example.com/x" }, { type: "object", properties: { a: true } })).toMatchObject({ kind: "unknown", note: expect.any(String) });
 });
 
-it("tells definitions of one name in two groups apart", () => {
+it("distinguishes definitions of the same name in two groups", () => {
   const types = readFormat({
     type: "object",
     properties: { new: { $ref: "#/$defs/X" }, old: { $ref: "#/definitions/X" }, oldAgain: { $ref: "#/definitions/X" } },
@@ -109,7 +109,7 @@ it("tells definitions of one name in two groups apart", () => {
   expect(types?.definitions.get("X definitions")).toEqual({ kind: "scalar", name: "number" });
 });
 
-it("reads the members that patterns name, and a list's further items", () => {
+it("reads pattern members and further items of a list", () => {
   const both = { type: "object", patternProperties: { "^s_": { type: "string" } }, additionalProperties: { type: "number" } };
   const tuple = { type: "array", prefixItems: [{ type: "string" }] };
 
@@ -118,19 +118,19 @@ it("reads the members that patterns name, and a list's further items", () => {
   expect(readFormat({ type: "object", properties: { a: true }, required: ["a", "b"] })?.root).toMatchObject({
     members: [{ name: "a" }, { name: "b", required: true }],
   });
-  expect(readFormat(tuple)?.root).toMatchObject({ kind: "array", items: { kind: "unknown", remark: expect.any(String) } });
+  expect(readFormat(tuple)?.root).toMatchObject({ kind: "array", items: { kind: "unknown", note: expect.any(String) } });
   expect(readFormat({ ...tuple, items: false })?.root).toMatchObject({ kind: "array", items: { name: "string" } });
   expect(readFormat({ ...tuple, items: { type: "number" } })?.root).toMatchObject({ kind: "array", items: { kind: "union" } });
 });
 
-it("ends for blocks that hold each other and are to hold at once", () => {
+it("terminates for the intersection of recursive objects", () => {
   const block = (name: string) => ({ type: "object", properties: { a: { $ref: `#/$defs/${name}` }, b: { $ref: `#/$defs/${name}` } } });
   const format = { allOf: [{ $ref: "#/$defs/A" }, { $ref: "#/$defs/B" }], $defs: { A: block("A"), B: { ...block("B"), required: ["a"] } } };
 
-  expect(JSON.stringify(readFormat(format))).toContain("larger than can be told");
+  expect(JSON.stringify(readFormat(format))).toContain("the format is too large");
 });
 
-it("gives checkers no orders, and Python no number that it does not have", () => {
+it("emits no checker directives, and no number that Python does not have", () => {
   const format = {
     type: "object",
     properties: {
@@ -146,7 +146,7 @@ it("gives checkers no orders, and Python no number that it does not have", () =>
   expect(pythonTypes(typed, [])).toContain("a: float");
 });
 
-it("makes one block of blocks that are all to hold", () => {
+it("merges combined objects", () => {
   const format = {
     allOf: [{ $ref: "#/$defs/base" }, { type: "object", properties: { b: { type: "number" } } }],
     $defs: { base: { type: "object", properties: { a: { type: "string" } }, required: ["a"] } },
@@ -161,7 +161,7 @@ it("makes one block of blocks that are all to hold", () => {
   });
 });
 
-it("names types apart where ids come to the same name", () => {
+it("gives distinct type names to ids with the same name", () => {
   const { typed } = typedFunctions([listed("a::b", true), listed("a-b", true), listed("名前", true), listed("1", true)]);
 
   expect(typed.map(({ id, name }) => [id, name])).toEqual([
@@ -172,7 +172,7 @@ it("names types apart where ids come to the same name", () => {
   ]);
 });
 
-it("lets no worker's text out of the place that it has in the source", () => {
+it("keeps a worker's text inside its place in the source", () => {
   const description = "x */ }; process.exit(); /*\n\u2028evil()";
   const format = { type: "object", properties: { 'a"]: evil; //': { description, const: "`evil()`" } } };
   const { typed } = typedFunctions([{ ...listed('f"::g', format), description }]);

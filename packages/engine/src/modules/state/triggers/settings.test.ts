@@ -28,7 +28,7 @@ describe("the config of a state trigger", () => {
     { max_attempts: 101 },
     { prefix: "\ud800" },
     { scpoe: "s" },
-  ])("refuses %j", (config) => {
+  ])("rejects %j", (config) => {
     expect(all.safeParse(config).success).toBe(false);
   });
 });
