@@ -236,7 +236,7 @@ describe("the back-off", () => {
     expect(new Backoff({}, () => 0.999_999).next()).toBe(1300);
   });
 
-  it.each([{ initialDelayMs: -1 }, { multiplier: 0.5 }, { jitter: 2 }, { maxDelayMs: Number.NaN }, { maxAttempts: -1 }])("rejects %j", (options) => {
+  it.each([{ initialDelayMs: -1 }, { multiplier: 0.5 }, { jitter: 2 }, { maxDelayMs: Number.NaN }, { maxAttempts: -1 }])("refuses %j", (options) => {
     expect(() => new Backoff(options)).toThrow(TypeError);
   });
 });

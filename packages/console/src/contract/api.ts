@@ -1,20 +1,23 @@
 import { z } from "zod/mini";
 
-/** What `POST /api/call` takes: one of the engine's own functions, by its id. Users' functions go to `POST /_console/invoke`. */
+/**
+ * Body of `POST /api/call`: a call of one of the engine's own functions. The user's functions are called with `POST
+ * /_console/invoke`.
+ */
 export const callRequestSchema = z.object({
   function_id: z.string().check(z.minLength(1), z.maxLength(256)),
-  /** JSON, carried to the engine to the digit. */
+  /** JSON, passed to the engine unchanged, so that numbers are not rounded. */
   payload: z.optional(z.unknown()),
   timeout_ms: z.optional(z.number().check(z.int(), z.minimum(1), z.maximum(600_000))),
 });
 
-/** What `POST /api/export` takes: an export of the engine's, whose lines are the answer's body as they come. */
+/** Body of `POST /api/export`: an export of the engine. The response body streams its lines. */
 export const exportRequestSchema = z.object({
   function_id: z.enum(["engine::logs::export", "engine::traces::export"]),
   payload: z.record(z.string(), z.unknown()),
 });
 
-/** What `POST /api/login` takes: a token of the engine's, or of a role. */
+/** Body of `POST /api/login`: a token of the engine or of a role. */
 export const loginSchema = z.object({ token: z.string().check(z.regex(/^[\x21-\x7e]{1,512}$/)) });
 
 export interface ApiError {
@@ -24,13 +27,13 @@ export interface ApiError {
   readonly trace_id?: string | undefined;
 }
 
-/** Every answer of `/api/*`; the HTTP status fits the error. */
+/** Response of all `/api/*` routes. The HTTP status matches the error. */
 export type ApiAnswer<Data> = { readonly ok: true; readonly data: Data } | { readonly ok: false; readonly error: ApiError };
 
-/** `project`: as the engine that runs for the project at hand says, which `svc console` looks for. */
+/** `project`: from the running engine of the project, as found by `svc console`. */
 export type SettingSource = "flag" | "env" | "project" | "default";
 
-/** One setting of the console's own. */
+/** One setting of the console. */
 export interface ConsoleSetting {
   readonly flag: string;
   readonly value: string | number | boolean;
@@ -39,20 +42,20 @@ export interface ConsoleSetting {
   readonly env: string | null;
 }
 
-/** `GET /api/hello`: who serves the page. */
+/** Response of `GET /api/hello`: information about the console. */
 export interface Hello {
   readonly console_version: string;
-  /** Changes when the console's server is started again. */
+  /** Changes when the console restarts. */
   readonly console_instance_id: string;
   readonly read_only: boolean;
   readonly flow_enabled: boolean;
   readonly server_time_ms: number;
   readonly settings: readonly ConsoleSetting[];
-  /** Where the console looks for the engine. */
+  /** Addresses of the engine. */
   readonly engine: { readonly bridge: string; readonly http: string; readonly realtime: string };
 }
 
-/** One thing that the console tries to reach, as it went last time. */
+/** Result of the last check of one address. */
 export interface Probe {
   readonly name: "engine_http" | "engine_realtime" | "engine_bridge" | "console";
   readonly url: string;
@@ -63,10 +66,13 @@ export interface Probe {
   readonly last_ok_at_ms: number | null;
 }
 
-/** What `POST /api/http-request` takes: the HTTP tester of the Triggers page. The console sends it to the engine's HTTP port, with `x-svc-console: 1`. */
+/**
+ * Body of `POST /api/http-request`, the HTTP tester of the Triggers page. The console sends the request to the engine's
+ * HTTP port, with `x-svc-console: 1`.
+ */
 export const httpTestSchema = z.object({
   method: z.enum(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]),
-  /** Path and query, beginning with a slash. */
+  /** Path and query, starting with a slash. */
   path: z.string().check(z.minLength(1), z.maxLength(8_192), z.startsWith("/")),
   headers: z.array(z.tuple([z.string(), z.string()])),
   body: z.optional(z.string()),
@@ -79,8 +85,8 @@ export interface HttpTestResult {
   readonly duration_ms: number;
   readonly bytes: number;
   readonly headers: readonly (readonly [string, string])[];
-  /** Text when it is UTF-8, else base64. */
+  /** Text if the body is UTF-8, otherwise base64. */
   readonly body: { readonly text: string } | { readonly base64: string };
-  /** Over 5 MiB the rest is left out. */
+  /** True if the body was over 5 MiB and the rest was dropped. */
   readonly truncated: boolean;
 }

@@ -1,9 +1,13 @@
 import { z } from "zod/mini";
 
-// What passes between the page and `/ws/console`. The server batches: a frame from it is a JSON array of messages, at most ten a second.
+// Messages between the page and `/ws/console`. The server sends batches: each frame is a JSON array of messages, at
+// most ten frames a second.
 
 export const clientMessageSchema = z.discriminatedUnion("type", [
-  /** Joins a group of a stream; `id` is the page's name for it. The engine's own streams (`svc.*`) have the one group `all`. */
+  /**
+   * Subscribes to a group of a stream. `id` is chosen by the page. The engine's own streams (`svc.*`) have the single
+   * group `all`.
+   */
   z.object({
     type: z.literal("subscribe"),
     id: z.string().check(z.minLength(1), z.maxLength(64)),
@@ -11,23 +15,25 @@ export const clientMessageSchema = z.discriminatedUnion("type", [
     group: z.string().check(z.minLength(1), z.maxLength(256)),
   }),
   z.object({ type: z.literal("unsubscribe"), id: z.string() }),
-  /** Answered with `pong` and the same `t`. */
+  /** Answered by `pong` with the same `t`. */
   z.object({ type: z.literal("ping"), t: z.number() }),
 ]);
 export type ClientMessage = z.infer<typeof clientMessageSchema>;
 
-/** How the console's server is connected with the engine. */
+/** State of the connections between the console and the engine. */
 export interface EngineState {
   readonly bridge: "connecting" | "connected" | "disconnected";
-  /** `refused`: the engine does not accept the token there, and accepts it at the bridge: calls work, streams do not. */
+  /**
+   * `refused`: the engine rejects the token for streams but accepts it at the bridge, so calls work and streams do not.
+   */
   readonly realtime: "connecting" | "connected" | "disconnected" | "refused";
-  /** Of the engine's present run; another one means that it was started again. Null before the first connection. */
+  /** Instance id of the engine's current run. It changes when the engine restarts. Null before the first connection. */
   readonly instance_id: string | null;
   readonly version: string | null;
   readonly started_at_ms: number | null;
-  /** Why it is not connected, for people. */
+  /** Readable reason why it is not connected. */
   readonly reason: string | null;
-  /** When the next attempt is made. */
+  /** Time of the next connection attempt. */
   readonly next_try_at_ms: number | null;
 }
 
@@ -41,10 +47,10 @@ export interface LiveEvent {
 export type ServerMessage =
   | { readonly type: "hello"; readonly instance_id: string; readonly engine: EngineState; readonly server_time_ms: number }
   | { readonly type: "engine"; readonly engine: EngineState }
-  /** All there is; `ids` of a group's items where they are known, in the order of `data`. */
+  /** All items of the group. `ids` are their ids, if known, in the order of `data`. */
   | { readonly type: "sync"; readonly id: string; readonly data: unknown; readonly ids: readonly string[] | null; readonly at_ms: number }
   | { readonly type: "event"; readonly id: string; readonly event: LiveEvent }
-  /** Events were missed; a sync follows. `dropped` where the console's own bound was the reason. */
+  /** Events were lost; a sync follows. `dropped` is their number if the console's own limit was the reason. */
   | { readonly type: "gap"; readonly id: string; readonly reason: string; readonly dropped?: number }
   | { readonly type: "status"; readonly id: string; readonly status: "joining" | "live" | "refused"; readonly reason: string | null }
   | { readonly type: "pong"; readonly t: number }

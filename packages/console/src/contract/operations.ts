@@ -1,6 +1,6 @@
 /**
- * Functions of the engine that change nothing. Everything else that the page asks for is a change: a console started with `--read-only` refuses it
- * with 403 `read_only`.
+ * Functions of the engine that change nothing. All others count as changes: a console started with `--read-only`
+ * rejects them with 403 `read_only`.
  */
 export const READS: ReadonlySet<string> = new Set([
   "engine::info",
@@ -73,7 +73,7 @@ export const READS: ReadonlySet<string> = new Set([
   "worker::wait",
 ]);
 
-/** Whether calling the function leaves everything as it is. */
+/** Returns true if the function changes nothing. */
 export function isRead(functionId: string): boolean {
   return READS.has(functionId);
 }

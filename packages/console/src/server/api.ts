@@ -7,14 +7,14 @@ import type { EngineHttp } from "./engine-http.ts";
 import type { EngineLink } from "./engine-link.ts";
 import { sendExport } from "./export-lines.ts";
 import { sendHttpTest } from "./http-test.ts";
-import { passInvokeOn } from "./invoke-proxy.ts";
+import { forwardInvoke } from "./invoke-proxy.ts";
 import type { OwnTraces } from "./own-traces.ts";
 import type { Probes } from "./probes.ts";
 import { sendData, sendError } from "./respond.ts";
 
-/** Of a call's body, in bytes; as the engine takes. */
+/** Maximum body of a call, in bytes, as in the engine. */
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
-/** Of a request of the HTTP tester, in bytes: 5 MiB of body, which JSON may write twice as long. */
+/** Maximum request of the HTTP tester, in bytes: a body of 5 MiB, which JSON escapes may double. */
 const MAX_HTTP_TEST_BYTES = 12 * 1024 * 1024;
 
 export interface ApiParts {
@@ -28,7 +28,7 @@ export interface ApiParts {
 
 type Answer = (request: IncomingMessage, response: ServerResponse, parts: ApiParts) => Promise<void>;
 
-/** What there is below `/api/` and `/_console/`, by path and method. */
+/** Routes below `/api/` and `/_console/`, by path and method. */
 const ROUTES: Readonly<Record<string, Readonly<Record<string, Answer>>>> = {
   "/api/hello": { GET: async (_request, response, { hello }) => sendData(response, JSON.stringify(hello())) },
   "/api/probes": {
@@ -44,17 +44,17 @@ const ROUTES: Readonly<Record<string, Readonly<Record<string, Answer>>>> = {
   "/_console/invoke": { POST: invoke },
 };
 
-/** Answers a request of the page. The caller was checked before. */
+/** Handles a request of the page. The caller is already authorised. */
 export async function answerApi(path: string, request: IncomingMessage, response: ServerResponse, parts: ApiParts): Promise<void> {
   const route = Object.hasOwn(ROUTES, path) ? ROUTES[path] : undefined;
   if (route === undefined) {
-    sendError(response, 404, { code: "NOT_FOUND", message: `there is nothing at ${path}` });
+    sendError(response, 404, { code: "NOT_FOUND", message: `${path} not found` });
     return;
   }
   const answer = Object.hasOwn(route, request.method ?? "") ? route[request.method ?? ""] : undefined;
   if (answer === undefined) {
     const allow = Object.keys(route).join(", ");
-    sendError(response, 405, { code: "method_not_allowed", message: `${path} takes ${allow}` }, { allow });
+    sendError(response, 405, { code: "method_not_allowed", message: `${path} accepts only ${allow}` }, { allow });
     return;
   }
   try {
@@ -73,12 +73,12 @@ async function call(request: IncomingMessage, response: ServerResponse, { link, 
   }
   const { function_id: functionId, timeout_ms: timeoutMs } = asked.data;
   if (readOnly && !isRead(functionId)) {
-    refuseChange(response, `${functionId} changes something`);
+    rejectChange(response, `${functionId} may change something`);
     return;
   }
   const payload = memberTexts(body).get("payload");
-  const gone = goneSignal(response);
-  sendData(response, await traces.record(functionId, () => link.call(functionId, payload, { timeoutMs, signal: gone })));
+  const closed = closedSignal(response);
+  sendData(response, await traces.record(functionId, () => link.call(functionId, payload, { timeoutMs, signal: closed })));
 }
 
 async function exportOf(request: IncomingMessage, response: ServerResponse, { link }: ApiParts): Promise<void> {
@@ -87,8 +87,8 @@ async function exportOf(request: IncomingMessage, response: ServerResponse, { li
 
 async function invoke(request: IncomingMessage, response: ServerResponse, { http, readOnly }: ApiParts): Promise<void> {
   requireJson(request);
-  if (readOnly) refuseChange(response, "it calls no functions of yours");
-  else await passInvokeOn(request, response, http);
+  if (readOnly) rejectChange(response, "calls of your functions are not allowed");
+  else await forwardInvoke(request, response, http);
 }
 
 async function httpTest(request: IncomingMessage, response: ServerResponse, { http, readOnly }: ApiParts): Promise<void> {
@@ -98,21 +98,21 @@ async function httpTest(request: IncomingMessage, response: ServerResponse, { ht
     throw new CallError("invalid_input", `${issue?.path.join(".") || "the body"}: ${issue?.message ?? "malformed"}`);
   }
   if (readOnly) {
-    refuseChange(response, "it sends no requests to your routes");
+    rejectChange(response, "requests to your routes are not allowed");
     return;
   }
-  sendData(response, JSON.stringify(await sendHttpTest(asked.data, http, goneSignal(response))));
+  sendData(response, JSON.stringify(await sendHttpTest(asked.data, http, closedSignal(response))));
 }
 
-function refuseChange(response: ServerResponse, why: string): void {
+function rejectChange(response: ServerResponse, why: string): void {
   sendError(response, 403, { code: "read_only", message: `this console was started with --read-only; ${why}` });
 }
 
-/** Aborts when the page closes the request before it is answered. */
-function goneSignal(response: ServerResponse): AbortSignal {
-  const gone = new AbortController();
+/** Returns a signal that aborts when the page closes the request before it is answered. */
+function closedSignal(response: ServerResponse): AbortSignal {
+  const closed = new AbortController();
   response.once("close", () => {
-    if (!response.writableFinished) gone.abort();
+    if (!response.writableFinished) closed.abort();
   });
-  return gone.signal;
+  return closed.signal;
 }

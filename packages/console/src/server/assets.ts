@@ -9,17 +9,23 @@ import { SECURITY_HEADERS, sendError } from "./respond.ts";
 
 const WEB_DIR = fileURLToPath(new URL("../../dist/web", import.meta.url));
 
-/** What is a file and never a page's address: below `assets/`, or at the root with the ending of one. A missing one is 404, never HTML. */
+/**
+ * Paths of files, never of pages: below `assets/`, or at the root with a file extension. A missing file is 404, never
+ * HTML.
+ */
 const FILE = /^\/assets\/|^\/[\w.-]+\.(?:css|ico|js|json|map|png|svg|txt|webmanifest|woff2)$/;
 
-/** Serves the built web application: hashed assets for ever, index.html for every page's address, with a nonce for styles and the page's token. */
+/**
+ * Serves the built web application: hashed assets with an immutable cache header, and index.html for every page's
+ * address, with a nonce for styles and the page's token.
+ */
 export class Assets {
   readonly #dir: string;
-  /** Knows the files that were there when it was made. */
+  /** Knows the files that existed when it was created. */
   #serve: ReturnType<typeof sirv>;
   #index: { readonly html: string; readonly version: string } | undefined;
 
-  /** Throws Error when the application is not built. */
+  /** Throws an Error if the application is not built. */
   constructor(dir: string = WEB_DIR) {
     if (!existsSync(join(dir, "index.html"))) {
       throw new Error(
@@ -30,29 +36,27 @@ export class Assets {
     this.#serve = filesOf(dir);
   }
 
-  /** `path` is the request's, without its query. */
+  /** `path` is the request's path without its query. */
   async serve(path: string, request: IncomingMessage, response: ServerResponse, pageToken: string): Promise<void> {
     if (request.method !== "GET" && request.method !== "HEAD") {
-      sendError(response, 405, { code: "method_not_allowed", message: `${path} takes GET` }, { allow: "GET, HEAD" });
+      sendError(response, 405, { code: "method_not_allowed", message: `${path} accepts only GET` }, { allow: "GET, HEAD" });
       return;
     }
     if (!FILE.test(path)) {
       await this.#page(request, response, pageToken);
       return;
     }
-    // A file that has gone since, e.g. because the page is being built anew, breaks this answer off and nothing else.
+    // A file may be deleted while the page is rebuilt. Only this response is aborted then.
     response.on("pipe", (file) => file.on("error", () => response.destroy()));
     this.#serve(request, response, () => {
-      response
-        .writeHead(404, { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store", ...SECURITY_HEADERS })
-        .end("There is no such file.\n");
+      response.writeHead(404, { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store", ...SECURITY_HEADERS }).end("File not found.\n");
     });
   }
 
   async #page(request: IncomingMessage, response: ServerResponse, pageToken: string): Promise<void> {
     const index = await this.#currentIndex();
     const nonce = randomBytes(16).toString("base64url");
-    // Both are random letters and digits: nothing that anybody chose reaches the HTML.
+    // Both values are random letters and digits, so no user input reaches the HTML.
     const html = index.replaceAll("__NONCE__", nonce).replaceAll("__PAGE_TOKEN__", pageToken);
     response.writeHead(200, {
       ...SECURITY_HEADERS,
@@ -64,7 +68,10 @@ export class Assets {
     response.end(request.method === "HEAD" ? undefined : html);
   }
 
-  /** As it is now: one that was built anew names other files. While there is none, as it was. */
+  /**
+   * Returns the current index.html, because a rebuilt one refers to other files. While it is missing, returns the
+   * previous one.
+   */
   async #currentIndex(): Promise<string> {
     const path = join(this.#dir, "index.html");
     try {

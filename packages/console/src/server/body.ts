@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { CallError } from "@svc/protocol";
 
-/** The body of a request as text. Throws CallError: `unsupported_media_type`, `payload_too_large`. */
+/** Returns the body of a request as text. Throws CallError: `unsupported_media_type`, `payload_too_large`. */
 export async function readJsonText(request: IncomingMessage, maxBytes: number): Promise<string> {
   requireJson(request);
   const chunks: Buffer[] = [];
@@ -14,13 +14,15 @@ export async function readJsonText(request: IncomingMessage, maxBytes: number): 
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** A page of another site can send a form or plain text unasked; it cannot send this content type without asking, and is refused then. */
+/**
+ * Requires JSON. A page of another site can send forms or plain text without a preflight, but not this content type.
+ */
 export function requireJson(request: Pick<IncomingMessage, "headers">): void {
   const mediaType = (request.headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase();
   if (mediaType !== "application/json") throw new CallError("unsupported_media_type", "send the body with Content-Type: application/json");
 }
 
-/** Throws CallError `invalid_json`. */
+/** Parses JSON. Throws CallError `invalid_json`. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

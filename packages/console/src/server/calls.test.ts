@@ -12,10 +12,10 @@ let engine: TestEngine;
 let worker: Worker;
 let served: TestConsole;
 let readOnly: TestConsole;
-let away: TestConsole;
-/** Emits "start" and "abort" of the function that never answers. */
+let disconnected: TestConsole;
+/** Emits "start" and "abort" of the function that never returns. */
 const waiting = new EventTarget();
-const occasion = (name: string): Promise<unknown> => once(waiting, name);
+const emitted = (name: string): Promise<unknown> => once(waiting, name);
 
 beforeAll(async () => {
   engine = await startTestEngine({ modules: ["svc-http", "svc-state"] });
@@ -49,23 +49,23 @@ beforeAll(async () => {
   }
   const slow = worker.registerTrigger({ type: "http", function_id: "probe::wait", config: { api_path: "/slow", http_method: "GET" } });
   await slow.registered;
-  [served, readOnly, away] = await Promise.all([testConsole(engine), testConsole(engine, ["--read-only"]), testConsole()]);
+  [served, readOnly, disconnected] = await Promise.all([testConsole(engine), testConsole(engine, ["--read-only"]), testConsole()]);
   for (const each of [served, readOnly]) await connected(each);
 });
 
 afterAll(async () => {
-  await Promise.all([served, readOnly, away].map((each) => each?.stop()));
+  await Promise.all([served, readOnly, disconnected].map((each) => each?.stop()));
   await worker?.shutdown();
   await engine?.stop();
 });
 
-/** Resolves when the console has its connection to the engine. */
+/** Resolves when the console is connected to the engine. */
 async function connected(target: TestConsole): Promise<void> {
   await vi.waitFor(async () => dataOf<unknown>(await target.ask("/api/call", { function_id: "engine::info", payload: {} })), { timeout: 20_000 });
 }
 
 describe("a call", () => {
-  it("answers with the engine's result, to the digit", async () => {
+  it("returns the engine's result with exact numbers", async () => {
     const value = '{"big":12345678901234567890,"small":1e-7,"exact":1.10,"zero":-0}';
     const set = `{"function_id":"state::set","payload":{"scope":"a/b","key":"c d","value":${value}}}`;
     expect((await served.ask("/api/call", set)).status).toBe(200);
@@ -73,15 +73,15 @@ describe("a call", () => {
     expect(got.body).toBe(`{"ok":true,"data":${value}}`);
   });
 
-  it("that fails tells the engine's code with its status", async () => {
+  it("that fails has the engine's error code and its status", async () => {
     const missing = await served.ask("/api/call", { function_id: "nope::nope" });
     expect([missing.status, errorOf(missing)]).toMatchObject([404, { code: "function_not_found", message: "Function nope::nope not found" }]);
     const late = await served.ask("/api/call", { function_id: "probe::wait", timeout_ms: 50 });
     expect([late.status, errorOf(late).code]).toEqual([504, "call_timeout"]);
   });
 
-  it("that the page gives up is cancelled", async () => {
-    const [started, aborted, gone] = [occasion("start"), occasion("abort"), new AbortController()];
+  it("is cancelled if the page aborts it", async () => {
+    const [started, aborted, gone] = [emitted("start"), emitted("abort"), new AbortController()];
     const answer = served.ask("/api/call", { function_id: "probe::wait" }, { signal: gone.signal });
     await started;
     gone.abort();
@@ -89,15 +89,15 @@ describe("a call", () => {
     await aborted;
   });
 
-  it("fails while the engine is away, and says why", async () => {
-    const answer = await away.ask("/api/call", { function_id: "engine::info" });
+  it("fails while the engine is disconnected, and says why", async () => {
+    const answer = await disconnected.ask("/api/call", { function_id: "engine::info" });
     expect([answer.status, errorOf(answer).code]).toEqual([503, "disconnected"]);
-    await expect.poll(async () => errorOf(await away.ask("/api/call", { function_id: "engine::info" })).message).toContain("nothing listens there");
+    await expect.poll(async () => errorOf(await disconnected.ask("/api/call", { function_id: "engine::info" })).message).toContain("nothing listens there");
   });
 });
 
 describe("read only", () => {
-  it("reads are answered and changes refused, before they reach the engine", async () => {
+  it("allows reads and rejects changes before they reach the engine", async () => {
     expect((await readOnly.ask("/api/call", { function_id: "state::list", payload: { scope: "a/b" } })).status).toBe(200);
     expect(dataOf<Hello>(await readOnly.ask("/api/hello")).read_only).toBe(true);
     const changes: readonly (readonly [string, unknown])[] = [
@@ -115,7 +115,7 @@ describe("read only", () => {
 });
 
 describe("POST /_console/invoke", () => {
-  it("is passed on with its body untouched, and answered as the engine does", async () => {
+  it("is forwarded unchanged, with the engine's response", async () => {
     const value = '{"n":12345678901234567890,"x":1.10}';
     const set = `{"function_id":"state::set","payload":{"scope":"invoke","key":"k","value":${value}}}`;
     expect((await served.ask("/_console/invoke", set)).status).toBe(200);
@@ -126,7 +126,7 @@ describe("POST /_console/invoke", () => {
     expect(answer.headers["x-frame-options"]).toBe("DENY");
   });
 
-  it("passes failures on: of the handler, of the id, of the body", async () => {
+  it("forwards failures of the handler, of the id and of the body", async () => {
     const failed = await served.ask("/_console/invoke", { function_id: "probe::fail" });
     expect([failed.status, errorOf(failed).message]).toEqual([500, "on purpose"]);
     expect((await served.ask("/_console/invoke", { function_id: "nope::nope" })).status).toBe(404);
@@ -135,7 +135,7 @@ describe("POST /_console/invoke", () => {
     expect((await served.ask("/_console/invoke")).status).toBe(405);
   });
 
-  it("carries large payloads both ways, and refuses what is over the engine's limit", async () => {
+  it("forwards large payloads in both directions, and rejects those over the engine's limit", async () => {
     const text = "x".repeat(5 * 1024 * 1024);
     const answer = await served.ask("/_console/invoke", { function_id: "probe::echo", payload: text });
     expect([answer.status, answer.body.length]).toEqual([200, text.length + 2]);
@@ -143,8 +143,8 @@ describe("POST /_console/invoke", () => {
     expect(over.status).toBe(413);
   });
 
-  it("that the page gives up is cancelled", async () => {
-    const [started, aborted, gone] = [occasion("start"), occasion("abort"), new AbortController()];
+  it("is cancelled if the page aborts it", async () => {
+    const [started, aborted, gone] = [emitted("start"), emitted("abort"), new AbortController()];
     const answer = served.ask("/_console/invoke", { function_id: "probe::wait" }, { signal: gone.signal });
     await started;
     gone.abort();
@@ -152,8 +152,8 @@ describe("POST /_console/invoke", () => {
     await aborted;
   });
 
-  it("says which port does not answer while the engine is away", async () => {
-    const answer = await away.ask("/_console/invoke", { function_id: "probe::echo" });
+  it("says which port does not answer while the engine is disconnected", async () => {
+    const answer = await disconnected.ask("/_console/invoke", { function_id: "probe::echo" });
     expect([answer.status, errorOf(answer).code]).toEqual([503, "disconnected"]);
     expect(errorOf(answer).message).toBe("the engine's HTTP port http://127.0.0.1:1: nothing listens there");
   });
@@ -163,7 +163,7 @@ describe("the HTTP tester", () => {
   const send = (request: object) => served.ask("/api/http-request", { method: "GET", headers: [], ...request });
   const tested = async (request: object): Promise<HttpTestResult> => dataOf<HttpTestResult>(await send(request));
 
-  it("sends through the engine's public port, marked, and tells the whole answer", async () => {
+  it("sends to the engine's public port with its mark, and returns the complete response", async () => {
     const result = await tested({
       method: "POST",
       path: "/test/echo?q=1&q=2",
@@ -181,14 +181,14 @@ describe("the HTTP tester", () => {
     expect(result.headers.filter(([name]) => name.toLowerCase() === "x-twice").map(([, value]) => value)).toEqual(["a", "b"]);
   });
 
-  it("does not follow a redirect, and reaches no other host whatever the path says", async () => {
+  it("does not follow redirects, and reaches no other host with any path", async () => {
     expect(await tested({ path: "/test/moved" })).toMatchObject({ status: 302 });
     expect(await tested({ path: "//evil.example/x" })).toMatchObject({ status: 404 });
     expect((await send({ path: "http://evil.example/" })).status).toBe(400);
     expect((await send({ path: "/a b\r\nHost: evil" })).status).toBe(400);
   });
 
-  it("leaves out what is over 5 MiB, between two characters", async () => {
+  it("truncates bodies over 5 MiB between two characters", async () => {
     const result = await tested({ path: "/test/large" });
     expect(result.truncated).toBe(true);
     expect("text" in result.body && result.body.text.length).toBe(MAX_ANSWER_BYTES / 2);
@@ -200,19 +200,19 @@ describe("the HTTP tester", () => {
     expect([answer.status, errorOf(answer).code]).toEqual([400, "invalid_input"]);
   });
 
-  it("refuses headers that cannot be sent, methods that there are not, and bodies that are none", async () => {
+  it("rejects invalid headers, unknown methods and invalid bodies", async () => {
     expect((await send({ path: "/x", headers: [["a b", "1"]] })).status).toBe(400);
     expect((await send({ path: "/x", headers: [["a", "1\r\nb: 2"]] })).status).toBe(400);
     expect((await send({ path: "/x", method: "TRACE" })).status).toBe(400);
     expect((await send({ path: "/x", body: 1 })).status).toBe(400);
   });
 
-  it("ends by its deadline, and when the page gives up", async () => {
-    const [aborted] = [occasion("abort")];
+  it("ends at its timeout, and when the page aborts", async () => {
+    const [aborted] = [emitted("abort")];
     const late = await send({ path: "/slow", timeout_ms: 200 });
-    expect([late.status, errorOf(late)]).toMatchObject([504, { code: "call_timeout", message: "no whole answer came within 200 ms" }]);
+    expect([late.status, errorOf(late)]).toMatchObject([504, { code: "call_timeout", message: "no complete response within 200 ms" }]);
     await aborted;
-    const [started, again, gone] = [occasion("start"), occasion("abort"), new AbortController()];
+    const [started, again, gone] = [emitted("start"), emitted("abort"), new AbortController()];
     const answer = served.ask("/api/http-request", { method: "GET", path: "/slow", headers: [] }, { signal: gone.signal });
     await started;
     gone.abort();
@@ -220,14 +220,14 @@ describe("the HTTP tester", () => {
     await again;
   });
 
-  it("says which port does not answer while the engine is away", async () => {
-    const answer = await away.ask("/api/http-request", { method: "GET", path: "/x", headers: [] });
+  it("says which port does not answer while the engine is disconnected", async () => {
+    const answer = await disconnected.ask("/api/http-request", { method: "GET", path: "/x", headers: [] });
     expect([answer.status, errorOf(answer).message]).toEqual([503, "the engine's HTTP port http://127.0.0.1:1: nothing listens there"]);
   });
 });
 
 describe("an engine's HTTP port that behaves oddly", () => {
-  it("answers bytes, which are told as base64, or breaks off, which is told", async () => {
+  it("returns binary data as base64, and reports aborted responses", async () => {
     const odd = createServer((request, response) => {
       if (request.url === "/bytes") response.end(Buffer.from([0xff, 0x00, 0xfe]));
       else if (request.url === "/healthz") response.end("<h1>Another program</h1>");
@@ -246,7 +246,7 @@ describe("an engine's HTTP port that behaves oddly", () => {
     expect([invoked.status, errorOf(invoked).message]).toEqual([502, expect.stringContaining("the connection was cut")]);
     expect(dataOf<readonly Probe[]>(await target.ask("/api/probes", {}))[0]).toMatchObject({
       status: "refused",
-      reason: "something answers there, but not as an engine does",
+      reason: "something responds there, but not like an engine",
     });
     await target.stop();
     odd.close();
@@ -256,7 +256,7 @@ describe("an engine's HTTP port that behaves oddly", () => {
 describe("the probes", () => {
   const found = async (target: TestConsole) => dataOf<readonly Probe[]>(await target.ask("/api/probes", {}));
 
-  it("find each port of the engine, with the time that it took", async () => {
+  it("reach each port of the engine and measure the latency", async () => {
     const probes = await found(served);
     expect(probes.map(({ name, status, reason }) => [name, status, reason])).toEqual([
       ["engine_http", "ok", null],
@@ -271,8 +271,8 @@ describe("the probes", () => {
     expect(dataOf<readonly Probe[]>(await served.ask("/api/probes"))).toHaveLength(4);
   });
 
-  it("say in words why a port is not reached, each by itself", async () => {
-    const probes = await found(away);
+  it("explain for each port why it is unreachable", async () => {
+    const probes = await found(disconnected);
     expect(probes.map(({ status, reason, last_ok_at_ms: lastOkMs }) => [status, reason, lastOkMs === null])).toEqual([
       ["unreachable", "nothing listens there", true],
       ["unreachable", "nothing listens there", true],
@@ -281,7 +281,7 @@ describe("the probes", () => {
     ]);
   });
 
-  it("tell a wrong port from the right ones: one where something else listens is refused", async () => {
+  it("report a port where something else listens as refused", async () => {
     const wrong = await testConsole({ ...engine, streamsUrl: engine.httpUrl });
     await expect
       .poll(async () => (await found(wrong)).map(({ name, status }) => [name, status]), { timeout: 20_000 })

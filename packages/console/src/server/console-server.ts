@@ -21,11 +21,11 @@ export const CONSOLE_VERSION: string = (JSON.parse(readFileSync(new URL("../../p
 
 const LIVE_PATH = "/ws/console";
 const MAX_FRAME_BYTES = 64 * 1024;
-/** Maximum number of open pages of one token. A page has one socket. */
+/** Maximum number of open pages of one token. Each page has one socket. */
 const MAX_SOCKETS_OF_TOKEN = 200;
 
 export interface RunningConsole {
-  /** How this machine reaches it, e.g. `http://localhost:3113`. */
+  /** Address on this machine, e.g. `http://localhost:3113`. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -33,21 +33,21 @@ export interface RunningConsole {
 export interface ConsoleServerOptions extends ConsoleOptions {
   /** Folder of the built page. Default: the package's own. */
   readonly webDir?: string;
-  /** Milliseconds by which sessions and failed logins are timed. Default: the monotonic clock. */
+  /** Clock for sessions and failed logins, in milliseconds. Default: the monotonic clock. */
   readonly now?: () => number;
-  /** Writes a line for whoever runs the console. Default: on standard error. */
+  /** Writes a line for the user who runs the console. Default: to standard error. */
   readonly note?: (line: string) => void;
 }
 
 /**
- * Listens and connects to the engine, which need not be there. Rejects with Error when the port cannot be bound or the page is not built, with
- * UsageError for an address off loopback without a token.
+ * Starts the console and connects to the engine, which may not be running. Rejects with Error if the port cannot be
+ * bound or the page is not built, and with UsageError for an address off loopback without a token.
  */
 export async function startConsole(options: ConsoleServerOptions): Promise<RunningConsole> {
   const isOpen = !isLoopback(options.host);
   if (isOpen && options.token === undefined) {
     throw new UsageError(
-      `on ${options.host} other machines reach the console, and with it the engine: give it the engine's token with --token-file FILE or SVC_TOKEN (the engine keeps its own in .svc/token)`,
+      `on ${options.host} other machines can reach the console and the engine through it; pass the engine's token with --token-file FILE or SVC_TOKEN (the engine's own is in .svc/token)`,
     );
   }
   const server = new ConsoleServer(options, new Assets(options.webDir));
@@ -60,8 +60,8 @@ export async function startConsole(options: ConsoleServerOptions): Promise<Runni
   return server;
 }
 
-/** Who asks: with a session of their own, or as the page of a console without a login. */
-interface Admitted {
+/** Authorised client: with its own session, or as the page of a console without a login. */
+interface Authorized {
   readonly client: EngineClient;
   readonly session: Session | undefined;
 }
@@ -72,13 +72,13 @@ class ConsoleServer implements RunningConsole {
   readonly #pageToken = new PageToken();
   readonly #assets: Assets;
   readonly #listener: ConsoleListener;
-  /** Of pages without a session. */
+  /** Sockets of pages without a session. */
   readonly #ownSockets = new Set<WebSocket>();
-  /** Number of open sockets of each client. Sessions of one token share their client. */
+  /** Number of open sockets per client. Sessions of the same token share their client. */
   readonly #socketCounts = new Map<EngineClient, number>();
   readonly #sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_FRAME_BYTES, handleProtocols: (offered) => [...offered][0] ?? false });
   readonly #engine: Hello["engine"];
-  /** With the token of the console itself: tells which mode the engine has, and in development acts for every page. */
+  /** Client with the console's own token. It detects the engine's mode and acts for every page in development mode. */
   readonly #own: EngineClient;
   readonly #sessions: Sessions;
 
@@ -122,7 +122,7 @@ class ConsoleServer implements RunningConsole {
     await Promise.all([this.#listener.close(), this.#own.close(), this.#sessions.close()]);
   }
 
-  /** Other machines reach the console, or the engine is not in development mode. */
+  /** True if other machines can reach the console, or if the engine is not in development mode. */
   get #requiresLogin(): boolean {
     return !isLoopback(this.#options.host) || this.#own.link.requiresLogin;
   }
@@ -136,7 +136,7 @@ class ConsoleServer implements RunningConsole {
       }
       const path = pathOf(request);
       if (!path.startsWith("/api/") && !path.startsWith("/_console/")) {
-        // The page itself is the same for everybody, and asks who wants to use it to log in where that has to be.
+        // The page is the same for all users and shows the login form if needed.
         await this.#assets.serve(path, request, response, this.#requiresLogin ? "" : this.#pageToken.value);
         return;
       }
@@ -145,9 +145,9 @@ class ConsoleServer implements RunningConsole {
         return;
       }
       const token = presentedToken(request);
-      const admitted = this.#admit(token);
-      if (admitted === undefined) {
-        const { status, code, message } = this.#notAdmitted();
+      const authorized = this.#authorize(token);
+      if (authorized === undefined) {
+        const { status, code, message } = this.#notAuthorized();
         sendError(response, status, { code, message }, this.#requiresLogin ? { [LOGIN_HEADER]: "required" } : {});
         return;
       }
@@ -155,40 +155,40 @@ class ConsoleServer implements RunningConsole {
         answerLogout(request, response, () => this.#sessions.logout(token));
         return;
       }
-      admitted.session?.touch();
-      const { link, http, probes, traces } = admitted.client;
+      authorized.session?.touch();
+      const { link, http, probes, traces } = authorized.client;
       await answerApi(path, request, response, { link, http, probes, traces, readOnly: this.#options.readOnly, hello: () => this.#hello() });
     } catch (error) {
       sendError(response, 500, { code: "internal", message: (error as Error).message });
     }
   }
 
-  /** Undefined without a session, unless the console needs none and its own page asks. */
-  #admit(token: string | undefined): Admitted | undefined {
+  /** Returns undefined without a session, unless the console needs no login and its own page sent the request. */
+  #authorize(token: string | undefined): Authorized | undefined {
     const session = this.#sessions.find(token);
     if (session !== undefined) return { client: session.client, session };
     return !this.#requiresLogin && this.#pageToken.isSame(token) ? { client: this.#own, session: undefined } : undefined;
   }
 
-  #notAdmitted(): Refusal {
+  #notAuthorized(): Refusal {
     if (this.#requiresLogin) return { status: 401, code: "login_required", message: "log in to this console with a token of the engine" };
-    return { status: 401, code: "unauthorized", message: "this address is for the console's own page, which sends a token of this run; reload the page" };
+    return { status: 401, code: "unauthorized", message: "only the console's own page may use this address, with the token of this run; reload the page" };
   }
 
   #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
-    const admitted = this.#admit(presentedSocketToken(request));
-    const refusal = this.#refusalOf(request) ?? this.#socketRefusalOf(request, admitted);
-    if (refusal !== undefined || admitted === undefined) {
-      const { status, code, message } = refusal ?? this.#notAdmitted();
+    const authorized = this.#authorize(presentedSocketToken(request));
+    const refusal = this.#refusalOf(request) ?? this.#socketRefusalOf(request, authorized);
+    if (refusal !== undefined || authorized === undefined) {
+      const { status, code, message } = refusal ?? this.#notAuthorized();
       const body = JSON.stringify({ ok: false, error: { code, message } });
       const headers = `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close`;
       sendLast(stream, `HTTP/1.1 ${status} Refused\r\n${headers}\r\n\r\n${body}`);
       return;
     }
-    this.#sockets.handleUpgrade(request, stream, head, (socket) => this.#serve(socket, admitted));
+    this.#sockets.handleUpgrade(request, stream, head, (socket) => this.#serve(socket, authorized));
   }
 
-  #serve(socket: WebSocket, { client, session }: Admitted): void {
+  #serve(socket: WebSocket, { client, session }: Authorized): void {
     const { link, topics, polledTopics } = client;
     this.#countSocket(client, 1);
     socket.on("close", () => this.#countSocket(client, -1));
@@ -198,7 +198,7 @@ class ConsoleServer implements RunningConsole {
       socket.on("close", () => this.#ownSockets.delete(socket));
       return;
     }
-    // An open page uses its session: it sends a ping every few seconds.
+    // An open page keeps its session alive: it sends a ping every few seconds.
     socket.on("message", () => session.touch());
     socket.on(
       "close",
@@ -213,7 +213,7 @@ class ConsoleServer implements RunningConsole {
   }
 
   #refusalOf(request: IncomingMessage): Refusal | undefined {
-    if (request.url?.startsWith("/") !== true) return { status: 400, code: "invalid_request", message: "the request's target is no path" };
+    if (request.url?.startsWith("/") !== true) return { status: 400, code: "invalid_request", message: "the request target is not a path" };
     return refusalOf(request, this.#listener.port, {
       allowedHosts: this.#options.allowedHosts,
       name: "this console",
@@ -221,10 +221,10 @@ class ConsoleServer implements RunningConsole {
     });
   }
 
-  #socketRefusalOf(request: IncomingMessage, admitted: Admitted | undefined): Refusal | undefined {
+  #socketRefusalOf(request: IncomingMessage, authorized: Authorized | undefined): Refusal | undefined {
     const path = pathOf(request);
-    if (path !== LIVE_PATH) return { status: 404, code: "NOT_FOUND", message: `there is no socket at ${path}` };
-    if (admitted !== undefined && (this.#socketCounts.get(admitted.client) ?? 0) >= MAX_SOCKETS_OF_TOKEN) {
+    if (path !== LIVE_PATH) return { status: 404, code: "NOT_FOUND", message: `no WebSocket at ${path}` };
+    if (authorized !== undefined && (this.#socketCounts.get(authorized.client) ?? 0) >= MAX_SOCKETS_OF_TOKEN) {
       return { status: 503, code: "overloaded", message: `${MAX_SOCKETS_OF_TOKEN} pages of this token are open; close one` };
     }
     return undefined;

@@ -9,20 +9,20 @@ import { Probes } from "./probes.ts";
 
 export interface EngineClientParts {
   readonly options: ConsoleOptions;
-  /** Addresses of the engine, as URLs. */
+  /** URLs of the engine. */
   readonly engine: Hello["engine"];
   readonly console: () => string;
-  /** The token by which it acts. */
+  /** Token of all calls and streams. */
   readonly token: string | undefined;
   /** Makes no calls and joins no streams while the engine requires a login. */
   readonly needsDevelopment: boolean;
 }
 
-/** Everything that the console's server does at the engine with one token: its connections, and what is built on them. */
+/** Connections to the engine with one token, and everything that uses them. */
 export class EngineClient {
   readonly link: EngineLink;
   readonly topics: LiveTopics;
-  /** Stand in for the streams where the engine refuses them. */
+  /** Replaces the streams if the engine rejects them. */
   readonly polledTopics: PolledTopics;
   readonly http: EngineHttp;
   readonly probes: Probes;
@@ -40,9 +40,9 @@ export class EngineClient {
       askMode: () => modeByHttp({ ...this.http, token: () => token }),
       beforeConnect: options.beforeConnect,
     });
-    // While the bridge is not connected, it is not known who listens on the engine's ports, and in which mode the engine is.
-    const presented = (): string | undefined => (this.link.mayAct ? token : undefined);
-    this.http = { host: options.engineHost, port: options.enginePort, url: engine.http, token: presented };
+    // Without a bridge connection, it is unknown what listens on the engine's ports and which mode the engine has.
+    const currentToken = (): string | undefined => (this.link.mayAct ? token : undefined);
+    this.http = { host: options.engineHost, port: options.enginePort, url: engine.http, token: currentToken };
     this.topics = new LiveTopics(this.link.streams);
     this.polledTopics = new PolledTopics(async (functionId, input) => JSON.parse(await this.link.call(functionId, JSON.stringify(input))));
     this.traces = new OwnTraces(this.link.worker, { enabled: options.otel });

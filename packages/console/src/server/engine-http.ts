@@ -1,17 +1,20 @@
 import { type ClientRequest, request as sendRequest } from "node:http";
-import { inWords } from "./engine-link.ts";
+import { readableReason } from "./engine-link.ts";
 
 /** The engine's HTTP port. */
 export interface EngineHttp {
   readonly host: string;
   readonly port: number;
-  /** As URL, for people. */
+  /** URL for messages. */
   readonly url: string;
-  /** The token to present to it now. */
+  /** Returns the token to send now. */
   readonly token: () => string | undefined;
 }
 
-/** Begins a request to the engine's HTTP port; no other host can be reached by it, whatever the path says. Throws TypeError for a path or header that cannot be sent. */
+/**
+ * Starts a request to the engine's HTTP port. The path cannot redirect it to another host. Throws TypeError for an
+ * invalid path or header.
+ */
 export function toEngine(
   engine: EngineHttp,
   options: { readonly method: string; readonly path: string; readonly headers: Readonly<Record<string, string | string[]>> },
@@ -22,7 +25,7 @@ export function toEngine(
 const MODE_TIMEOUT_MS = 5_000;
 const MAX_INFO_CHARS = 1024 * 1024;
 
-/** The mode of the engine by its HTTP port; undefined when it does not tell. Never rejects. */
+/** Returns the engine's mode over HTTP, or undefined if it is not available. Never rejects. */
 export function modeByHttp(engine: EngineHttp): Promise<"development" | "production" | undefined> {
   return new Promise((resolve) => {
     const token = engine.token();
@@ -57,9 +60,9 @@ function modeIn(body: string): "development" | "production" | undefined {
   }
 }
 
-/** Why the engine's HTTP port did not answer. */
+/** Returns why the engine's HTTP port did not respond. */
 export function unreachable(engine: EngineHttp, error: NodeJS.ErrnoException & { readonly errors?: readonly NodeJS.ErrnoException[] }): string {
   // A name with an IPv4 and an IPv6 address fails with one error per address.
   const cause = error.errors?.[0] ?? error;
-  return `the engine's HTTP port ${engine.url}: ${inWords(cause.code ?? cause.message)}`;
+  return `the engine's HTTP port ${engine.url}: ${readableReason(cause.code ?? cause.message)}`;
 }

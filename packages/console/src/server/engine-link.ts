@@ -6,28 +6,34 @@ export interface EngineLinkOptions {
   readonly bridge: string;
   readonly realtime: string;
   readonly token: string | undefined;
-  /** The name of its worker, under which its traces stand too. */
+  /** Name of its worker and service name of its traces. */
   readonly serviceName: string;
-  /** Whether it may send spans of its own. */
+  /** True if it may send its own spans. */
   readonly sendsSpans: boolean;
-  /** Makes no calls and joins no streams unless the engine says that it is in development mode: in another one, a login decides over rights. */
+  /**
+   * Makes no calls and joins no streams unless the engine is in development mode. In other modes the login determines
+   * the rights.
+   */
   readonly needsDevelopment: boolean;
-  /** Asks for the mode of the engine by another way than the bridge, which may not be reached, e.g. at a wrong port. */
+  /** Asks for the engine's mode without the bridge, which may be unreachable, e.g. because of a wrong port. */
   readonly askMode: () => Promise<"development" | "production" | undefined>;
-  /** Runs before each attempt to connect; the attempt fails with its error. */
+  /** Runs before each connection attempt. If it throws, the attempt fails. */
   readonly beforeConnect?: (() => Promise<void>) | undefined;
 }
 
-/** How long the console waits for an answer to who the engine is, in milliseconds. */
-const INFO_TIMEOUT_MS = 5_000;
-/** How long somebody who logs in waits for the engine, in milliseconds. */
+/** Timeout of the request for the engine's identity, in milliseconds. */
+const IDENTIFY_TIMEOUT_MS = 5_000;
+/** Timeout of a login's connection to the engine, in milliseconds. */
 const ADMISSION_TIMEOUT_MS = 10_000;
 const TOKEN_REFUSED = "the engine does not accept this token; tokens of roles work only on the listener that lists them, see --bridge-port";
-/** Why this token joins no streams, for people. */
+/** Message for a token that may not join streams. */
 export const STREAMS_REFUSED = "live updates need the engine's own token";
-/** Closer together than a worker's: somebody sits before the page and waits. */
+/** Shorter delays than those of a worker, because a user waits in front of the page. */
 const RECONNECT = { initialDelayMs: 500, multiplier: 1.5, maxDelayMs: 5_000 } as const;
-/** What pages have under way at once; more are refused, so that nothing piles up behind an engine that does not answer. */
+/**
+ * Maximum concurrent calls of pages. More are rejected, so that no backlog builds up behind an engine that does not
+ * respond.
+ */
 const MAX_CALLS = 500;
 
 interface EngineInfo {
@@ -37,20 +43,23 @@ interface EngineInfo {
   readonly started_at_ms: number;
 }
 
-/** Of the engine that was found last. `refused`: it lets nobody in without a token, or not with this one. */
+/** Mode of the last known engine. `refused`: it accepts no connection without a token, or not with this one. */
 type Mode = "unknown" | "development" | "production" | "refused";
 
-/** One of the two ports: how the connection to it stands. */
+/** State of the connection to one of the two ports. */
 export interface PortState {
   readonly state: EngineState["bridge"];
-  /** Why it is not connected, for people. */
+  /** Readable reason why it is not connected. */
   readonly reason: string | null;
   readonly nextTryAtMs: number | null;
 }
 
 type Port = "bridge" | "realtime";
 
-/** The console's two connections to the engine: as a worker over the bridge, and to its streams. Both are made again by themselves. */
+/**
+ * The console's two connections to the engine: as a worker over the bridge, and to its streams. Both reconnect
+ * automatically.
+ */
 export class EngineLink {
   readonly worker: Worker;
   readonly streams: StreamClient;
@@ -64,10 +73,10 @@ export class EngineLink {
   readonly #listeners = new Set<(state: EngineState) => void>();
   readonly #needsDevelopment: boolean;
   #mode: Mode = "unknown";
-  /** Whether `#mode` is that of the present connection. */
+  /** True if `#mode` belongs to the current connection. */
   #isModeCurrent = false;
   #retry: NodeJS.Timeout | undefined;
-  /** The engine's last answer at the port of the streams was that it does not accept the token. */
+  /** True if the engine last rejected the token at the port of the streams. */
   #areStreamsRefused = false;
   #failure: { readonly status: number | undefined; readonly reason: string } | undefined;
 
@@ -94,7 +103,7 @@ export class EngineLink {
       ...(token === undefined ? {} : { token }),
     });
     this.worker.onConnectionState((state) => {
-      if (state === "connected") void this.#learn();
+      if (state === "connected") void this.#identify();
       else this.#lost("bridge");
     });
     this.streams.onConnectionState((state) => {
@@ -105,32 +114,35 @@ export class EngineLink {
     });
   }
 
-  /** Whether the engine is found not to be in development mode, so that who uses the console has to log in. */
+  /** Returns true if the engine is not in development mode, so that users must log in. */
   get requiresLogin(): boolean {
     return this.#mode === "production" || this.#mode === "refused";
   }
 
-  /** Whether it is connected, to an engine for which this link is made. */
+  /** Returns true if it is connected to an engine in a suitable mode. */
   get mayAct(): boolean {
     return this.#ports.bridge.state === "connected" && (!this.#needsDevelopment || (this.#isModeCurrent && this.#mode === "development"));
   }
 
-  /** Whether the engine refuses the token. */
+  /** Returns true if the engine rejects the token. */
   get isRefused(): boolean {
     return this.#failure?.status === 401;
   }
 
-  /** Whether the engine accepts the token for calls, and refuses it for streams, as it does with tokens of roles. */
+  /** Returns true if the engine accepts the token for calls but rejects it for streams, as for tokens of roles. */
   get areStreamsRefused(): boolean {
     return this.#areStreamsRefused && this.#ports.bridge.state === "connected";
   }
 
-  /** Resolves when the engine has let this link in. Rejects with CallError when its first answer is another: `AUTH_ERROR`, `disconnected`. */
+  /**
+   * Resolves when the engine has accepted the connection. Rejects with CallError if the first response is something
+   * else: `AUTH_ERROR`, `disconnected`.
+   */
   async admitted(): Promise<void> {
     await this.#until(() => this.#ports.bridge.state === "connected" || this.#failure !== undefined, ADMISSION_TIMEOUT_MS);
     if (this.#ports.bridge.state === "connected") return;
     if (this.isRefused) throw new CallError("AUTH_ERROR", TOKEN_REFUSED);
-    throw new CallError("disconnected", `the engine cannot be asked about the token: ${this.#failure?.reason ?? "it does not answer"}`);
+    throw new CallError("disconnected", `the engine cannot check the token: ${this.#failure?.reason ?? "it does not respond"}`);
   }
 
   get state(): EngineState {
@@ -149,7 +161,10 @@ export class EngineLink {
     };
   }
 
-  /** JSON text in, JSON text out. Rejects with CallError; `disconnected` at once when the engine is away. */
+  /**
+   * Calls a function with JSON text and returns JSON text. Rejects with CallError; at once with `disconnected` if the
+   * engine is not connected.
+   */
   async call(
     functionId: string,
     payload: string | undefined,
@@ -161,7 +176,7 @@ export class EngineLink {
     if (!this.mayAct) {
       throw new CallError("disconnected", "the console does not know yet whether the engine requires a login; try again");
     }
-    if (this.#calls >= MAX_CALLS) throw new CallError("overloaded", `the console has ${MAX_CALLS} calls under way`);
+    if (this.#calls >= MAX_CALLS) throw new CallError("overloaded", `the console has ${MAX_CALLS} calls in flight`);
     this.#calls++;
     try {
       return await this.worker.callJson({
@@ -181,23 +196,26 @@ export class EngineLink {
     await Promise.all([this.worker.shutdown({ timeout_ms: 1_000 }), this.streams.close()]);
   }
 
-  /** Which engine it is, after each connection. Pages hear of the connection and of the engine at once, and so never take a new one for the old. */
-  async #learn(): Promise<void> {
+  /**
+   * Identifies the engine after each connection. Pages get the connection and the identity in one update, so that they
+   * never mistake a new engine for the old one.
+   */
+  async #identify(): Promise<void> {
     let reason: string | null = null;
     this.#failure = undefined;
     let mode: Mode | undefined;
     try {
-      const info = JSON.parse(await this.worker.callJson({ function_id: "engine::info", payload: "{}", timeout_ms: INFO_TIMEOUT_MS })) as EngineInfo;
-      // One that does not say is taken for one in production: a login is on the safe side.
+      const info = JSON.parse(await this.worker.callJson({ function_id: "engine::info", payload: "{}", timeout_ms: IDENTIFY_TIMEOUT_MS })) as EngineInfo;
+      // An engine without a mode counts as production: requiring a login is safer.
       mode = info.mode ?? "production";
       this.#engine = { instance_id: info.instance_id, version: info.version, started_at_ms: info.started_at_ms };
     } catch (error) {
-      reason = `the engine does not tell who it is: ${(error as Error).message}`;
-      // Who may not even ask has no business without a login.
+      reason = `the engine does not identify itself: ${(error as Error).message}`;
+      // A caller that may not even ask must log in.
       if (CallError.is(error) && error.code === "FORBIDDEN") mode = "production";
     }
     if (this.worker.connectionState !== "connected") return;
-    if (mode === undefined) this.#learnAgain();
+    if (mode === undefined) this.#identifyAgain();
     else {
       this.#mode = mode;
       this.#isModeCurrent = true;
@@ -205,24 +223,27 @@ export class EngineLink {
     this.#set("bridge", { state: "connected", reason, nextTryAtMs: null });
   }
 
-  #learnAgain(): void {
+  #identifyAgain(): void {
     clearTimeout(this.#retry);
     this.#retry = setTimeout(() => {
-      if (this.worker.connectionState === "connected") void this.#learn();
+      if (this.worker.connectionState === "connected") void this.#identify();
     }, RECONNECT.maxDelayMs);
     this.#retry.unref();
   }
 
-  /** Rejects when the engine is in another mode, or does not say in time. */
+  /**
+   * Waits until the engine is known to be in development mode. Rejects if it has another mode or does not respond in
+   * time.
+   */
   async #untilDevelopment(askMode: EngineLinkOptions["askMode"], beforeConnect: (() => Promise<void>) | undefined): Promise<void> {
     await beforeConnect?.();
-    await this.#until(() => this.#isModeCurrent || this.requiresLogin || this.#failure !== undefined, INFO_TIMEOUT_MS);
+    await this.#until(() => this.#isModeCurrent || this.requiresLogin || this.#failure !== undefined, IDENTIFY_TIMEOUT_MS);
     if (!this.requiresLogin && (this.#isModeCurrent || (await askMode()) === "development")) return;
     if (this.requiresLogin) throw new Error("the engine requires a login");
     throw new Error(this.#failure?.reason ?? "the console does not know yet whether the engine requires a login");
   }
 
-  /** Resolves when the condition holds after a change of state, or after a time. */
+  /** Resolves when the condition holds after a state change, or after the timeout. */
   #until(condition: () => boolean, timeoutMs: number): Promise<void> {
     if (condition()) return Promise.resolve();
     return new Promise((resolve) => {
@@ -240,7 +261,7 @@ export class EngineLink {
     });
   }
 
-  /** The SDK tells why a connection ended, and when it tries again, in its log only. */
+  /** Returns a logger, because the SDK reports the reason of a disconnect and the next attempt only in its log. */
   #listener(port: Port): Logger {
     return {
       ...silentLogger,
@@ -248,16 +269,16 @@ export class EngineLink {
         if (typeof reason !== "string" || typeof delayMs !== "number") return;
         if (port === "bridge") this.#failed(reason, status);
         else if (status === 401 || status === 403) this.#areStreamsRefused = true;
-        this.#set(port, { state: "disconnected", reason: inWords(reason), nextTryAtMs: Date.now() + delayMs });
+        this.#set(port, { state: "disconnected", reason: readableReason(reason), nextTryAtMs: Date.now() + delayMs });
       },
       error: (_message, { reason } = {}) => {
-        if (typeof reason === "string") this.#set(port, { state: "disconnected", reason: inWords(reason), nextTryAtMs: null });
+        if (typeof reason === "string") this.#set(port, { state: "disconnected", reason: readableReason(reason), nextTryAtMs: null });
       },
     };
   }
 
   #failed(reason: string, status: unknown): void {
-    this.#failure = { status: typeof status === "number" ? status : undefined, reason: inWords(reason) };
+    this.#failure = { status: typeof status === "number" ? status : undefined, reason: readableReason(reason) };
     if (this.isRefused) this.#mode = "refused";
   }
 
@@ -279,22 +300,22 @@ export class EngineLink {
       ["WebSocket server", realtime],
     ] as const;
     const reasons = named.flatMap(([name, port]) => (port.reason === null ? [] : [`${name}: ${port.reason}`]));
-    const tries = [bridge, realtime].flatMap((port) => (port.state === "connected" || port.nextTryAtMs === null ? [] : [port.nextTryAtMs]));
+    const attempts = [bridge, realtime].flatMap((port) => (port.state === "connected" || port.nextTryAtMs === null ? [] : [port.nextTryAtMs]));
     return {
       bridge: bridge.state,
       realtime: this.areStreamsRefused ? "refused" : realtime.state,
       ...this.#engine,
       reason: reasons.length === 0 ? null : reasons.join("; "),
-      next_try_at_ms: tries.length === 0 ? null : Math.min(...tries),
+      next_try_at_ms: attempts.length === 0 ? null : Math.min(...attempts),
     };
   }
 }
 
-/** What the system's words for a failed connection mean. */
-export function inWords(reason: string): string {
+/** Converts a system error code to readable text. */
+export function readableReason(reason: string): string {
   if (reason.includes("ECONNREFUSED")) return "nothing listens there";
   if (reason.includes("ENOTFOUND") || reason.includes("EAI_AGAIN")) return "unknown host name";
-  if (reason.includes("ETIMEDOUT") || reason.includes("EHOSTUNREACH")) return "the host does not answer";
+  if (reason.includes("ETIMEDOUT") || reason.includes("EHOSTUNREACH")) return "the host does not respond";
   if (reason.includes("ECONNRESET")) return "the connection was cut";
   return reason;
 }

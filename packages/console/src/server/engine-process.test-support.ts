@@ -5,15 +5,15 @@ import { type RunningEngine, startEngine } from "@svc/engine";
 import { freePorts } from "@svc/protocol/testing";
 import type { EngineUrls } from "./running-console.test-support.ts";
 
-/** An engine that can be stopped and started again on its ports. */
+/** An engine that can be stopped and restarted on its ports. */
 export interface RestartableEngine extends EngineUrls {
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Stops it for good and removes its folder. */
+  /** Stops it and removes its folder. */
   remove(): Promise<void>;
 }
 
-/** Not started yet. */
+/** Returns an engine that is not started yet. */
 export async function restartableEngine(): Promise<RestartableEngine> {
   const folder = mkdtempSync(join(tmpdir(), "svc-console-engine-"));
   const configFile = join(folder, "config.yaml");

@@ -6,10 +6,13 @@ import { parseJson } from "./body.ts";
 import type { EngineLink } from "./engine-link.ts";
 import { sendData } from "./respond.ts";
 
-/** How long the page may take nothing of what waits for it, in milliseconds. */
+/** Timeout for a page that stops reading, in milliseconds. */
 const STALLED_MS = 60_000;
 
-/** Answers with the lines of an export, as the engine writes them; `{"ok":true,"data":null}` where there is nothing to export from. Breaks off where the engine does. */
+/**
+ * Streams the lines of an export as the engine writes them. Responds with `{"ok":true,"data":null}` if there is nothing
+ * to export. Aborts the response if the export fails.
+ */
 export async function sendExport(body: string, response: ServerResponse, link: EngineLink): Promise<void> {
   const asked = exportRequestSchema.safeParse(parseJson(body));
   if (!asked.success) throw new CallError("invalid_input", 'expected {"function_id": "engine::logs::export" or "engine::traces::export", "payload": {...}}');
@@ -27,7 +30,7 @@ export async function sendExport(body: string, response: ServerResponse, link: E
     }
     response.end();
   } catch {
-    // The head has gone: only a broken body tells that it is not whole.
+    // The headers are already sent, so only an aborted body shows that it is incomplete.
     response.destroy();
   }
 }

@@ -1,28 +1,28 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 
-/** Why a request is not served. */
+/** Reason for a rejected request. */
 export interface Refusal {
   readonly status: number;
   readonly code: string;
   readonly message: string;
 }
 
-/** What is guarded, in the words of whoever serves it. */
+/** Texts and hosts of the server that is guarded. */
 export interface Guarded {
-  /** Names besides the loopback ones under which it is reached. */
+  /** Allowed host names besides the loopback ones. */
   readonly allowedHosts?: readonly string[];
-  /** As a refusal names it, e.g. "this console". */
+  /** Name in messages, e.g. "this console". */
   readonly name: string;
-  /** What to do about a host that is not served. */
+  /** Advice for a host that is not allowed. */
   readonly hostAdvice: string;
 }
 
 type Head = Pick<IncomingMessage, "headers" | "rawHeaders" | "method"> & { readonly socket: Pick<Socket, "localAddress"> };
 
 /**
- * Refuses what a page of another site could bring about: a request that names another host than this server (DNS rebinding), one that a page of
- * another origin sent, and one that the browser says comes from elsewhere. A page that this server served sends its own origin or none.
+ * Rejects requests that a page of another site could cause: requests with another host name (DNS rebinding), with
+ * another origin, or marked as cross-site by the browser. Pages of this server send its own origin or none.
  */
 export function refusalOf(request: Head, port: number, { allowedHosts = [], name, hostAdvice }: Guarded): Refusal | undefined {
   const hosts = request.rawHeaders.filter((name, at) => at % 2 === 0 && name.length === 4 && name.toLowerCase() === "host").length;
@@ -43,20 +43,26 @@ export function refusalOf(request: Head, port: number, { allowedHosts = [], name
   return undefined;
 }
 
-/** A loopback name or an allowed one with the server's own port, or the very address that the connection came in on. */
+/**
+ * Returns true for a loopback name or an allowed name with the server's port, or for the address on which the
+ * connection arrived.
+ */
 function hostIsOurs(host: string, port: number, allowedHosts: readonly string[], localAddress: string | undefined): boolean {
   const [, name, written] = /^(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::([0-9]{1,5}))?$/.exec(host) ?? [];
   if (name === undefined) return false;
-  // Behind a proxy or tunnel a name stands without port, or with the proxy's own.
+  // Behind a proxy or tunnel, the name has no port or the proxy's port.
   if (allowedHosts.includes(name)) return true;
   if (Number(written ?? 80) !== port) return false;
   if (name === "localhost" || name === "127.0.0.1" || name === "[::1]" || name.endsWith(".localhost")) return true;
   if (localAddress === undefined || name === "0.0.0.0" || name === "[::]") return false;
-  // No name could have been made to resolve to an address that stands there itself.
+  // A literal address cannot be the result of DNS rebinding.
   return name === localAddress.replace(/^::ffff:/, "") || name === `[${localAddress}]`;
 }
 
-/** Somebody may follow a link of another site to a page of the console; nothing else may come from there, another port of this machine included. */
+/**
+ * Allows a cross-site request only for a link to a page of the console. Other ports of this machine count as other
+ * sites.
+ */
 function fetchIsOurs({ headers, method }: Head): boolean {
   const site = headers["sec-fetch-site"];
   if (site === undefined || site === "same-origin" || site === "none") return true;

@@ -4,11 +4,11 @@ import type { z } from "zod/mini";
 import type { HttpTestResult, httpTestSchema } from "../contract/api.ts";
 import { type EngineHttp, toEngine, unreachable } from "./engine-http.ts";
 
-/** Of an answer's body, in bytes; the rest is left out. */
+/** Maximum body of a response, in bytes. The rest is dropped. */
 export const MAX_ANSWER_BYTES = 5 * 1024 * 1024;
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** Whose meaning is the connection's, or the console's own. */
-const NOT_FOR_USERS: ReadonlySet<string> = new Set([
+/** Headers of the connection or of the console, which users may not set. */
+const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   "host",
   "connection",
   "content-length",
@@ -23,17 +23,17 @@ const NOT_FOR_USERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Sends a request to the engine's public HTTP port and tells what came back; redirects are not followed. Rejects with CallError: `invalid_input`,
- * `call_timeout` when the whole answer is not there in time, `call_cancelled`, `disconnected`.
+ * Sends a request to the engine's public HTTP port and returns the response. Does not follow redirects. Rejects with
+ * CallError: `invalid_input`, `call_timeout` if the response is not complete in time, `call_cancelled`, `disconnected`.
  */
 export async function sendHttpTest(asked: z.infer<typeof httpTestSchema>, engine: EngineHttp, signal: AbortSignal): Promise<HttpTestResult> {
   const timeoutMs = asked.timeout_ms ?? DEFAULT_TIMEOUT_MS;
   const startedMs = performance.now();
   const request = begin(asked, engine);
   const onAbort = (): void => {
-    request.destroy(new CallError("call_cancelled", "the request was given up"));
+    request.destroy(new CallError("call_cancelled", "the request was cancelled"));
   };
-  const deadline = setTimeout(() => request.destroy(new CallError("call_timeout", `no whole answer came within ${timeoutMs} ms`)), timeoutMs);
+  const deadline = setTimeout(() => request.destroy(new CallError("call_timeout", `no complete response within ${timeoutMs} ms`)), timeoutMs);
   signal.addEventListener("abort", onAbort, { once: true });
   try {
     const answer = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -65,7 +65,7 @@ function begin({ method, path, headers }: z.infer<typeof httpTestSchema>, engine
   const grouped = new Map<string, string[]>([["x-svc-console", ["1"]]]);
   for (const [name, value] of headers) {
     const key = name.toLowerCase();
-    if (NOT_FOR_USERS.has(key)) throw new CallError("invalid_input", `the header ${name} is set by the console itself`);
+    if (RESERVED_HEADERS.has(key)) throw new CallError("invalid_input", `the header ${name} is set by the console itself`);
     grouped.set(key, [...(grouped.get(key) ?? []), value]);
   }
   try {
@@ -81,7 +81,7 @@ async function readAnswer(
 ): Promise<{ readonly body: Buffer; readonly bytes: number; readonly truncated: boolean }> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  // The reader of the answer does not see why the request was destroyed.
+  // The response stream does not carry the error that destroyed the request.
   let cause: unknown;
   request.on("error", (error) => {
     cause ??= error;
@@ -109,7 +109,7 @@ function pairs(raw: readonly string[]): (readonly [string, string])[] {
 
 function textOrBase64(body: Buffer, truncated: boolean): HttpTestResult["body"] {
   try {
-    // Of a body that was cut the last character may be half there.
+    // The last character of a truncated body may be incomplete.
     return { text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body, { stream: truncated }) };
   } catch {
     return { base64: body.toString("base64") };

@@ -2,14 +2,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type EngineHttp, toEngine, unreachable } from "./engine-http.ts";
 import { SECURITY_HEADERS, sendError } from "./respond.ts";
 
-/** Of the engine's answer, what the page is told. */
-const PASSED_ON = ["content-type", "content-length", "x-svc-invocation-id", "x-svc-trace-id", "retry-after"] as const;
+/** Headers of the engine's response that the page receives. */
+const FORWARDED_HEADERS = ["content-type", "content-length", "x-svc-invocation-id", "x-svc-trace-id", "retry-after"] as const;
 
 /**
- * Passes `POST /_console/invoke` on to the engine, the body untouched and as it comes, and the answer back. A page that closes the request cancels the
- * call. Resolves when either side is through.
+ * Forwards `POST /_console/invoke` to the engine as a stream, and the response back. If the page closes the request,
+ * the call is cancelled. Resolves when either side has finished.
  */
-export function passInvokeOn(request: IncomingMessage, response: ServerResponse, engine: EngineHttp): Promise<void> {
+export function forwardInvoke(request: IncomingMessage, response: ServerResponse, engine: EngineHttp): Promise<void> {
   return new Promise((resolve) => {
     const headers: Record<string, string> = { "content-type": request.headers["content-type"] ?? "" };
     if (request.headers["content-length"] !== undefined) headers["content-length"] = request.headers["content-length"];
@@ -19,20 +19,21 @@ export function passInvokeOn(request: IncomingMessage, response: ServerResponse,
     let answered = false;
     upstream.on("response", (answer) => {
       answered = true;
-      const told = PASSED_ON.flatMap((name) => (answer.headers[name] === undefined ? [] : [[name, answer.headers[name] as string]]));
-      response.writeHead(answer.statusCode ?? 502, { ...SECURITY_HEADERS, "cache-control": "no-store", ...Object.fromEntries(told) });
+      const forwarded = FORWARDED_HEADERS.flatMap((name) => (answer.headers[name] === undefined ? [] : [[name, answer.headers[name] as string]]));
+      response.writeHead(answer.statusCode ?? 502, { ...SECURITY_HEADERS, "cache-control": "no-store", ...Object.fromEntries(forwarded) });
       answer.on("error", () => response.destroy());
       answer.pipe(response);
     });
     upstream.on("error", (error) => {
       if (response.destroyed) return;
-      // The engine may answer, e.g. that the body is too large, and close before it has read all.
+      // The engine may respond, e.g. that the body is too large, and close the connection before it has read
+      // everything.
       if (answered) return;
       const isAway = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"].includes((error as NodeJS.ErrnoException).code ?? "");
       sendError(response, isAway ? 503 : 502, {
         code: "disconnected",
         message: unreachable(engine, error),
-        // Whether the function ran cannot be told where the connection was lost on the way.
+        // If the connection was lost later, it is unknown whether the function ran.
         details: { sent: !isAway },
       });
     });

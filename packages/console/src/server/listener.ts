@@ -2,27 +2,29 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 
-/** Limits as the engine has them on its own listeners; times in milliseconds. */
+/** The same limits as those of the engine's listeners; times in milliseconds. */
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Node's own limit would leave the rest out unsaid. */
+/** Node's default would silently drop the other headers. */
 const MAX_HEADERS = 100;
 const MAX_CONNECTIONS = 1_000;
-/** How long a client whose request was refused may take to close its side. */
+/** Time for a rejected client to close its side. */
 const LINGER_MS = 1_000;
 
 export interface ListenerOptions {
   readonly host: string;
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
   readonly onRequest: (request: IncomingMessage, response: ServerResponse) => void;
   readonly onUpgrade: (request: IncomingMessage, stream: Duplex, head: Buffer) => void;
-  /** How long the head of a request may take to come. Default 10 s. */
+  /** Timeout of request headers in milliseconds. Default 10 s. */
   readonly headersTimeoutMs?: number;
 }
 
-/** The console's own port: a loopback address is bound in both families, so that `localhost` reaches it whichever the browser tries first. */
+/**
+ * The console's HTTP listener. A loopback address is bound for IPv4 and IPv6, so that `localhost` works with either.
+ */
 export class ConsoleListener {
   readonly #options: ListenerOptions;
   readonly #servers: Server[] = [];
@@ -32,12 +34,12 @@ export class ConsoleListener {
     this.#options = options;
   }
 
-  /** The port that is bound. */
+  /** The bound port. */
   get port(): number {
     return this.#port;
   }
 
-  /** Rejects with an Error that says what stands in the way. */
+  /** Rejects with an Error that explains the problem. */
   async listen(): Promise<void> {
     const { host, port } = this.#options;
     try {
@@ -53,7 +55,7 @@ export class ConsoleListener {
     }
   }
 
-  /** Cuts what is open. */
+  /** Closes all connections. */
   async close(): Promise<void> {
     await Promise.all(
       this.#servers.splice(0).map((server) => {
@@ -70,7 +72,7 @@ export class ConsoleListener {
       {
         headersTimeout: headersTimeoutMs,
         requestTimeout: REQUEST_TIMEOUT_MS,
-        // How often those two are looked at; Node's own 30 s would make 10 s forty.
+        // Check interval of both timeouts. Node's default of 30 s would turn 10 s into 40.
         connectionsCheckingInterval: Math.min(1_000, headersTimeoutMs),
         maxHeaderSize: MAX_HEADER_BYTES,
         requireHostHeader: false,
@@ -80,10 +82,10 @@ export class ConsoleListener {
     server.maxHeadersCount = MAX_HEADERS;
     server.maxConnections = MAX_CONNECTIONS;
     server.on("upgrade", onUpgrade);
-    server.on("clientError", refuseMalformed);
+    server.on("clientError", rejectMalformed);
     return new Promise((resolve, reject) => {
       server.once("error", (error: NodeJS.ErrnoException) => {
-        // A machine without IPv6 is no reason to fail.
+        // Continue on machines without IPv6.
         if (this.#servers.length > 0 && (error.code === "EADDRNOTAVAIL" || error.code === "EAFNOSUPPORT")) resolve(undefined);
         else reject(error);
       });
@@ -96,7 +98,7 @@ export class ConsoleListener {
   }
 }
 
-/** Whether only this machine reaches the address. */
+/** Returns true if only this machine can reach the address. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
@@ -110,13 +112,13 @@ function problemOf(error: NodeJS.ErrnoException, host: string, port: number): st
   if (error.code === "EADDRINUSE") {
     return `${where}: port ${port} is in use by another process (is another console running? find it with: lsof -i :${port}); stop it or choose another port`;
   }
-  if (error.code === "EACCES") return `${where}: this user may not bind it; choose a port above 1023`;
+  if (error.code === "EACCES") return `${where}: this user has no permission for it; choose a port above 1023`;
   if (error.code === "EADDRNOTAVAIL" || error.code === "ENOTFOUND") return `${where}: this machine has no such address; choose another with --host`;
   return `${where}: ${error.message}`;
 }
 
-/** Requests that are not HTTP, too slow or over the header limits never reach a handler. */
-function refuseMalformed(error: NodeJS.ErrnoException, stream: Duplex): void {
+/** Responds to requests that never reach a handler: not HTTP, too slow, or over the header limits. */
+function rejectMalformed(error: NodeJS.ErrnoException, stream: Duplex): void {
   if (!stream.writable || error.code === "ECONNRESET") {
     stream.destroy();
     return;
@@ -130,7 +132,7 @@ function refuseMalformed(error: NodeJS.ErrnoException, stream: Duplex): void {
   sendLast(stream as Socket, `HTTP/1.1 ${status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
 }
 
-/** Says the last word and closes. A client that does not close its side is cut off after a second. */
+/** Sends a last response and closes. A client that does not close its side is disconnected after a second. */
 export function sendLast(stream: Duplex, text: string): void {
   stream.on("error", () => stream.destroy());
   const cut = setTimeout(() => stream.destroy(), LINGER_MS);

@@ -5,26 +5,35 @@ import type { EngineLink } from "./engine-link.ts";
 import type { LiveTopics } from "./live-topics.ts";
 import type { PolledTopics } from "./polled-topics.ts";
 
-/** Messages of one tenth of a second go to the page in one frame, in milliseconds. */
+/** Interval of batches: the messages of this time are sent in one frame, in milliseconds. */
 const BATCH_MS = 100;
-/** Of one socket. The engine lets a connection have 100, and all pages share the console's. */
+/**
+ * Maximum subscriptions of one socket. The engine allows 100 per connection, and all pages share the console's
+ * connection.
+ */
 const MAX_SUBSCRIPTIONS = 80;
-/** Events that wait for one frame, and bytes that wait for the page: above either, events are left out, counted, and made up for by a sync. */
+/**
+ * Maximum events per frame and bytes waiting for the page. Above either limit, events are dropped and counted, and a
+ * sync follows.
+ */
 const MAX_WAITING_EVENTS = 5_000;
 const MAX_WAITING_BYTES = 8 * 1024 * 1024;
-/** Messages of the page that one tenth of a second may bring; who sends more is no page of ours. */
+/** Maximum messages from the page per batch interval. The real page sends far fewer. */
 const MAX_MESSAGES = 1_000;
 const MAX_MESSAGE_BYTES = 64 * 1024;
-/** How often a page's browser is asked whether it is there, which it answers whatever the page does; one that is silent for longer is gone. */
+/**
+ * Interval of pings, which browsers answer even if the page is busy, and the timeout after which a silent page counts
+ * as disconnected.
+ */
 const PING_MS = 20_000;
-const SILENT_MS = 60_000;
+const IDLE_TIMEOUT_MS = 60_000;
 
 export interface LiveSocketParts {
   readonly link: EngineLink;
   readonly topics: LiveTopics;
-  /** Serve the joins while the engine refuses streams. */
+  /** Serves subscriptions while the engine rejects streams. */
   readonly polledTopics: PolledTopics;
-  /** Of the console's run. */
+  /** Id of the console's current run. */
   readonly instanceId: string;
 }
 
@@ -32,11 +41,11 @@ interface Joined {
   readonly stream: string;
   readonly group: string;
   leave: () => void;
-  /** Events left out since the last gap that the page was told of. */
+  /** Events dropped since the last gap message. */
   dropped: number;
 }
 
-/** One page's WebSocket: joins the engine's streams for it and passes on what they tell, bounded and batched. */
+/** The WebSocket of one page: subscribes to the engine's streams and forwards their events, limited and batched. */
 export class LiveSocket {
   readonly #socket: WebSocket;
   readonly #link: EngineLink;
@@ -49,7 +58,7 @@ export class LiveSocket {
   #events = 0;
   #messages = 0;
   #timer: NodeJS.Timeout | undefined;
-  readonly #silence: NodeJS.Timeout;
+  readonly #idleTimeout: NodeJS.Timeout;
   readonly #ping: NodeJS.Timeout;
 
   constructor(socket: WebSocket, { link, topics, polledTopics, instanceId }: LiveSocketParts) {
@@ -59,21 +68,21 @@ export class LiveSocket {
     this.#polledTopics = polledTopics;
     this.#isPolled = link.areStreamsRefused;
     this.#undo = link.onState((engine) => {
-      this.#tell({ type: "engine", engine });
+      this.#send({ type: "engine", engine });
       this.#followLink();
     });
-    this.#silence = setTimeout(() => socket.terminate(), SILENT_MS);
+    this.#idleTimeout = setTimeout(() => socket.terminate(), IDLE_TIMEOUT_MS);
     this.#ping = setInterval(() => socket.ping(), PING_MS);
-    socket.on("pong", () => this.#silence.refresh());
-    socket.on("message", (data, isBinary) => this.#take(data, isBinary));
+    socket.on("pong", () => this.#idleTimeout.refresh());
+    socket.on("message", (data, isBinary) => this.#receive(data, isBinary));
     socket.on("close", () => this.#end());
     socket.on("error", () => socket.terminate());
-    this.#tell({ type: "hello", instance_id: instanceId, engine: link.state, server_time_ms: Date.now() });
+    this.#send({ type: "hello", instance_id: instanceId, engine: link.state, server_time_ms: Date.now() });
     this.#flush();
   }
 
-  #take(data: RawData, isBinary: boolean): void {
-    this.#silence.refresh();
+  #receive(data: RawData, isBinary: boolean): void {
+    this.#idleTimeout.refresh();
     this.#messages++;
     if (this.#messages > MAX_MESSAGES) {
       this.#socket.close(4008, "too many messages");
@@ -82,13 +91,13 @@ export class LiveSocket {
     const text = data.toString();
     const message = isBinary || text.length > MAX_MESSAGE_BYTES ? undefined : clientMessageSchema.safeParse(parse(text));
     if (message === undefined || !message.success) {
-      this.#tell({ type: "error", code: "invalid_message", message: "the message is none that this socket takes" });
+      this.#send({ type: "error", code: "invalid_message", message: "the message is not valid on this socket" });
       return;
     }
     const asked = message.data;
     if (asked.type === "ping") {
-      this.#tell({ type: "pong", t: asked.t });
-      // At once: it measures the way, not the batch.
+      this.#send({ type: "pong", t: asked.t });
+      // Sent at once, because it measures latency without batching.
       this.#flush();
     } else if (asked.type === "unsubscribe") this.#leave(asked.id);
     else this.#subscribe(asked.id, asked.stream, asked.group);
@@ -97,7 +106,7 @@ export class LiveSocket {
   #subscribe(id: string, stream: string, group: string): void {
     this.#leave(id);
     if (this.#joined.size >= MAX_SUBSCRIPTIONS) {
-      this.#tell({ type: "status", id, status: "refused", reason: `one page may join ${MAX_SUBSCRIPTIONS} groups` });
+      this.#send({ type: "status", id, status: "refused", reason: `a page can join at most ${MAX_SUBSCRIPTIONS} groups` });
       return;
     }
     const joined: Joined = { stream, group, leave: () => {}, dropped: 0 };
@@ -110,17 +119,17 @@ export class LiveSocket {
     try {
       const topics = this.#isPolled ? this.#polledTopics : this.#topics;
       joined.leave = topics.join(joined.stream, joined.group, {
-        sync: (data, ids) => isThere() && this.#tell({ type: "sync", id, data, ids, at_ms: Date.now() }),
-        event: (update) => isThere() && this.#tellEvent(id, joined, update),
-        gap: (reason) => isThere() && this.#tell({ type: "gap", id, reason }),
-        status: (status, reason) => isThere() && this.#tell({ type: "status", id, status, reason }),
+        sync: (data, ids) => isThere() && this.#send({ type: "sync", id, data, ids, at_ms: Date.now() }),
+        event: (update) => isThere() && this.#sendEvent(id, joined, update),
+        gap: (reason) => isThere() && this.#send({ type: "gap", id, reason }),
+        status: (status, reason) => isThere() && this.#send({ type: "status", id, status, reason }),
       });
     } catch (error) {
-      this.#tell({ type: "status", id, status: "refused", reason: (error as Error).message });
+      this.#send({ type: "status", id, status: "refused", reason: (error as Error).message });
     }
   }
 
-  /** Joins everything again where the engine began or ceased to refuse streams. */
+  /** Joins all groups again when the engine starts or stops rejecting streams. */
   #followLink(): void {
     if (this.#isPolled === this.#link.areStreamsRefused) return;
     this.#isPolled = !this.#isPolled;
@@ -137,17 +146,17 @@ export class LiveSocket {
     joined?.leave();
   }
 
-  #tellEvent(id: string, joined: Joined, update: StreamUpdate<unknown>): void {
+  #sendEvent(id: string, joined: Joined, update: StreamUpdate<unknown>): void {
     if (joined.dropped > 0 || this.#events >= MAX_WAITING_EVENTS || this.#socket.bufferedAmount > MAX_WAITING_BYTES) {
       joined.dropped++;
       this.#schedule();
       return;
     }
     this.#events++;
-    this.#tell({ type: "event", id, event: eventOf(update) });
+    this.#send({ type: "event", id, event: eventOf(update) });
   }
 
-  #tell(message: ServerMessage): void {
+  #send(message: ServerMessage): void {
     this.#batch.push(message);
     this.#schedule();
   }
@@ -162,18 +171,18 @@ export class LiveSocket {
     this.#messages = 0;
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     if (this.#socket.bufferedAmount > 2 * MAX_WAITING_BYTES) {
-      // Not even what there is besides events gets through.
-      this.#socket.close(4008, "the page does not read what it is sent");
+      // The page does not even read the messages that are not events.
+      this.#socket.close(4008, "the page does not read its messages");
       return;
     }
-    this.#makeUp();
+    this.#resync();
     if (this.#batch.length > 0) this.#socket.send(JSON.stringify(this.#batch));
     this.#batch = [];
     this.#events = 0;
   }
 
-  /** Tells of events that were left out, once the page reads again: the count, and by joining anew all there is. */
-  #makeUp(): void {
+  /** Reports dropped events once the page reads again: sends the count and joins again, which brings a sync. */
+  #resync(): void {
     const isBehind = this.#socket.bufferedAmount > MAX_WAITING_BYTES / 2;
     for (const [id, joined] of this.#joined) {
       if (joined.dropped === 0) continue;
@@ -183,7 +192,7 @@ export class LiveSocket {
       }
       this.#batch.push({ type: "gap", id, reason: "overflow", dropped: joined.dropped });
       joined.dropped = 0;
-      // First the new join, so that the group stays joined.
+      // The new join comes first, so that the group stays joined.
       const { leave } = joined;
       this.#join(id, joined);
       leave();
@@ -192,7 +201,7 @@ export class LiveSocket {
 
   #end(): void {
     clearTimeout(this.#timer);
-    clearTimeout(this.#silence);
+    clearTimeout(this.#idleTimeout);
     clearInterval(this.#ping);
     this.#undo();
     for (const id of [...this.#joined.keys()]) this.#leave(id);

@@ -1,24 +1,24 @@
 import type { StreamClient, StreamSubscription, StreamUpdate } from "@svc/sdk";
 
-/** What one page is told of one group of a stream. */
+/** Listener of one page for one group of a stream. */
 export interface TopicListener {
   sync(data: unknown, ids: readonly string[] | null): void;
   event(update: StreamUpdate<unknown>): void;
-  /** Events were missed; a sync follows. */
+  /** Events were lost; a sync follows. */
   gap(reason: string): void;
   status(status: "joining" | "live" | "refused", reason: string | null): void;
 }
 
-/** A page within a topic. */
+/** A page that listens to a topic. */
 interface Member {
   readonly listener: TopicListener;
-  /** The last event that it was told, or up to which its sync holds; undefined: it waits for a sync. */
+  /** Sequence number of the last event or sync that it received. Undefined while it waits for a sync. */
   seq: number | undefined;
 }
 
 /**
- * Joins groups of streams for the pages, each group once however many pages (tabs) watch it. A page that comes to a group that is watched already
- * needs to be told all there is: the group is joined anew for that, and the older of the two joins is left as soon as the newer one is up to date.
+ * Joins groups of streams for the pages. Each group is joined once, however many pages watch it. A new page needs all
+ * items, so the group is joined again for it, and the older join is left once the newer one has its sync.
  */
 export class LiveTopics {
   readonly #streams: StreamClient;
@@ -28,12 +28,12 @@ export class LiveTopics {
     this.#streams = streams;
   }
 
-  /** Groups joined at present. */
+  /** Number of groups joined now. */
   get size(): number {
     return this.#topics.size;
   }
 
-  /** Joins until the returned function is called. Throws TypeError for names that no stream can have. */
+  /** Joins a group until the returned function is called. Throws TypeError for invalid names. */
   join(stream: string, group: string, listener: TopicListener): () => void {
     const key = JSON.stringify([stream, group]);
     const topic = this.#topics.get(key) ?? new Topic(this.#streams, stream, group);
@@ -51,9 +51,9 @@ class Topic {
   readonly #stream: string;
   readonly #group: string;
   readonly #members = new Set<Member>();
-  /** The join that serves. */
+  /** The active join. */
   #current: StreamSubscription | undefined;
-  /** A newer one, until it is up to date. */
+  /** A newer join that still waits for its sync. */
   #next: StreamSubscription | undefined;
   #status: readonly ["joining" | "live" | "refused", string | null] = ["joining", null];
 
@@ -71,12 +71,13 @@ class Topic {
     const member: Member = { listener, seq: undefined };
     if (this.#current === undefined) this.#current = this.#join();
     else {
-      // One that has had no sync yet will have one anyway; else the newest comer's join serves those who came just before it too.
+      // A join without a sync will get one anyway. Otherwise the newest page's join also serves pages that came just
+      // before it.
       if (this.#current.seq !== undefined) {
         this.#next?.leave();
         this.#next = this.#join();
       }
-      // To this one all there is has yet to be told.
+      // The new page has no items yet.
       if (this.#status[0] === "live") listener.status("joining", null);
       else listener.status(...this.#status);
     }
@@ -93,26 +94,26 @@ class Topic {
 
   #join(): StreamSubscription {
     let subscription: StreamSubscription | undefined;
-    // What a subscription that was left still tells is nobody's any more.
-    const isOurs = (): boolean => subscription !== undefined && (subscription === this.#current || subscription === this.#next);
+    // Ignores messages of a subscription that was left.
+    const isActive = (): boolean => subscription !== undefined && (subscription === this.#current || subscription === this.#next);
     let isFirstSync = true;
     subscription = this.#streams.subscribe<unknown>(
       { streamName: this.#stream, groupId: this.#group },
       {
         onSync: (data, { seq, itemIds }) => {
-          if (!isOurs()) return;
-          // The first one of a newer join is for those who wait; any other makes up for a gap, and is for all.
-          const isForNewcomers = isFirstSync && subscription === this.#next;
+          if (!isActive()) return;
+          // The first sync of a newer join is for waiting pages. Any other follows a gap and is for all pages.
+          const isForWaiting = isFirstSync && subscription === this.#next;
           isFirstSync = false;
-          if (isForNewcomers) this.#promote();
+          if (isForWaiting) this.#promote();
           for (const member of this.#members) {
-            if (isForNewcomers && member.seq !== undefined && member.seq >= seq) continue;
+            if (isForWaiting && member.seq !== undefined && member.seq >= seq) continue;
             member.seq = seq;
             member.listener.sync(data, itemIds ?? null);
           }
         },
         onEvent: (update) => {
-          if (!isOurs()) return;
+          if (!isActive()) return;
           for (const member of this.#members) {
             if (member.seq === undefined || member.seq >= update.seq) continue;
             member.seq = update.seq;
@@ -120,35 +121,35 @@ class Topic {
           }
         },
         onGap: ({ reason }) => {
-          if (!isOurs()) return;
+          if (!isActive()) return;
           for (const member of this.#members) {
             if (member.seq === undefined) continue;
-            // Numbers may begin anew: only the sync says from where.
+            // Sequence numbers may restart; only the sync has the new start.
             member.seq = undefined;
             member.listener.gap(reason);
           }
         },
         onStatus: (status) => {
-          // Of a refusal the reason follows.
-          if (status !== "closed" && status !== "refused" && isOurs()) this.#tell(status, null, subscription === this.#next);
+          // For a rejection, `onError` follows with the reason.
+          if (status !== "closed" && status !== "refused" && isActive()) this.#notify(status, null, subscription === this.#next);
         },
         onError: (error) => {
-          if (isOurs()) this.#tell("refused", error.message, subscription === this.#next);
+          if (isActive()) this.#notify("refused", error.message, subscription === this.#next);
         },
       },
     );
     return subscription;
   }
 
-  /** The newer join has all there is: the older one has nothing to add. */
+  /** Replaces the older join with the newer one, which is up to date. */
   #promote(): void {
     this.#current?.leave();
     this.#current = this.#next;
     this.#next = undefined;
   }
 
-  #tell(status: "joining" | "live" | "refused", reason: string | null, isForNewcomers: boolean): void {
-    if (!isForNewcomers) this.#status = [status, reason];
-    for (const { listener, seq } of this.#members) if (!isForNewcomers || seq === undefined) listener.status(status, reason);
+  #notify(status: "joining" | "live" | "refused", reason: string | null, isForWaiting: boolean): void {
+    if (!isForWaiting) this.#status = [status, reason];
+    for (const { listener, seq } of this.#members) if (!isForWaiting || seq === undefined) listener.status(status, reason);
   }
 }

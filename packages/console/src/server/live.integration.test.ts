@@ -17,7 +17,7 @@ async function consoleOf(engine: EngineUrls): Promise<TestConsole> {
   return served;
 }
 
-/** A page's socket: what it was told, in order. */
+/** The socket of a page, with its messages in order. */
 class PageSocket {
   readonly messages: ServerMessage[] = [];
   readonly frameTimesMs: number[] = [];
@@ -63,8 +63,8 @@ async function pageOf(served: TestConsole): Promise<PageSocket> {
   return page;
 }
 
-describe("an engine that comes and goes", () => {
-  it("is not there at first: each port is named with the reason and the next try, and found when it comes", async () => {
+describe("an engine that starts and stops", () => {
+  it("is not running at first: each port is reported with the reason and the next attempt, and connects later", async () => {
     const engine = await restartableEngine();
     undo.push(() => engine.remove());
     const served = await consoleOf(engine);
@@ -81,7 +81,7 @@ describe("an engine that comes and goes", () => {
     await page.until(() => expect(page.of("sync", "w")).toHaveLength(1));
   });
 
-  it("is killed and started again: told at once, calls fail meanwhile, and it is another one when it is back", async () => {
+  it("is killed and restarted: reported at once, calls fail meanwhile, and it has another id afterwards", async () => {
     const engine = await restartableEngine();
     undo.push(() => engine.remove());
     await engine.start();
@@ -98,7 +98,7 @@ describe("an engine that comes and goes", () => {
     await engine.start();
     await page.untilLive();
     expect(page.engine?.instance_id).not.toBe(before);
-    // Never the old one's id together with a connection to the new one.
+    // Never the old id together with a connection to the new engine.
     for (const { engine: state } of page.of("engine").slice(page.of("engine").findIndex(({ engine: each }) => each.bridge === "disconnected"))) {
       expect(state.bridge === "connected" && state.instance_id === before).toBe(false);
     }
@@ -106,7 +106,7 @@ describe("an engine that comes and goes", () => {
     expect(page.of("status", "w").map(({ status }) => status)).toEqual(["live", "refused", "joining", "live"]);
   });
 
-  it("listens at one of the two ports only: which one is told", async () => {
+  it("listens on only one of the two ports: the other one is reported", async () => {
     const engine = await restartableEngine();
     undo.push(() => engine.remove());
     await engine.start();
@@ -142,7 +142,7 @@ describe("pages that watch", () => {
     await engine?.remove();
   });
 
-  it("one group are told the same, whenever they came; the engine is joined once", async () => {
+  it("one group receive the same, whenever they joined; the engine is joined once", async () => {
     const served = await consoleOf(engine);
     const groupId = room();
     await set(groupId, "1", { n: 1 });
@@ -157,7 +157,7 @@ describe("pages that watch", () => {
     await set(groupId, "last", {});
     for (const [at, page] of pages.entries()) {
       await page.until(() => expect(page.of("event", "c").at(-1)?.event.id).toBe("last"));
-      // In the sync or as an event, each item once.
+      // Each item once, in the sync or as an event.
       const ids = [...(page.of("sync", "c")[0]?.ids ?? []), ...page.of("event", "c").map(({ event }) => event.id)];
       expect([at, ids]).toEqual([at, ["1", "after-1", "after-2", "after-3", "last"]]);
       expect(page.of("status", "c").at(-1)?.status).toBe("live");
@@ -171,7 +171,7 @@ describe("pages that watch", () => {
     await expect.poll(() => subscribers(groupId)).toBe(0);
   });
 
-  it("are told in at most ten frames a second", async () => {
+  it("receive at most ten frames a second", async () => {
     const served = await consoleOf(engine);
     const groupId = room();
     const page = await pageOf(served);
@@ -186,14 +186,14 @@ describe("pages that watch", () => {
     expect(page.of("event", "c").map(({ event }) => event.data)).toEqual(Array.from({ length: 300 }, (_, at) => at));
   });
 
-  it("but do not read are spared events, told how many, and brought up to date when they read again", { timeout: 60_000 }, async () => {
+  it("but do not read lose events, get their number, and get a sync when they read again", { timeout: 60_000 }, async () => {
     const served = await consoleOf(engine);
     const groupId = room();
     const page = await pageOf(served);
     page.subscribe("c", "chat", groupId);
     await page.until(() => expect(page.of("sync", "c")).toHaveLength(1));
     page.socket.pause();
-    // What the system's buffers take as well, and more than the console's bound.
+    // More than the system's buffers and the console's limit.
     const body = "x".repeat(512 * 1024);
     const sent = 60;
     for (let at = 0; at < sent; at++) await set(groupId, "item", { at, body });
@@ -208,15 +208,15 @@ describe("pages that watch", () => {
     await page.until(() => expect(page.of("event", "c").at(-1)?.event.data).toEqual({ at: "after" }));
   });
 
-  it("may join 80 groups, and no more", async () => {
+  it("can join at most 80 groups", async () => {
     const page = await pageOf(await consoleOf(engine));
     await page.untilLive();
     for (let at = 0; at <= 80; at++) page.subscribe(`t${at}`, "chat", `many-${at}`);
-    await page.until(() => expect(page.of("status", "t80")[0]).toMatchObject({ status: "refused", reason: "one page may join 80 groups" }));
+    await page.until(() => expect(page.of("status", "t80")[0]).toMatchObject({ status: "refused", reason: "a page can join at most 80 groups" }));
     await page.until(() => expect(page.of("sync")).toHaveLength(80));
   });
 
-  it("a group of a name that there cannot be are told so", async () => {
+  it("a group with an invalid name are rejected", async () => {
     const page = await pageOf(await consoleOf(engine));
     page.subscribe("bad", "chat\u0000", "x");
     await page.until(() => expect(page.of("status", "bad")[0]?.status).toBe("refused"));
@@ -224,7 +224,7 @@ describe("pages that watch", () => {
     await page.until(() => expect(page.of("pong")).toEqual([{ type: "pong", t: 7 }]));
   });
 
-  it("are told of the console's own run, so that they notice another", async () => {
+  it("receive the id of the console's run, so that they notice a restart", async () => {
     const served = await consoleOf(engine);
     const page = await pageOf(served);
     await page.until(() => expect(page.of("hello")).toHaveLength(1));

@@ -43,7 +43,7 @@ afterAll(async () => {
   for (const step of undoFile.splice(0).reverse()) await step();
 });
 
-/** On ports of its own, so that it can be started again. */
+/** An engine on fixed ports, so that it can be restarted. */
 async function testEngine(undoWith: (() => unknown)[]): Promise<TestEngine> {
   const folder = mkdtempSync(join(tmpdir(), "svc-console-login-"));
   undoWith.push(() => rmSync(folder, { recursive: true, force: true }));
@@ -73,14 +73,14 @@ beforeAll(async () => {
   await engine.start(PRODUCTION);
 });
 
-/** The console has the engine's token, as `svc console` does. */
+/** A console with the engine's token, as in `svc console`. */
 async function consoleOf(urls: EngineUrls = engine, parts: TestConsoleParts = {}): Promise<TestConsole> {
   const served = await testConsole(urls, [], { SVC_TOKEN: TOKEN }, parts);
   undo.push(() => served.stop());
   return served;
 }
 
-/** Resolves when the console has learned the engine's mode: its page has no token then. */
+/** Resolves when the console knows the engine's mode: its page has no token then. */
 async function untilLoginIsRequired(served: TestConsole): Promise<void> {
   await vi.waitFor(async () => expect(await tokenInPage(served)).toBe(""), { timeout: 10_000, interval: 20 });
 }
@@ -101,7 +101,7 @@ async function sessionOf(served: TestConsole, token = TOKEN): Promise<string> {
   return dataOf<{ readonly session: string }>(await post(served, "/api/login", { token })).session;
 }
 
-/** The open socket, or the status with which it was refused. What the socket receives is added to `messages`. */
+/** Returns the open socket, or the status if it was rejected. Received messages are added to `messages`. */
 function dial(served: TestConsole, token: string, messages: ServerMessage[] = []): Promise<WebSocket | number> {
   const socket = new WebSocket(`ws://127.0.0.1:${served.port}/ws/console`, [`svc.console.${token}`]);
   undo.push(() => socket.terminate());
@@ -116,7 +116,7 @@ function dial(served: TestConsole, token: string, messages: ServerMessage[] = []
 const CALL = { function_id: "engine::info", payload: {} };
 
 describe("a console of an engine in production", { timeout: 30_000 }, () => {
-  it("gives a local process no token, and answers none of its requests", async () => {
+  it("gives a local process no token and rejects its requests", async () => {
     const served = await consoleOf();
     const before = served.pageToken;
     await untilLoginIsRequired(served);
@@ -137,7 +137,7 @@ describe("a console of an engine in production", { timeout: 30_000 }, () => {
     expect((await served.send("/api/hello", { headers: { authorization } })).status).toBe(401);
   });
 
-  it("lets in who logs in with the engine's token, and sets no cookie", async () => {
+  it("accepts a login with the engine's token and sets no cookie", async () => {
     const served = await consoleOf();
     const answer = await post(served, "/api/login", { token: TOKEN });
     const { session } = dataOf<{ readonly session: string }>(answer);
@@ -151,7 +151,7 @@ describe("a console of an engine in production", { timeout: 30_000 }, () => {
     expect(await tokenInPage(served)).toBe("");
   });
 
-  it("acts with the rights of the token that somebody logged in with", async () => {
+  it("acts with the rights of the login's token", async () => {
     const served = await consoleOf();
     const [whole, reader] = [await sessionOf(served), await sessionOf(served, ROLE_TOKEN)];
     const effective = { function_id: "engine::config::effective", payload: {} };
@@ -161,7 +161,7 @@ describe("a console of an engine in production", { timeout: 30_000 }, () => {
     expect((await post(served, "/_console/invoke", CALL, reader)).status).toBe(401);
   });
 
-  it("serves lists by calls to a role, whose token may not join streams, and does not report the engine as away", async () => {
+  it("serves lists by calls to a role whose token may not join streams, and does not report the engine as disconnected", async () => {
     const served = await consoleOf();
     const messages: ServerMessage[] = [];
     const socket = (await dial(served, await sessionOf(served, ROLE_TOKEN), messages)) as WebSocket;
@@ -186,7 +186,7 @@ describe("a console of an engine in production", { timeout: 30_000 }, () => {
     expect(JSON.stringify(messages)).not.toContain("SVC_TOKEN");
   });
 
-  it("refuses a wrong token in plain words, checks ten a minute at most, and notes it once a second", async () => {
+  it("rejects a wrong token with a clear message, checks at most ten a minute, and notes it once a second", async () => {
     let nowMs = 1_000_000;
     const notes: string[] = [];
     const served = await consoleOf(engine, { now: () => nowMs, note: (line) => void notes.push(line) });
@@ -210,14 +210,14 @@ describe("a console of an engine in production", { timeout: 30_000 }, () => {
     expect(await sessionOf(served, ROLE_TOKEN)).toMatch(/^[\w-]{43}$/);
   });
 
-  it("lets the engine's token in after many logins with the token of a role", async () => {
+  it("accepts the engine's token after many logins with the token of a role", async () => {
     const served = await consoleOf();
     const first = await sessionOf(served);
     for (let n = 0; n < 110; n++) await sessionOf(served, ROLE_TOKEN);
     for (const session of [first, await sessionOf(served)]) expect((await post(served, "/api/call", CALL, session)).status).toBe(200);
   });
 
-  it("limits the sockets of one token, and leaves those of others alone", async () => {
+  it("limits the sockets of one token, but not those of others", async () => {
     const served = await consoleOf();
     const [whole, reader] = [await sessionOf(served), await sessionOf(served, ROLE_TOKEN)];
     const opened: (WebSocket | number)[] = [];
@@ -230,7 +230,7 @@ describe("a console of an engine in production", { timeout: 30_000 }, () => {
     await vi.waitFor(async () => expect(await dial(served, reader)).toBeInstanceOf(WebSocket));
   });
 
-  it("refuses a login that is none, and one from a page of another site", async () => {
+  it("rejects an invalid login and one from a page of another site", async () => {
     const served = await consoleOf();
     for (const body of [{}, { token: "" }, { token: 1 }, { token: "with blank" }, { token: "x".repeat(513) }]) {
       expect([body, (await post(served, "/api/login", body)).status]).toEqual([body, 400]);
@@ -258,7 +258,7 @@ describe("a console of an engine in production", { timeout: 30_000 }, () => {
     expect((await closed)[0]).toBe(4401);
   });
 
-  it("ends a session by a logout, and no other", async () => {
+  it("ends only the session that logs out", async () => {
     const served = await consoleOf();
     const [first, second] = [await sessionOf(served), await sessionOf(served)];
     const socket = (await dial(served, first)) as WebSocket;
@@ -270,8 +270,8 @@ describe("a console of an engine in production", { timeout: 30_000 }, () => {
   });
 });
 
-describe("a console whose engine is started again", { timeout: 60_000 }, () => {
-  it("in production instead of development takes the rights from the page that it served before", async () => {
+describe("a console whose engine restarts", { timeout: 60_000 }, () => {
+  it("in production instead of development revokes the rights of the page that it served before", async () => {
     const other = await testEngine(undo);
     await other.start(DEVELOPMENT);
     const served = await consoleOf(other);
@@ -286,7 +286,7 @@ describe("a console whose engine is started again", { timeout: 60_000 }, () => {
     expect(await tokenInPage(served)).toBe("");
   });
 
-  it("and no longer accepts a token ends the sessions of that token", async () => {
+  it("without a token that it accepted before ends the sessions of that token", async () => {
     const other = await testEngine(undo);
     await other.start(PRODUCTION);
     const served = await consoleOf(other);
@@ -301,7 +301,7 @@ describe("a console whose engine is started again", { timeout: 60_000 }, () => {
     await vi.waitFor(async () => expect(await called()).toBe(200), { timeout: 20_000, interval: 20 });
   });
 
-  it("and away says so to who logs in", async () => {
+  it("reports at a login that the engine is not reachable", async () => {
     const other = await testEngine(undo);
     await other.start(PRODUCTION);
     const served = await consoleOf(other);

@@ -9,9 +9,9 @@ import { SESSION_IDLE_MS, type Sessions } from "./sessions.ts";
 
 const MAX_BODY_BYTES = 4 * 1024;
 
-/** Answers `POST /api/login`: takes a token of the engine's, and returns the token of a session. */
+/** Handles `POST /api/login`: takes a token of the engine and responds with a session token. */
 export async function answerLogin(request: IncomingMessage, response: ServerResponse, sessions: Sessions): Promise<void> {
-  if (!takesPost(request, response, "/api/login")) return;
+  if (!requirePost(request, response, "/api/login")) return;
   try {
     const asked = loginSchema.safeParse(parseJson(await readJsonText(request, MAX_BODY_BYTES)));
     if (!asked.success) throw new CallError("invalid_input", "a token has 1 to 512 characters, without blanks");
@@ -28,9 +28,9 @@ export async function answerLogin(request: IncomingMessage, response: ServerResp
   }
 }
 
-/** Answers `POST /api/logout` of somebody who is logged in. */
+/** Handles `POST /api/logout` of a logged-in user. */
 export function answerLogout(request: IncomingMessage, response: ServerResponse, end: () => void): void {
-  if (!takesPost(request, response, "/api/logout")) return;
+  if (!requirePost(request, response, "/api/logout")) return;
   try {
     requireJson(request);
   } catch (thrown) {
@@ -42,8 +42,8 @@ export function answerLogout(request: IncomingMessage, response: ServerResponse,
   sendData(response, "null");
 }
 
-function takesPost(request: IncomingMessage, response: ServerResponse, path: string): boolean {
+function requirePost(request: IncomingMessage, response: ServerResponse, path: string): boolean {
   if (request.method === "POST") return true;
-  sendError(response, 405, { code: "method_not_allowed", message: `${path} takes POST` }, { allow: "POST" });
+  sendError(response, 405, { code: "method_not_allowed", message: `${path} accepts only POST` }, { allow: "POST" });
   return false;
 }

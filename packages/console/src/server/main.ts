@@ -2,12 +2,10 @@ import { Command, CommanderError } from "commander";
 import { CONSOLE_VERSION, startConsole } from "./console-server.ts";
 import { addConsoleOptions, readConsoleOptions, UsageError } from "./options.ts";
 
-/** `svc-console`. Resolves with the exit code: 0 stopped by a signal, 1 failed, 2 wrong usage. */
+/** Runs `svc-console`. Resolves with the exit code: 0 stopped by a signal, 1 failed, 2 usage error. */
 export async function main(args: readonly string[], process: NodeJS.Process): Promise<number> {
   const command = addConsoleOptions(
-    new Command("svc-console")
-      .description("See and drive a running svc engine from the browser.")
-      .version(CONSOLE_VERSION, "-v, --version", "print the version"),
+    new Command("svc-console").description("Web console of a running svc engine.").version(CONSOLE_VERSION, "-v, --version", "print the version"),
   );
   command.exitOverride().configureOutput({ writeOut: (text) => process.stdout.write(text), writeErr: (text) => process.stderr.write(text) });
   try {
@@ -25,13 +23,13 @@ export async function main(args: readonly string[], process: NodeJS.Process): Pr
   }
 }
 
-/** Who starts the console knows how its port is given. */
+/** Returns true for an error of the console's port, for which the command suggests another port. */
 function isOfPort(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof Error && "code" in cause && (cause.code === "EADDRINUSE" || cause.code === "EACCES");
 }
 
-/** Resolves at the first request to stop; the next one ends the process as it would without us. */
+/** Resolves at the first request to stop. The next signal has its default effect. */
 function stopRequest(process: NodeJS.Process, withStdin: boolean): Promise<void> {
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
   return new Promise((resolve) => {

@@ -5,11 +5,11 @@ import { isRead, READS } from "../contract/operations.ts";
 const reference = readFileSync(new URL("../../../../docs/reference/functions.md", import.meta.url), "utf8");
 const functions = new Set([...reference.matchAll(/^### `([^`]+)`$/gm)].map(([, id]) => id as string));
 
-it("lists only functions of the engine as reads: an id that is nobody's could become a worker's, which may change anything", () => {
+it("lists only functions of the engine as reads, because a worker could register any other id", () => {
   expect([...READS].filter((id) => !functions.has(id))).toEqual([]);
 });
 
-it("lists nothing as a read whose name says that it changes something", () => {
+it("lists no function as a read whose name indicates a change", () => {
   const verbs =
     /::(?:\w+_)?(?:set|delete|clear|update|create|purge|discard|redrive|enqueue|emit|publish|pause|resume|restart|import|trigger|silence|register)\w*$/;
   expect([...READS].filter((id) => verbs.test(id))).toEqual([]);

@@ -31,7 +31,7 @@ const listed = (includeInternal: boolean) =>
   worker.call<Listed>({ function_id: "engine::traces::list", payload: { include_internal: includeInternal, search_all_spans: true } });
 
 describe("the console's own traces", () => {
-  it("hold a span for each call that it makes for a page, under its service name, above what the call did; listings leave reads out unless asked", async () => {
+  it("contain a parent span for each call of a page, under its service name; listings omit reads by default", async () => {
     const served = await consoleWith("--otel-service-name", "our-console");
     dataOf<string>(await served.ask("/api/call", { function_id: "probe::once", payload: {} }));
     await vi.waitFor(
@@ -44,7 +44,7 @@ describe("the console's own traces", () => {
       },
       { timeout: 20_000, interval: 100 },
     );
-    // What only reads is internal; the call of a worker's function is not.
+    // Reads are internal; the call of a worker's function is not.
     expect((await listed(true)).spans.map(({ name }) => name)).toContain("console engine::info");
     expect((await listed(false)).spans.map(({ name }) => name)).toEqual(["console probe::once"]);
     await served.stop();

@@ -1,7 +1,7 @@
 import type { Worker } from "@svc/sdk";
 import { isRead } from "../contract/operations.ts";
 
-/** The console's own traces: a span for each call that it makes for a page, sent to the engine over the bridge. */
+/** The console's own traces: a span for each call for a page, sent to the engine over the bridge. */
 export class OwnTraces {
   readonly #worker: Worker;
   readonly #isEnabled: boolean;
@@ -11,11 +11,11 @@ export class OwnTraces {
     this.#isEnabled = options.enabled;
   }
 
-  /** Runs `body` within a span; the call that it makes hangs below it. */
+  /** Runs `body` in a span, which is the parent of the call's span. */
   record<Result>(functionId: string, body: () => Promise<Result>): Promise<Result> {
     if (!this.#isEnabled) return body();
-    // Listings leave internal spans out unless asked: a page that lists traces would else see, and bring about, nothing but itself. What a
-    // change sets going is for everybody to see, and where it came from.
+    // Listings omit internal spans by default; otherwise a page that lists traces would list its own calls. Changes are
+    // visible, so that users see what caused their effects.
     const internal = isRead(functionId) ? { "svc.internal": true } : {};
     return this.#worker.span(`console ${functionId}`, body, { kind: "client", attributes: { "svc.function_id": functionId, ...internal } });
   }

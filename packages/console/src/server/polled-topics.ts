@@ -3,7 +3,7 @@ import { STREAMS_REFUSED } from "./engine-link.ts";
 import type { TopicListener } from "./live-topics.ts";
 
 /** Time between the end of a poll and the start of the next, in milliseconds. */
-const EVERY_MS = 5_000;
+const POLL_INTERVAL_MS = 5_000;
 
 /** Calls a function of the engine and returns its parsed result. */
 type Call = (functionId: string, input: Readonly<Record<string, unknown>>) => Promise<unknown>;
@@ -26,7 +26,10 @@ const LISTINGS = new Map<string, Listing>([
   ["svc.triggers", { functionId: "engine::registered-triggers::list", member: "registered_triggers", key: "id", lacksInternal: true }],
 ]);
 
-/** Serves the engine's lists of workers, functions and triggers by calls, for a token that may not join streams. Refuses all other streams. */
+/**
+ * Serves the engine's lists of workers, functions and triggers by polling, for a token that may not join streams.
+ * Rejects all other streams.
+ */
 export class PolledTopics {
   readonly #call: Call;
   readonly #topics = new Map<string, PolledTopic>();
@@ -52,13 +55,13 @@ export class PolledTopics {
   }
 }
 
-/** One list; polled once for all of its listeners, and only while it has any. */
+/** One list, polled once for all its listeners and only while it has any. */
 class PolledTopic {
   readonly #poll: () => Promise<readonly Row[]>;
   readonly #listeners = new Set<TopicListener>();
   #timer: NodeJS.Timeout | undefined;
   #isPolling = false;
-  /** Tells every listener of the last poll's outcome. */
+  /** Passes the last poll's result to a listener. */
   #outcome: ((listener: TopicListener) => void) | undefined;
 
   constructor(poll: () => Promise<readonly Row[]>) {
@@ -66,7 +69,7 @@ class PolledTopic {
   }
 
   add(listener: TopicListener): () => void {
-    // An entry of its own, so that a listener can be added twice.
+    // A separate entry, so that a listener can be added twice.
     const entry: TopicListener = { ...listener };
     this.#listeners.add(entry);
     if (this.#outcome === undefined) {
@@ -104,7 +107,7 @@ class PolledTopic {
     if (this.#listeners.size === 0) return;
     this.#outcome = outcome;
     for (const listener of [...this.#listeners]) outcome(listener);
-    this.#timer = setTimeout(() => void this.#run(), EVERY_MS);
+    this.#timer = setTimeout(() => void this.#run(), POLL_INTERVAL_MS);
     this.#timer.unref();
   }
 }

@@ -1,9 +1,9 @@
 import { connect as openSocket } from "node:net";
 import type { Probe } from "../contract/api.ts";
 import { type EngineHttp, toEngine, unreachable } from "./engine-http.ts";
-import { type EngineLink, inWords } from "./engine-link.ts";
+import { type EngineLink, readableReason } from "./engine-link.ts";
 
-const EVERY_MS = 10_000;
+const CHECK_INTERVAL_MS = 10_000;
 const TIMEOUT_MS = 3_000;
 const MAX_HEALTH_CHARS = 10_000;
 
@@ -12,13 +12,13 @@ type Finding = Pick<Probe, "status" | "latency_ms" | "reason">;
 export interface ProbeTargets {
   readonly link: EngineLink;
   readonly http: EngineHttp;
-  /** As URLs. */
+  /** URLs of the ports. */
   readonly bridge: string;
   readonly realtime: string;
   readonly console: () => string;
 }
 
-/** Looks every ten seconds, and when asked, whether each port of the engine can be reached from here, each by itself. */
+/** Checks the reachability of each port of the engine separately, every ten seconds and on request. */
 export class Probes {
   readonly #targets: ProbeTargets;
   readonly #lastOkMs = new Map<Probe["name"], number>();
@@ -28,18 +28,18 @@ export class Probes {
 
   constructor(targets: ProbeTargets) {
     this.#targets = targets;
-    this.#timer = setInterval(() => void this.run(), EVERY_MS);
+    this.#timer = setInterval(() => void this.run(), CHECK_INTERVAL_MS);
     this.#timer.unref();
   }
 
-  /** What the last look found; the first look is waited for. */
+  /** Returns the last results, and waits for the first ones. */
   latest(): Promise<readonly Probe[]> {
     return this.#found === undefined ? this.run() : Promise.resolve(this.#found);
   }
 
-  /** Looks now; whoever asks while a look is under way gets what that one finds. Never rejects. */
+  /** Checks now. Concurrent callers share one check. Never rejects. */
   run(): Promise<readonly Probe[]> {
-    this.#running ??= this.#look().finally(() => {
+    this.#running ??= this.#check().finally(() => {
       this.#running = undefined;
     });
     return this.#running;
@@ -49,7 +49,7 @@ export class Probes {
     clearInterval(this.#timer);
   }
 
-  async #look(): Promise<readonly Probe[]> {
+  async #check(): Promise<readonly Probe[]> {
     const { link, http, bridge, realtime } = this.#targets;
     this.#found = await Promise.all([
       this.#probe("engine_http", http.url, probeHttp(http)),
@@ -68,14 +68,14 @@ export class Probes {
   }
 }
 
-/** Asks for `/healthz`, as only an engine answers it. */
+/** Requests `/healthz`, which only an engine answers like this. */
 function probeHttp(engine: EngineHttp): Promise<Finding> {
   const startedMs = performance.now();
   return new Promise((resolve) => {
     const token = engine.token();
     const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
     const request = toEngine(engine, { method: "GET", path: "/healthz", headers });
-    const timer = setTimeout(() => request.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} s`)), TIMEOUT_MS);
+    const timer = setTimeout(() => request.destroy(new Error(`no response within ${TIMEOUT_MS / 1000} s`)), TIMEOUT_MS);
     request.on("close", () => clearTimeout(timer));
     request.on("response", (answer) => {
       const latencyMs = performance.now() - startedMs;
@@ -84,13 +84,13 @@ function probeHttp(engine: EngineHttp): Promise<Finding> {
       let body = "";
       answer.setEncoding("utf8").on("data", (text: string) => {
         body += text;
-        if (body.length > MAX_HEALTH_CHARS) request.destroy(new Error("the answer is too long for an engine's"));
+        if (body.length > MAX_HEALTH_CHARS) request.destroy(new Error("the response is too long for an engine"));
       });
-      answer.on("error", () => refused("the answer broke off"));
+      answer.on("error", () => refused("the response was aborted"));
       answer.on("end", () => {
-        if (status !== 200) refused(`GET /healthz was answered with ${status} ${answer.statusMessage ?? ""}`.trim());
+        if (status !== 200) refused(`GET /healthz returned ${status} ${answer.statusMessage ?? ""}`.trim());
         else if (isHealth(body)) resolve({ status: "ok", latency_ms: latencyMs, reason: null });
-        else refused("something answers there, but not as an engine does");
+        else refused("something responds there, but not like an engine");
       });
     });
     request.on("error", (error) => resolve({ status: "unreachable", latency_ms: null, reason: unreachable(engine, error).replace(/^.*?: /, "") }));
@@ -106,14 +106,17 @@ function isHealth(body: string): boolean {
   }
 }
 
-/** Whether something accepts connections, and whether the console's own connection stands: what listens may be something else than the engine. */
+/**
+ * Checks that something accepts connections and that the console is connected, because another program may listen
+ * there.
+ */
 async function probePort(url: string, link: EngineLink, port: "bridge" | "realtime"): Promise<Finding> {
   const { hostname, port: number } = new URL(url);
   const startedMs = performance.now();
   const problem = await new Promise<string | undefined>((resolve) => {
     const socket = openSocket({ host: hostname.replace(/^\[|\]$/g, ""), port: Number(number) || 80 });
     socket.setTimeout(TIMEOUT_MS, () => {
-      resolve(`no answer within ${TIMEOUT_MS / 1000} s`);
+      resolve(`no response within ${TIMEOUT_MS / 1000} s`);
       socket.destroy();
     });
     socket.once("connect", () => {
@@ -122,7 +125,7 @@ async function probePort(url: string, link: EngineLink, port: "bridge" | "realti
     });
     socket.once("error", (error: NodeJS.ErrnoException & { readonly errors?: readonly NodeJS.ErrnoException[] }) => {
       const cause = error.errors?.[0] ?? error;
-      resolve(inWords(cause.code ?? cause.message));
+      resolve(readableReason(cause.code ?? cause.message));
     });
   });
   if (problem !== undefined) return { status: "unreachable", latency_ms: null, reason: problem };

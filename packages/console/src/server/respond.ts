@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { ApiError } from "../contract/api.ts";
 
-/** On everything that the console answers: no page may load it, guess at its type, or show it in a frame. */
+/** Headers of all responses: no other page may load them, guess their type, or show them in a frame. */
 export const SECURITY_HEADERS = {
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
@@ -17,7 +17,7 @@ const JSON_HEADERS = {
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
 } as const;
 
-/** `{"ok":true,"data":...}`; `data` is JSON text and passed on to the digit. */
+/** Sends `{"ok":true,"data":...}`. `data` is JSON text and is copied unchanged. */
 export function sendData(response: ServerResponse, data: string): void {
   response.writeHead(200, JSON_HEADERS).end(`{"ok":true,"data":${data}}`);
 }
@@ -27,7 +27,7 @@ export function sendError(response: ServerResponse, status: number, error: ApiEr
     response.destroy();
     return;
   }
-  // What is left of a body that nobody reads must not be taken for the next request.
+  // An unread rest of the body must not be parsed as the next request.
   const ending = response.req.complete ? {} : { connection: "close" };
   response.writeHead(status, { ...JSON_HEADERS, ...ending, ...headers }).end(JSON.stringify({ ok: false, error }));
 }

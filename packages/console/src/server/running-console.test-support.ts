@@ -7,7 +7,7 @@ import type { Hello } from "../contract/api.ts";
 import { type ConsoleServerOptions, type RunningConsole, startConsole } from "./console-server.ts";
 import { addConsoleOptions, type ConsoleOptions, readConsoleOptions } from "./options.ts";
 
-/** What the command line and the environment say. */
+/** Parses a command line and environment. */
 export function optionsOf(args: readonly string[], env: Readonly<Record<string, string>> = {}): ConsoleOptions {
   const command = addConsoleOptions(new Command("svc-console"))
     .exitOverride()
@@ -33,26 +33,26 @@ export interface TestConsole {
   readonly port: number;
   readonly pageToken: string;
   readonly console: RunningConsole;
-  /** Where the page lies. */
+  /** Folder of the page. */
   readonly webDir: string;
-  /** Sends a request as it is, with the Host of a browser unless said otherwise. */
+  /** Sends a raw request, with a browser's Host by default. */
   send(path: string, asked?: Asked): Promise<Answer>;
-  /** As the page does: JSON, with its token. */
+  /** Sends a request like the page: JSON with its token. */
   ask(path: string, body?: unknown, more?: Asked): Promise<Answer>;
   stop(): Promise<void>;
 }
 
-/** Addresses of an engine as `startTestEngine` tells them. */
+/** Addresses of an engine, as in `startTestEngine`. */
 export interface EngineUrls {
   readonly url: string;
   readonly httpUrl: string;
   readonly streamsUrl: string;
 }
 
-/** Nothing listens there: port 1 is nobody's. */
+/** Nothing listens on port 1. */
 export const NO_ENGINE: EngineUrls = { url: "ws://127.0.0.1:1", httpUrl: "http://127.0.0.1:1", streamsUrl: "ws://127.0.0.1:1" };
 
-/** What a test gives instead of the real thing. */
+/** Parts that a test replaces. */
 export type TestConsoleParts = Pick<ConsoleServerOptions, "now" | "note">;
 
 /** A console on a free port with a page of two files. */
@@ -114,14 +114,14 @@ export async function testConsole(
   };
 }
 
-/** `data` of an answer that went well. */
+/** Returns `data` of a successful response. */
 export function dataOf<Data = Hello>(answer: Answer): Data {
   const parsed = JSON.parse(answer.body) as { readonly ok: boolean; readonly data: Data };
   if (!parsed.ok) throw new Error(`the console answered ${answer.status}: ${answer.body}`);
   return parsed.data;
 }
 
-/** `error` of an answer that did not. */
+/** Returns `error` of a failed response. */
 export function errorOf(answer: Answer): { readonly code: string; readonly message: string } {
   return (JSON.parse(answer.body) as { readonly error: { readonly code: string; readonly message: string } }).error;
 }

@@ -19,7 +19,7 @@ afterEach(() => {
   for (const close of undo.splice(0)) close();
 });
 
-/** The status line and headers of what comes back, as it is on the wire. */
+/** Returns the raw response. */
 async function raw(port: number, text: string): Promise<string> {
   const socket = await dial(port);
   let answer = "";
@@ -39,7 +39,7 @@ async function dial(port: number, host = "127.0.0.1"): Promise<Socket> {
   return socket;
 }
 
-/** How a handshake ends: `open`, or the status that it was refused with. */
+/** Returns `open`, or the status if the handshake was rejected. */
 function handshake(port: number, protocols: readonly string[], headers: Readonly<Record<string, string>> = {}, path = "/ws/console"): Promise<"open" | number> {
   const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, [...protocols], { headers });
   undo.push(() => socket.terminate());
@@ -64,14 +64,14 @@ describe("a page of another site", () => {
     ["app.localhost:PORT", 200],
     ["127.0.0.1:PORT", 200],
     ["[::1]:PORT", 200],
-  ])("whose name resolves to this machine: Host %j is answered with %i, pages and calls alike (W5) (gap 59)", async (host, status) => {
+  ])("whose name resolves to this machine: Host %j gets %i for pages and calls (W5) (gap 59)", async (host, status) => {
     const headers = { host: host.replace("PORT", String(served.port)) };
     expect((await served.send("/", { headers })).status).toBe(status);
     expect((await served.ask("/api/hello", undefined, { headers })).status).toBe(status);
   });
 
   it.each(["https://evil.example", "http://localhost:5173", "null", "http://127.0.0.1:PORT.evil.example", "http://evil.example:PORT"])(
-    "sends its Origin %s and is refused, with the page's token even (W1) (W2) (W3) (gap 59)",
+    "with the Origin %s is rejected, even with the page's token (W1) (W2) (W3) (gap 59)",
     async (written) => {
       const origin = written.replace("PORT", String(served.port));
       const answer = await served.ask("/api/call", { function_id: "engine::info" }, { headers: { origin } });
@@ -88,16 +88,16 @@ describe("a page of another site", () => {
     [{ "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" }, 200],
     [{ "sec-fetch-site": "same-origin", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty" }, 200],
     [{ "sec-fetch-site": "none", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" }, 200],
-  ])("that fetches as %j gets %i: a link may be followed, nothing else (W3) (W4)", async (headers, status) => {
+  ])("that fetches as %j gets %i: only links may be followed (W3) (W4)", async (headers, status) => {
     expect((await served.send("/functions", { headers })).status).toBe(status);
   });
 
-  it("cannot send a form to an address, even as a navigation (W4)", async () => {
+  it("cannot send a form, even as a navigation (W4)", async () => {
     const headers = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document", "content-type": "text/plain" };
     expect((await served.send("/api/call", { method: "POST", headers, body: "{}" })).status).toBe(403);
   });
 
-  it("asks beforehand in vain: a preflight is allowed nothing (W3)", async () => {
+  it("gets no permission from a preflight (W3)", async () => {
     const headers = { origin: "https://evil.example", "access-control-request-method": "POST", "access-control-request-headers": "x-svc-console" };
     const answer = await served.send("/api/call", { method: "OPTIONS", headers });
     expect(answer.status).toBe(403);
@@ -112,7 +112,7 @@ describe("a page of another site", () => {
 });
 
 describe("the page's token", () => {
-  it.each([undefined, "", "x", "a".repeat(43)])("is wanted with each call; %j is refused", async (token) => {
+  it.each([undefined, "", "x", "a".repeat(43)])("is required for each call; %j is rejected", async (token) => {
     const headers = { "content-type": "application/json", ...(token === undefined ? {} : { "x-svc-console": token }) };
     for (const path of ["/api/hello", "/api/probes"]) expect((await served.send(path, { headers })).status).toBe(401);
     for (const path of ["/api/call", "/_console/invoke", "/api/http-request", "/api/probes"]) {
@@ -120,7 +120,7 @@ describe("the page's token", () => {
     }
   });
 
-  it("is wanted by the socket, on its one path", async () => {
+  it("is required by the socket, on its single path", async () => {
     expect(await handshake(served.port, [])).toBe(401);
     expect(await handshake(served.port, ["svc.console."])).toBe(401);
     expect(await handshake(served.port, [`svc.console.${"x".repeat(43)}`])).toBe(401);
@@ -129,7 +129,7 @@ describe("the page's token", () => {
     expect(await handshake(served.port, [`svc.console.${served.pageToken}`])).toBe("open");
   });
 
-  it("is of one run: another console's is refused", async () => {
+  it("belongs to one run: another console's is rejected", async () => {
     const other = await testConsole();
     expect(other.pageToken).toMatch(/^[\w-]{43}$/);
     expect(other.pageToken).not.toBe(served.pageToken);
@@ -139,7 +139,7 @@ describe("the page's token", () => {
 });
 
 describe("the page's HTML", () => {
-  it("holds nothing of the address, of settings or of the engine (W12) (gap 60)", async () => {
+  it("contains nothing from the address, the settings or the engine (W12) (gap 60)", async () => {
     const attack = `"><script>alert(1)</script>`;
     const hostile = await testConsole(undefined, ["--otel-service-name", attack]);
     for (const path of [`/functions/${encodeURIComponent(attack)}`, `/logs?q=${encodeURIComponent(attack)}`, `/states/a/b.json`]) {
@@ -150,7 +150,7 @@ describe("the page's HTML", () => {
     await hostile.stop();
   });
 
-  it("allows scripts of its own origin only, and styles by a nonce that is new each time (W12)", async () => {
+  it("allows only scripts of its own origin, and styles with a new nonce each time (W12)", async () => {
     const [first, second] = [await served.send("/"), await served.send("/")];
     const policy = String(first.headers["content-security-policy"]);
     expect(policy).toContain("script-src 'self';");
@@ -177,14 +177,14 @@ describe("files", () => {
     "/assets/",
     "/nope.js",
     "/nope.png",
-  ])("%s is not there: 404, and never HTML", async (path) => {
+  ])("%s is missing: 404, and never HTML", async (path) => {
     const { status, headers, body } = await served.send(path);
     expect(status).toBe(404);
     expect(headers["content-type"]).toMatch(/^text\/plain/);
     expect(body).not.toMatch(/root:|"name"|^secret/);
   });
 
-  it("come compressed where the browser takes it, and stay in its cache for ever", async () => {
+  it("are compressed if the browser accepts it, and cached as immutable", async () => {
     const plain = await served.send("/assets/main-1.js");
     expect([plain.status, plain.body, plain.headers["cache-control"]]).toEqual([200, "export {};\n", "public, max-age=31536000, immutable"]);
     for (const [accepted, encoding] of [["br, gzip", "br"] as const, ["gzip", "gzip"] as const]) {
@@ -194,7 +194,7 @@ describe("files", () => {
     expect((await served.send("/favicon.svg")).headers["cache-control"]).toBe("no-cache");
   });
 
-  it("may be built anew under the console: what has gone breaks one answer off, and the new ones are served", async () => {
+  it("can be rebuilt while the console runs: a deleted file aborts one response, and new files are served", async () => {
     const other = await testConsole();
     try {
       rmSync(join(other.webDir, "assets/main-1.js"));
@@ -222,7 +222,7 @@ describe("files", () => {
 });
 
 describe("malformed requests", () => {
-  it("to the calls are refused by method, type, size and shape", async () => {
+  it("to the API are rejected by method, type, size and shape", async () => {
     expect((await served.ask("/api/call")).status).toBe(405);
     expect((await served.ask("/api/hello", {})).headers.allow).toBe("GET");
     expect((await served.ask("/api/__proto__", {})).status).toBe(404);
@@ -236,15 +236,15 @@ describe("malformed requests", () => {
     ["to another host's address", "GET http://evil.example/ HTTP/1.1\r\nHost: localhost:PORT\r\n", "400"],
     ["with two hosts", "GET / HTTP/1.1\r\nHost: localhost:PORT\r\nHost: evil.example\r\n", "400"],
     ["without a host", "GET / HTTP/1.1\r\n", "421"],
-    ["that are no HTTP", "nonsense\r\n", "400"],
+    ["that are not HTTP", "nonsense\r\n", "400"],
     ["with a huge head", `GET / HTTP/1.1\r\nHost: localhost:PORT\r\nx: ${"a".repeat(20_000)}\r\n`, "431"],
     ["with two slashes", "GET //evil.example/%2e%2e HTTP/1.1\r\nHost: localhost:PORT\r\n", "200"],
-  ])("%s are answered with %3$s", async (_name, head, status) => {
+  ])("%s get %3$s", async (_name, head, status) => {
     const text = `${head.replace("PORT", String(served.port))}Connection: close\r\n\r\n`;
     expect(await raw(served.port, text)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   });
 
-  it("whose head drips in are cut off (1.4) (W11)", async () => {
+  it("with slow headers are aborted (1.4) (W11)", async () => {
     const listener = new ConsoleListener({
       host: "127.0.0.1",
       port: 0,
@@ -262,10 +262,10 @@ describe("malformed requests", () => {
     await listener.close();
   });
 
-  it("on the socket get an error and leave it open; a frame over the limit closes it", async () => {
+  it("on the socket get an error and keep it open; a frame over the limit closes it", async () => {
     const socket = new WebSocket(`ws://127.0.0.1:${served.port}/ws/console`, [`svc.console.${served.pageToken}`]);
     undo.push(() => socket.terminate());
-    const told = new Promise<string>((resolve) => {
+    const received = new Promise<string>((resolve) => {
       let all = "";
       socket.on("message", (data) => {
         all += data.toString();
@@ -274,7 +274,7 @@ describe("malformed requests", () => {
     });
     await once(socket, "open");
     for (const text of ["{", "[]", '{"type":"nope"}', '{"type":"subscribe","id":"","stream":"a","group":"b"}', '{"type":"ping","t":1}']) socket.send(text);
-    expect((await told).match(/invalid_message/g)).toHaveLength(4);
+    expect((await received).match(/invalid_message/g)).toHaveLength(4);
     socket.send("x".repeat(70_000));
     expect((await once(socket, "close"))[0]).toBe(1009);
   });
@@ -289,7 +289,7 @@ describe("off loopback", () => {
   });
   afterAll(() => open.stop());
 
-  it("a token must be known to start", async () => {
+  it("a token is required to start", async () => {
     await expect(startConsole(optionsOf(["--host", "0.0.0.0", "--port", "0"]))).rejects.toThrow(/--token-file FILE or SVC_TOKEN/);
   });
 
@@ -299,7 +299,7 @@ describe("off loopback", () => {
     ["the token", { authorization: `Bearer ${token}` }],
     ["a cookie", { cookie: `svc_console=${token}` }],
     ["the token as the page's", { "x-svc-console": token }],
-  ])("a request with %s has no session: the page is without a token, and its calls are refused", async (_name, headers) => {
+  ])("a request with %s has no session: the page has no token, and its calls are rejected", async (_name, headers) => {
     const page = await open.send(`/workers?token=${token}`, { headers });
     expect([page.status, page.headers["set-cookie"], page.headers.location]).toEqual([200, undefined, undefined]);
     expect(page.body).toContain('svc-page-token" content=""');
@@ -310,7 +310,7 @@ describe("off loopback", () => {
     expect(await handshake(open.port, [`svc.console.${token}`], headers)).toBe(401);
   });
 
-  it("a login is checked by the engine: while it is away there is none", async () => {
+  it("a login needs the engine: it fails while the engine is not reachable", async () => {
     const headers = { "content-type": "application/json" };
     const answer = await open.send("/api/login", { method: "POST", headers, body: JSON.stringify({ token }) });
     expect([answer.status, errorOf(answer).code]).toEqual([503, "disconnected"]);
@@ -318,16 +318,16 @@ describe("off loopback", () => {
 });
 
 describe("the port", () => {
-  it("is bound in both families, so that localhost reaches it by either", async () => {
+  it("is bound for IPv4 and IPv6, so that localhost works with either", async () => {
     (await dial(served.port, "127.0.0.1")).end();
     (await dial(served.port, "::1")).end();
   });
 
-  it("that is in use is told", async () => {
+  it("that is in use is reported", async () => {
     await expect(testConsole(undefined, ["--port", String(served.port)])).rejects.toThrow(new RegExp(`port ${served.port} is in use .* choose another port`));
   });
 
-  it("is served under a name that was allowed, behind a proxy without port too", async () => {
+  it("is served under an allowed name, also behind a proxy without port", async () => {
     const named = await testConsole(undefined, ["--allowed-host", "console.example.org"]);
     for (const host of ["console.example.org", `console.example.org:${named.port}`, "console.example.org:8443"]) {
       expect((await named.send("/", { headers: { host } })).status).toBe(200);

@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 afterEach(() => sessions.close());
 
-/** As much of a client as sessions use. Its engine accepts the tokens in `valid`. */
+/** A minimal client for sessions. Its engine accepts the tokens in `valid`. */
 function clientOf(token: string): EngineClient {
   checks++;
   const link = {
@@ -36,7 +36,7 @@ function clientOf(token: string): EngineClient {
 
 const isOpen = (session: string): boolean => sessions.find(session) !== undefined;
 
-/** The results of logins with wrong tokens: `AUTH_ERROR`, or `TooManyAttempts` if the engine was not asked. */
+/** Returns the results of logins with wrong tokens: `AUTH_ERROR`, or `TooManyAttempts` if the engine was not asked. */
 async function guess(count: number, from: string | ((index: number) => string)): Promise<string[]> {
   const results: string[] = [];
   for (let index = 0; index < count; index++) results.push(await failureOf("wrong", typeof from === "string" ? from : from(index)));
@@ -51,7 +51,7 @@ async function failureOf(token: string, from: string): Promise<string> {
 }
 
 describe("sessions of one token", () => {
-  it("do not keep another token out", async () => {
+  it("do not block another token", async () => {
     const admin = await sessions.login("admin", "10.0.0.1");
     for (let n = 0; n < 150; n++) await sessions.login("role", "10.0.0.2");
     expect(isOpen(admin)).toBe(true);
@@ -59,7 +59,7 @@ describe("sessions of one token", () => {
     expect(isOpen(await sessions.login(OWN, "10.0.0.1"))).toBe(true);
   });
 
-  it("are limited: a login above the limit ends the one that was not used for longest", async () => {
+  it("are limited: a login above the limit ends the least recently used one", async () => {
     const opened: string[] = [];
     for (let n = 0; n < MAX_SESSIONS_OF_TOKEN; n++) {
       nowMs++;
@@ -99,13 +99,13 @@ describe("sessions of one token", () => {
 });
 
 describe("failed logins", () => {
-  it("from one address do not keep other addresses out", async () => {
+  it("from one address do not block other addresses", async () => {
     expect(await guess(12, "10.0.0.6")).toEqual([...Array(10).fill("AUTH_ERROR"), "TooManyAttempts", "TooManyAttempts"]);
     expect(await failureOf("role", "10.0.0.1")).toBe("logged in");
     expect(await failureOf("wrong", "10.0.0.1")).toBe("AUTH_ERROR");
   });
 
-  it("do not keep out the console's own token, nor one that logged in before", async () => {
+  it("do not block the console's own token, nor one that logged in before", async () => {
     sessions.logout(await sessions.login("admin", "10.0.0.6"));
     await guess(10, "10.0.0.6");
     expect(await failureOf("role", "10.0.0.6")).toBe("TooManyAttempts");
@@ -113,7 +113,7 @@ describe("failed logins", () => {
     expect(await failureOf(OWN, "10.0.0.6")).toBe("logged in");
   });
 
-  it("delay a right token from the same address by 6 s, e.g. behind a proxy", async () => {
+  it("delay a valid token from the same address by 6 s, e.g. behind a proxy", async () => {
     await guess(10, "10.0.0.6");
     await expect(sessions.login("role", "10.0.0.6")).rejects.toMatchObject({
       message: "too many logins from this address failed; try again in 6 s",

@@ -3,11 +3,11 @@ import { CallError } from "@svc/protocol";
 import type { EngineClient } from "./engine-client.ts";
 import { LoginLimits } from "./login-limits.ts";
 
-/** A session that nobody used for so long ends, in milliseconds. */
+/** Idle timeout of a session, in milliseconds. */
 export const SESSION_IDLE_MS = 12 * 60 * 60 * 1000;
-/** How often sessions are looked through for those that have ended. */
+/** Interval of the check for expired sessions. */
 const SWEEP_MS = 60_000;
-/** Maximum number of open sessions of one token, and of all tokens together. A login above it ends an older session. */
+/** Maximum number of open sessions per token and in total. A login above the limit ends an older session. */
 export const MAX_SESSIONS_OF_TOKEN = 20;
 export const MAX_SESSIONS = 100;
 /** Maximum concurrent checks of tokens that the console does not know yet. */
@@ -15,16 +15,16 @@ const MAX_UNKNOWN_CHECKS = 4;
 const MAX_ACCEPTED_TOKENS = 1_000;
 const NOTE_EVERY_MS = 1_000;
 
-/** Somebody who logged in; held by one tab of a browser. */
+/** A logged-in user in one browser tab. */
 export interface Session {
   readonly client: EngineClient;
   /** Runs `end` when the session ends; the returned function cancels that. */
   onEnd(end: () => void): () => void;
-  /** The session was used: it goes on. */
+  /** Marks the session as used. */
   touch(): void;
 }
 
-interface Held extends Session {
+interface OpenSession extends Session {
   readonly shared: Shared;
   readonly endings: Set<() => void>;
   usedAtMs: number;
@@ -43,14 +43,14 @@ export interface SessionsParts {
   /** The console's own token. Logins with it are not limited; the engine still checks it. */
   readonly ownToken: string | undefined;
   readonly now: () => number;
-  /** Writes a line for whoever runs the console. */
+  /** Writes a line for the user who runs the console. */
   readonly note: (line: string) => void;
 }
 
-/** Who is logged in to the console. Everything is in memory: when the console is started again, everybody logs in again. */
+/** All sessions of the console. They are only in memory, so a restart ends all of them. */
 export class Sessions {
   readonly #parts: SessionsParts;
-  readonly #held = new Map<string, Held>();
+  readonly #openSessions = new Map<string, OpenSession>();
   readonly #shared = new Map<string, Shared>();
   readonly #timer: NodeJS.Timeout;
   readonly #limits: LoginLimits;
@@ -71,23 +71,24 @@ export class Sessions {
   }
 
   /**
-   * Logs in with a token of the engine, from an IP address. Returns the token of a new session, which the page sends with each request.
-   * Rejects with CallError: `AUTH_ERROR` if the engine refuses the token, `disconnected` if it cannot be asked, `overloaded` if too many
-   * tokens are being checked. Rejects with TooManyAttempts.
+   * Logs in with a token of the engine, from an IP address. Returns the token of a new session, which the page sends
+   * with each request. Rejects with CallError: `AUTH_ERROR` if the engine rejects the token, `disconnected` if the
+   * engine cannot be reached, `overloaded` if too many tokens are being checked. Rejects with TooManyAttempts after too
+   * many failures.
    */
   async login(token: string, from: string): Promise<string> {
     this.#sweep();
-    // A hash, because the time in which keys of a map are compared depends on them.
+    // A hash, because the time of a map lookup depends on its keys.
     const key = keyOf(token);
     const shared = this.#shared.get(key);
     if (shared !== undefined && shared.client.link.port("bridge").state === "connected") return this.#open(shared);
     return this.#open(await (this.#checks.get(key) ?? this.#startCheck(key, token, from)));
   }
 
-  /** The session of a token; undefined when there is none or it has ended. */
+  /** Returns the session of a token, or undefined if it does not exist or has ended. */
   find(token: string | undefined): Session | undefined {
-    const held = token === undefined ? undefined : this.#held.get(keyOf(token));
-    if (held === undefined || !this.#hasEnded(held)) return held;
+    const session = token === undefined ? undefined : this.#openSessions.get(keyOf(token));
+    if (session === undefined || !this.#hasEnded(session)) return session;
     this.end(keyOf(token ?? ""));
     return undefined;
   }
@@ -96,13 +97,13 @@ export class Sessions {
     if (token !== undefined) this.end(keyOf(token));
   }
 
-  /** Ends a session by its key. Does nothing when it has ended. */
+  /** Ends a session by its key. Does nothing if it has ended. */
   end(key: string): void {
-    const held = this.#held.get(key);
-    if (held === undefined) return;
-    this.#held.delete(key);
-    for (const ending of held.endings) ending();
-    const { shared } = held;
+    const session = this.#openSessions.get(key);
+    if (session === undefined) return;
+    this.#openSessions.delete(key);
+    for (const ending of session.endings) ending();
+    const { shared } = session;
     shared.sessions.delete(key);
     if (shared.sessions.size > 0) return;
     this.#shared.delete(shared.key);
@@ -112,7 +113,7 @@ export class Sessions {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     const clients = [...this.#shared.values()].map(({ client }) => client);
-    for (const key of [...this.#held.keys()]) this.end(key);
+    for (const key of [...this.#openSessions.keys()]) this.end(key);
     await Promise.all(clients.map((client) => client.close()));
   }
 
@@ -132,7 +133,7 @@ export class Sessions {
       takeBack();
       return shared;
     } catch (error) {
-      if (!isRefusal(error)) takeBack();
+      if (!isRejection(error)) takeBack();
       throw error;
     } finally {
       this.#unknownChecks--;
@@ -146,7 +147,7 @@ export class Sessions {
       await client.link.admitted();
     } catch (error) {
       await client.close();
-      if (isRefusal(error)) {
+      if (isRejection(error)) {
         this.#accepted.delete(key);
         this.#noteFailure(from);
       }
@@ -160,7 +161,7 @@ export class Sessions {
     }
     const shared: Shared = { key, client, sessions: new Set() };
     this.#shared.set(key, shared);
-    // When the token is withdrawn, its sessions have no rights any more.
+    // If the token is revoked, its sessions lose all rights.
     client.link.onState(() => {
       if (!client.link.isRefused) return;
       this.#accepted.delete(key);
@@ -180,7 +181,7 @@ export class Sessions {
     const token = randomBytes(32).toString("base64url");
     const { now } = this.#parts;
     const endings = new Set<() => void>();
-    const held: Held = {
+    const session: OpenSession = {
       client: shared.client,
       shared,
       endings,
@@ -190,17 +191,20 @@ export class Sessions {
         return () => endings.delete(end);
       },
       touch() {
-        held.usedAtMs = now();
+        session.usedAtMs = now();
       },
     };
-    this.#held.set(keyOf(token), held);
+    this.#openSessions.set(keyOf(token), session);
     shared.sessions.add(keyOf(token));
     if (shared.sessions.size > MAX_SESSIONS_OF_TOKEN) this.#endLeastRecentlyUsed(shared.sessions);
-    if (this.#held.size > MAX_SESSIONS) this.#endLeastRecentlyUsed(this.#sessionsOfLargest());
+    if (this.#openSessions.size > MAX_SESSIONS) this.#endLeastRecentlyUsed(this.#sessionsOfLargest());
     return token;
   }
 
-  /** The sessions of the token that has the most of them, so that many logins with one token end none of another. */
+  /**
+   * Returns the sessions of the token with the most sessions, so that many logins with one token do not end sessions of
+   * another.
+   */
   #sessionsOfLargest(): readonly string[] {
     const most = Math.max(...[...this.#shared.values()].map(({ sessions }) => sessions.size));
     return [...this.#shared.values()].flatMap(({ sessions }) => (sessions.size === most ? [...sessions] : []));
@@ -209,18 +213,18 @@ export class Sessions {
   #endLeastRecentlyUsed(sessions: Iterable<string>): void {
     let oldest: { readonly key: string; readonly usedAtMs: number } | undefined;
     for (const key of sessions) {
-      const { usedAtMs = Number.POSITIVE_INFINITY } = this.#held.get(key) ?? {};
+      const { usedAtMs = Number.POSITIVE_INFINITY } = this.#openSessions.get(key) ?? {};
       if (oldest === undefined || usedAtMs < oldest.usedAtMs) oldest = { key, usedAtMs };
     }
     if (oldest !== undefined) this.end(oldest.key);
   }
 
-  #hasEnded({ usedAtMs }: Held): boolean {
+  #hasEnded({ usedAtMs }: OpenSession): boolean {
     return this.#parts.now() - usedAtMs >= SESSION_IDLE_MS;
   }
 
   #sweep(): void {
-    for (const [key, held] of [...this.#held]) if (this.#hasEnded(held)) this.end(key);
+    for (const [key, session] of [...this.#openSessions]) if (this.#hasEnded(session)) this.end(key);
   }
 
   /** Writes at most one line a second. */
@@ -237,12 +241,12 @@ export class Sessions {
   }
 }
 
-/** True if the engine was asked about the token and does not accept it. */
-function isRefusal(error: unknown): boolean {
+/** Returns true if the engine rejected the token. */
+function isRejection(error: unknown): boolean {
   return CallError.is(error) && error.code === "AUTH_ERROR";
 }
 
-/** Tokens are looked up by their hash: comparing takes a time that tells nothing about the token itself. */
+/** Returns the hash of a token, for lookups in constant time. */
 function keyOf(token: string): string {
   return createHash("sha256").update(token).digest("base64url");
 }

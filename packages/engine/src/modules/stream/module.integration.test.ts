@@ -123,7 +123,7 @@ describe("the config of svc-stream", () => {
     [{ join_timeout_ms: 0 }, "join_timeout_ms"],
     [{ max_value_bytes: 8_000_000 }, "max_value_bytes"],
     [{ colour: "red" }, ""],
-  ])("rejects %j", (config, path) => {
+  ])("refuses %j", (config, path) => {
     expect(streamConfigSchema.safeParse(config).error?.issues[0]?.path.join(".")).toBe(path);
   });
 });

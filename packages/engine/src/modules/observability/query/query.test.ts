@@ -71,7 +71,7 @@ describe("a cursor", () => {
     expect(readCursor("traces", writeCursor("traces", [1.5, "ä"]), parts)).toEqual([1.5, "ä"]);
   });
 
-  it.each([writeCursor("logs", [1, "a"]), writeCursor("traces", ["a", 1]), "bm8", "%%%", Buffer.from("[1").toString("base64url")])("rejects %j", (cursor) => {
+  it.each([writeCursor("logs", [1, "a"]), writeCursor("traces", ["a", 1]), "bm8", "%%%", Buffer.from("[1").toString("base64url")])("refuses %j", (cursor) => {
     expect(() => readCursor("traces", cursor, parts)).toThrow(expect.objectContaining({ code: "invalid_input" }));
   });
 });

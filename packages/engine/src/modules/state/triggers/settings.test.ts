@@ -28,7 +28,7 @@ describe("the config of a state trigger", () => {
     { max_attempts: 101 },
     { prefix: "\ud800" },
     { scpoe: "s" },
-  ])("rejects %j", (config) => {
+  ])("refuses %j", (config) => {
     expect(all.safeParse(config).success).toBe(false);
   });
 });
