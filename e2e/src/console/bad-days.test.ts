@@ -92,9 +92,9 @@ it("every page leaves out what it does not know of its address, says so, and sho
     ([path]) => path,
     async ([path]) => {
       await visit(page, `${path}?nonsense=1&dir=sideways&range=%00&level=%7B%7D&size=7&type=%5B%5D`);
-      await page.getByText("left out").getByText("nonsense").waitFor();
+      await page.getByText("in the address").getByText("nonsense").waitFor();
       await page.getByRole("heading", { level: 1 }).waitFor();
-      expect(await content(page).getByText("This could not be shown").count()).toBe(0);
+      expect(await content(page).getByText("This content failed to load").count()).toBe(0);
     },
   );
 });

@@ -285,7 +285,7 @@ it.each([...new Set(LINKS.map(([address]) => pageOf(address)))])("/%s shows what
       for (const text of shown) await row(page, text).first().waitFor();
       await sees?.(page).waitFor();
       for (const text of hidden) await expect.poll(() => row(page, text).count(), { message: text }).toBe(0);
-      expect(await page.getByText("left out").count()).toBe(0);
+      expect(await page.getByText("in the address").count()).toBe(0);
       expect(parameters(page.url())).toEqual(parameters(address));
     },
   );

@@ -146,9 +146,9 @@ it("freezes the list while it is paused, and counts changes", async () => {
   await page.getByRole("button", { name: "Pause" }).click();
   const other = await system.worker("late");
   other.registerFunction("calls::late", () => 1);
-  await page.getByRole("button", { name: "Go on (1)" }).waitFor();
+  await page.getByRole("button", { name: "Resume (1)" }).waitFor();
   expect(await rows.getByText("calls::late").count()).toBe(0);
-  await page.getByRole("button", { name: "Go on (1)" }).click();
+  await page.getByRole("button", { name: "Resume (1)" }).click();
   await rows.getByText("calls::late").waitFor();
   await other.shutdown();
 });

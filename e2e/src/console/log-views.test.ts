@@ -198,7 +198,7 @@ describe("saved views", () => {
     await page.getByRole("button", { name: "Views" }).click();
     await page.getByRole("dialog").getByLabel("Name").fill("one more");
     const save = page.getByRole("dialog").getByRole("button", { name: "Save this view" });
-    await expect.poll(() => save.getAttribute("title")).toContain("50 views are kept at most");
+    await expect.poll(() => save.getAttribute("title")).toContain("50 views is the maximum");
     expect(await save.isDisabled()).toBe(true);
     await page.getByRole("button", { name: "Delete the view view 07" }).click();
     await expect.poll(() => save.isEnabled()).toBe(true);

@@ -71,7 +71,7 @@ it("goes back to the login when the session has ended, and from there to the sam
   await console.stop();
   console = await started(port);
   await form(page).waitFor();
-  await page.getByRole("status").getByText("Your session has ended. Log in again to go on.").waitFor();
+  await page.getByRole("status").getByText("Your session has ended. Log in again to continue.").waitFor();
   await logIn(page);
   await page.getByRole("heading", { level: 1, name: "States" }).waitFor();
   expect(new URL(page.url()).pathname).toBe("/states");

@@ -70,7 +70,7 @@ it("animates nothing for those who prefer reduced motion", async () => {
 it("copies the link to the view", async () => {
   const { page } = await openLive(`${system.console.url}/workers?system=true`);
   await page.keyboard.press("c");
-  await page.getByText("The link is on the clipboard").waitFor();
+  await page.getByText("Link copied").waitFor();
   expect(await clipboard(page)).toBe(page.url());
 });
 
@@ -90,6 +90,6 @@ it("has a drawer on a narrow screen, closed by Escape and by going somewhere, an
 
 it("leaves out parts of the address that it does not know, and says so", async () => {
   const { page } = await openPage(`${system.console.url}/workers?system=true&nonsense=1&dir=sideways`);
-  await page.getByText("left out").waitFor();
+  await page.getByText("in the address").waitFor();
   await page.getByRole("row").filter({ hasText: "svc-state" }).waitFor();
 });

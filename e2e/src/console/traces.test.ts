@@ -224,10 +224,10 @@ describe("the list of traces", () => {
     const { page } = await openLive(`${system.console.url}/traces?q=math::add_later`);
     await page.getByText("Nothing matches").waitFor();
     await page.keyboard.press("p");
-    await page.getByRole("button", { name: "Go on" }).waitFor();
+    await page.getByRole("button", { name: "Resume" }).waitFor();
     math.registerFunction("math::add_later", () => 1);
     await expect.poll(() => caller.call({ function_id: "math::add_later", payload: {} }).catch(() => undefined)).toBe(1);
-    await page.getByRole("button", { name: /^Go on \(\d+\)/ }).waitFor();
+    await page.getByRole("button", { name: /^Resume \(\d+\)/ }).waitFor();
     expect(await row(page, "math::add_later").count()).toBe(0);
     await page.keyboard.press("p");
     await row(page, "math::add_later").first().waitFor();

@@ -187,13 +187,13 @@ it("freezes the list while it is paused, counts the changes, and resumes", async
   const { page } = await openLive(`${system.console.url}/workers?q=late`);
   await page.getByRole("button", { name: "Pause" }).waitFor();
   await page.keyboard.press("p");
-  await page.getByRole("button", { name: "Go on", exact: true }).waitFor();
+  await page.getByRole("button", { name: "Resume", exact: true }).waitFor();
   // Hidden by the filter, so it does not count.
   const other = await system.worker("another");
   const worker = await system.worker("late");
-  await page.getByRole("button", { name: "Go on (1)" }).waitFor();
+  await page.getByRole("button", { name: "Resume (1)" }).waitFor();
   expect(await page.getByRole("row").filter({ hasText: "late" }).count()).toBe(0);
-  await page.getByRole("button", { name: "Go on (1)" }).click();
+  await page.getByRole("button", { name: "Resume (1)" }).click();
   await page.getByRole("row").filter({ hasText: "late" }).waitFor();
   await Promise.all([worker.shutdown(), other.shutdown()]);
 });
@@ -205,12 +205,12 @@ it("loads the list even if it was paused before, and counts changes from there",
   await page.goto(`${system.console.url}/workers`);
   await page.getByRole("button", { name: "Pause" }).waitFor();
   await page.keyboard.press("p");
-  await page.getByRole("button", { name: "Go on", exact: true }).waitFor();
+  await page.getByRole("button", { name: "Resume", exact: true }).waitFor();
   socket.release();
   await page.getByRole("row").filter({ hasText: "early" }).waitFor();
-  await page.getByRole("button", { name: "Go on", exact: true }).waitFor();
+  await page.getByRole("button", { name: "Resume", exact: true }).waitFor();
   await there.shutdown();
-  await page.getByRole("button", { name: "Go on (1)" }).waitFor();
+  await page.getByRole("button", { name: "Resume (1)" }).waitFor();
 });
 
 it("keeps tab, status and order in the address", async () => {

@@ -23,7 +23,7 @@ export async function checkDeepLinks(links: readonly DeepLink[]): Promise<void> 
         await live(page);
         await holds(page);
         expect(parametersOf(page.url())).toEqual(parametersOf(url));
-        expect(await page.getByText("left out").count()).toBe(0);
+        expect(await page.getByText("in the address").count()).toBe(0);
       };
       if (url === links[0]?.url) {
         await check();

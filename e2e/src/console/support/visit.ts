@@ -10,7 +10,7 @@ const LEAVE_MS = 1_000;
 /** Navigates within the document. Resolves to true when the page that says that the address is unknown is there (or gone), or to false after a timeout. */
 function push(path: string, isKnown: boolean, timeoutMs = NAVIGATION_MS): string {
   return `new Promise((resolve) => {
-    const isThere = () => (document.getElementById("content")?.textContent ?? "").includes("There is no such page") !== ${isKnown};
+    const isThere = () => (document.getElementById("content")?.textContent ?? "").includes("Page not found") !== ${isKnown};
     const end = (result) => { observer.disconnect(); clearTimeout(timer); resolve(result); };
     const observer = new MutationObserver(() => { if (isThere()) end(true); });
     const timer = setTimeout(end, ${timeoutMs}, false);

@@ -11,19 +11,19 @@ const LOOKS: Readonly<Record<Phase, { readonly label: string; readonly className
   connecting: { label: "Connecting", className: "bg-raised text-ink-2", icon: LoaderCircle },
   live: { label: "Live", className: "bg-ok-soft text-ok", icon: CircleCheck },
   reconnecting: { label: "Reconnecting", className: "bg-warn-soft text-warn", icon: LoaderCircle },
-  "engine-away": { label: "Engine away", className: "bg-danger-soft text-danger", icon: CircleAlert },
+  "engine-away": { label: "Engine disconnected", className: "bg-danger-soft text-danger", icon: CircleAlert },
   offline: { label: "Offline", className: "bg-danger-soft text-danger", icon: WifiOff },
 };
 
-/** The engine answers calls, and refuses live updates to this token. */
+/** The engine accepts calls but rejects live updates for this token. */
 const WITHOUT_UPDATES = { label: "Live updates off", className: "bg-info-soft text-info", icon: RefreshCw };
-const WITHOUT_UPDATES_TEXT = "Live updates need the engine's own token. Lists are read again every 5 s.";
+const WITHOUT_UPDATES_TEXT = "Live updates need the engine's own token. Lists are refreshed every 5 s.";
 
 function isWithoutUpdates({ phase, engine }: LiveState): boolean {
   return phase === "live" && engine?.realtime === "refused";
 }
 
-/** How the page is connected, in the top bar. */
+/** Connection state of the page, in the top bar. */
 export function ConnectionPill() {
   const state = useLiveState();
   const isLimited = isWithoutUpdates(state);
@@ -40,7 +40,7 @@ export function ConnectionPill() {
   );
 }
 
-/** While it is not live: why, since when, and a way to try at once. What is on the page stays. */
+/** Shows why and since when the page is not live, and a button to retry. The page keeps its content. */
 export function ConnectionBar() {
   const state = useLiveState();
   const now = useNow();
@@ -60,7 +60,7 @@ export function ConnectionBar() {
   return (
     <div role="alert" className="flex items-center gap-3 border-warn/40 border-b bg-warn-soft px-4 py-1 text-warn">
       <span className="min-w-0 flex-1">
-        {reasonOf(state)} What is shown is as of {clockTime(sinceMs ?? now, zone, false)}.{next !== undefined && ` Trying again in ${next} s.`}
+        {reasonOf(state)} The data shown is from {clockTime(sinceMs ?? now, zone, false)}.{next !== undefined && ` Trying again in ${next} s.`}
       </span>
       {state.phase !== "engine-away" && (
         <Button look="ghost" className="h-6 text-warn" onClick={() => live.retryNow()}>
@@ -71,7 +71,7 @@ export function ConnectionBar() {
   );
 }
 
-/** Closed once, it stays closed until the page is loaded again: nothing needs to be done about it. */
+/** Once closed, it stays closed until the page is reloaded: no action is needed. */
 function NoUpdatesNotice() {
   const [isClosed, setClosed] = useState(wasNoticeClosed);
   if (isClosed) return null;
@@ -93,14 +93,16 @@ let wasNoticeClosed = false;
 
 const RESTART_SHOWN_MS = 60_000;
 
-/** After the engine was started anew: what was fetched is fetched again, and that may explain much of what is seen. */
+/** Reports a restart of the engine, after which all data was fetched again. */
 function RestartNotice({ atMs, now }: { readonly atMs: number | undefined; readonly now: number }) {
   const zone = useZone();
   const [closedAtMs, setClosed] = useState<number>();
   if (atMs === undefined || atMs === closedAtMs || now - atMs > RESTART_SHOWN_MS) return null;
   return (
     <div role="status" className="flex items-center gap-3 border-line border-b bg-info-soft px-4 py-1 text-info">
-      <span className="min-w-0 flex-1">The engine was restarted at {clockTime(atMs, zone, false)}: everything was fetched again, your filters are kept.</span>
+      <span className="min-w-0 flex-1">
+        The engine was restarted at {clockTime(atMs, zone, false)}. All data was fetched again; your filters are unchanged.
+      </span>
       <Button look="ghost" className="h-6 text-info" onClick={() => setClosed(atMs)}>
         Close
       </Button>

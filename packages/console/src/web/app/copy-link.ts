@@ -4,7 +4,7 @@ import { copyText } from "../lib/clipboard.ts";
 import { absoluteSearch, type RangeSearch, shownRange } from "../lib/time-range.ts";
 import { toast } from "../ui/toasts.tsx";
 
-/** Copies the address of this view, its rolling time range resolved: whoever opens it later sees the same. */
+/** Copies the address of this view with its rolling time range resolved, so that the link shows the same data later. */
 export function useCopyLink(): () => void {
   const router = useRouter();
   return useCallback(() => {
@@ -15,7 +15,7 @@ export function useCopyLink(): () => void {
         ? location.href
         : new URL(pathname + router.options.stringifySearch(absoluteSearch(search as RangeSearch, range.fallback, Date.now())), location.origin).href;
     copyText(href).then(
-      () => toast("The link is on the clipboard"),
+      () => toast("Link copied"),
       () => toast(`The browser refused to copy the link: ${href}`),
     );
   }, [router]);

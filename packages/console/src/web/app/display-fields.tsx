@@ -7,7 +7,7 @@ import { type Density, setPreference, type Theme, usePreferences } from "./prefe
 const FIELD = "h-8 min-w-0 flex-1 rounded-md border border-line-strong/60 bg-surface px-2";
 const ZONES: readonly string[] = Intl.supportedValuesOf("timeZone").filter((zone) => zone !== "UTC");
 
-/** How this browser shows the console: zone, theme, density, shortcuts. */
+/** Display preferences of this browser: zone, theme, density, shortcuts. */
 export function DisplayFields() {
   const zone = useZone();
   const now = useNow();
@@ -26,12 +26,12 @@ export function DisplayFields() {
         </select>
       </label>
       <p className="pl-27 text-ink-3">
-        It is {dateTime(now, zone)} there. <kbd>z</kbd> changes between local time and UTC.
+        It is {dateTime(now, zone)} there. <kbd>z</kbd> switches between local time and UTC.
       </p>
       <label className="flex items-center gap-3">
         <span className="w-24 text-ink-2">Theme</span>
         <select className={FIELD} value={theme} onChange={(event) => setPreference({ theme: event.target.value as Theme })}>
-          <option value="system">As the system</option>
+          <option value="system">System</option>
           <option value="light">Light</option>
           <option value="dark">Dark</option>
         </select>

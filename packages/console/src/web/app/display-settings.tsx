@@ -1,10 +1,10 @@
 import { Dialog } from "../ui/dialog.tsx";
 import { DisplayFields } from "./display-fields.tsx";
 
-/** How this browser shows the console. */
+/** Dialog with the display preferences of this browser. */
 export default function DisplaySettings({ onClose }: { readonly onClose: () => void }) {
   return (
-    <Dialog open onClose={onClose} title="Display" description="Kept in this browser.">
+    <Dialog open onClose={onClose} title="Display" description="Stored in this browser.">
       <DisplayFields />
     </Dialog>
   );

@@ -2,12 +2,12 @@ import { useQuery } from "@tanstack/react-query";
 import type { Hello } from "../../contract/api.ts";
 import { hello } from "../lib/api.ts";
 
-/** Who serves the page; undefined until that is known. */
+/** Returns information about the console, or undefined until it is loaded. */
 export function useHello(): Hello | undefined {
   return useQuery({ queryKey: ["hello"], queryFn: hello, staleTime: Number.POSITIVE_INFINITY }).data;
 }
 
-/** Why nothing may be changed now; undefined when it may. For `disabledReason` of whatever changes something. */
+/** Returns why changes are not possible now, for `disabledReason`, or undefined if they are. */
 export function useWriteRefusal(phase: string): string | undefined {
   const facts = useHello();
   if (facts?.read_only === true) return "This console is read-only: it was started with --read-only";

@@ -3,9 +3,9 @@ import { logIn, sessionHasEnded } from "../lib/page-token.ts";
 import { Button } from "../ui/button.tsx";
 import { usePreferences } from "./preferences.ts";
 
-/** Takes a token of the engine. Stands in the place of every page until somebody has logged in. */
+/** Login form for a token of the engine. Replaces every page until the user has logged in. */
 export function LoginPage() {
-  // Follows the theme.
+  // Applies the theme.
   usePreferences();
   const [problem, setProblem] = useState<string>();
   const [isPending, setPending] = useState(false);
@@ -25,7 +25,7 @@ export function LoginPage() {
     }
     setPending(true);
     void logIn(token).then((why) => {
-      // Until the document is loaded again nothing changes.
+      // Keeps the pending state until the page reloads.
       if (why === "") return;
       setPending(false);
       setProblem(`The login failed: ${why}.`);
@@ -39,7 +39,7 @@ export function LoginPage() {
           <img src="/favicon.svg" alt="" className="size-5" />
           Log in to the svc console
         </h1>
-        {sessionHasEnded() && problem === undefined && <p role="status">Your session has ended. Log in again to go on.</p>}
+        {sessionHasEnded() && problem === undefined && <p role="status">Your session has ended. Log in again to continue.</p>}
         <p id={`${id}-help`} className="text-ink-2">
           The engine requires a token. Its own is the value of <code>SVC_TOKEN</code> or <code>engine.token</code>, else the content of the file{" "}
           <code>.svc/token</code>. The console does what this token allows.

@@ -17,11 +17,11 @@ export interface NavItem {
   readonly to: string;
   readonly label: string;
   readonly icon: LucideIcon;
-  /** Behind `g`. */
+  /** Second key of the shortcut, after `g`. */
   readonly key: string;
 }
 
-/** The pages, in the order of the sidebar. */
+/** All pages, in the order of the sidebar. */
 export const navItems: readonly NavItem[] = [
   { to: "/", label: "Dashboard", icon: LayoutDashboard, key: "d" },
   { to: "/workers", label: "Workers", icon: Boxes, key: "w" },

@@ -3,25 +3,25 @@ import { useEffect, useState } from "react";
 import { call } from "../lib/api.ts";
 import { BY_CONSOLES } from "../lib/by-consoles.ts";
 
-/** One thing found: where it is shown, and what it is called. */
+/** One search result with its address and label. */
 export interface Hit {
   readonly href: string;
   readonly label: string;
-  /** Beside the label: what it is about. */
+  /** Additional information next to the label. */
   readonly note?: string | undefined;
 }
 
 export interface HitGroup {
   readonly heading: string;
   readonly hits: readonly Hit[];
-  /** Why this could not be searched. */
+  /** Why this search failed. */
   readonly problem?: string | undefined;
 }
 
 const WAIT_MS = 150;
-const MOST = 6;
-/** Keys are looked for by their prefix in so many scopes. */
-const MOST_SCOPES = 8;
+const MAX_HITS = 6;
+/** Maximum scopes in which keys are searched by prefix. */
+const MAX_SCOPES = 8;
 
 const segment = encodeURIComponent;
 
@@ -36,7 +36,7 @@ const SEARCHES: readonly Search[] = [
     async find(search, signal) {
       const found = await call<{ functions: readonly { function_id: string; worker_name: string }[] }>(
         "engine::functions::list",
-        { search, limit: MOST },
+        { search, limit: MAX_HITS },
         { signal },
       );
       return found.functions.map(({ function_id, worker_name }) => ({ href: `/functions/${segment(function_id)}`, label: function_id, note: worker_name }));
@@ -47,7 +47,7 @@ const SEARCHES: readonly Search[] = [
     async find(search, signal) {
       const found = await call<{ workers: readonly { id: string; name: string; runtime: string }[] }>(
         "engine::workers::list",
-        { search, limit: MOST },
+        { search, limit: MAX_HITS },
         { signal },
       );
       return found.workers.map(({ id, name, runtime }) => ({ href: `/workers/${segment(id)}`, label: name, note: `${runtime} · ${id.slice(0, 8)}` }));
@@ -59,7 +59,7 @@ const SEARCHES: readonly Search[] = [
       interface Found {
         readonly registered_triggers: readonly { readonly id: string; readonly trigger_type: string; readonly function_id: string }[];
       }
-      const found = await call<Found>("engine::registered-triggers::list", { search, limit: MOST }, { signal });
+      const found = await call<Found>("engine::registered-triggers::list", { search, limit: MAX_HITS }, { signal });
       return found.registered_triggers.map(({ id, trigger_type, function_id }) => ({
         href: `/triggers/${segment(id)}`,
         label: `${trigger_type} → ${function_id}`,
@@ -75,7 +75,7 @@ const SEARCHES: readonly Search[] = [
       interface Found {
         readonly spans: readonly { readonly trace_id: string; readonly name: string; readonly status: string }[];
       }
-      const found = await call<Found>("engine::traces::list", { text, limit: MOST, exclude_attributes: BY_CONSOLES }, { signal });
+      const found = await call<Found>("engine::traces::list", { text, limit: MAX_HITS, exclude_attributes: BY_CONSOLES }, { signal });
       return found.spans.map(({ trace_id, name, status }) => ({ href: `/traces/${trace_id}`, label: name, note: `${status} · ${trace_id.slice(0, 8)}` }));
     },
   },
@@ -85,7 +85,7 @@ const SEARCHES: readonly Search[] = [
       interface Found {
         readonly logs: readonly { readonly id: string; readonly body: unknown; readonly severity_text: string; readonly service_name: string }[];
       }
-      const found = await call<Found>("engine::logs::list", { text, limit: MOST }, { signal });
+      const found = await call<Found>("engine::logs::list", { text, limit: MAX_HITS }, { signal });
       return found.logs.map(({ id, body, severity_text, service_name }) => ({
         href: `/logs/${segment(id)}`,
         label: typeof body === "string" ? body : JSON.stringify(body),
@@ -100,7 +100,7 @@ async function findState(text: string, signal: AbortSignal): Promise<readonly Hi
   const user = items.filter(({ scope }) => !scope.startsWith("__console"));
   const named = user.filter(({ scope }) => scope.toLowerCase().includes(text.toLowerCase()));
   const pages = await Promise.all(
-    user.slice(0, MOST_SCOPES).map(async ({ scope }) => {
+    user.slice(0, MAX_SCOPES).map(async ({ scope }) => {
       const page = await call<{ items: readonly { key: string }[] }>("state::entries", { scope, prefix: text, limit: 3 }, { signal });
       return page.items.map(({ key }) => ({ href: `/states/${segment(scope)}/${segment(key)}`, label: key, note: scope }));
     }),
@@ -108,7 +108,7 @@ async function findState(text: string, signal: AbortSignal): Promise<readonly Hi
   return [...named.map(({ scope, items: count }) => ({ href: `/states/${segment(scope)}`, label: scope, note: `scope, ${count} items` })), ...pages.flat()];
 }
 
-/** What the engine knows by this text, each kind by itself: one that fails says so and hides no other. */
+/** Searches the engine for the text, each kind separately, so that a failed search does not hide other results. */
 export function usePaletteSearch(text: string): { readonly groups: readonly HitGroup[]; readonly isSearching: boolean } {
   const [asked, setAsked] = useState("");
   useEffect(() => {
@@ -125,7 +125,7 @@ export function usePaletteSearch(text: string): { readonly groups: readonly HitG
 
 async function groupOf({ heading, find }: Search, text: string, signal: AbortSignal): Promise<HitGroup> {
   try {
-    return { heading, hits: (await find(text, signal)).slice(0, MOST) };
+    return { heading, hits: (await find(text, signal)).slice(0, MAX_HITS) };
   } catch (error) {
     if (signal.aborted) throw error;
     return { heading, hits: [], problem: (error as Error).message };

@@ -11,7 +11,7 @@ import { navItems } from "./nav.ts";
 import { usePaletteSearch } from "./palette-search.ts";
 
 interface Choice {
-  /** Tells it from the others. */
+  /** Unique id. */
   readonly value: string;
   readonly icon: LucideIcon;
   readonly label: string;
@@ -25,7 +25,7 @@ interface Section {
   readonly problem?: string | undefined;
 }
 
-/** ⌘K or Ctrl-K: pages, what can be done on this one, what was looked at lately, and everything that the engine finds by the text. */
+/** Command palette (⌘K or Ctrl-K): pages, commands of this page, recent items and search results of the engine. */
 export default function Palette({ onClose }: { readonly onClose: () => void }) {
   const [text, setText] = useState("");
   const [pointed, setPointed] = useState("");
@@ -33,9 +33,9 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
   const { sections, isSearching } = useSections(text);
   const choices = sections.flatMap((section) => section.choices);
   const values = choices.map(({ value }) => value);
-  /** The text for which Enter was pressed before anything was found. */
+  /** The text for which Enter was pressed before there were results. */
   const [entered, setEntered] = useState<string>();
-  // What was pointed at may be gone with the next letter; what is found comes later than it is typed.
+  // The selected item may disappear with the next letter, and results arrive after typing.
   const active = values.includes(pointed) ? pointed : (values[0] ?? "");
   const choose = (choice: Choice): void => {
     chosen.current = choice;
@@ -54,7 +54,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
         <Dialog.Overlay className="fixed inset-0 z-40 bg-black/40" />
         <DialogContent
           aria-describedby={undefined}
-          // Only then: a choice may move the focus, which an open dialog holds.
+          // Run after closing, because a choice may move the focus, which an open dialog traps.
           onClosed={() => chosen.current?.run()}
           className="-translate-x-1/2 fixed top-[12vh] left-1/2 z-50 w-[min(40rem,calc(100vw-2rem))] overflow-hidden rounded-lg border border-line bg-surface shadow-pop"
         >
@@ -67,7 +67,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
             onValueChange={setPointed}
             onKeyDown={(event) => {
               if (event.key !== "Enter" || event.nativeEvent.isComposing) return;
-              // The list marks its choice a moment after it is drawn, and does nothing until then: Enter would be lost.
+              // The list selects an item shortly after rendering and ignores Enter until then.
               const choice = choices.find(({ value }) => value === active);
               if (choice === undefined && !isSearching) return;
               event.preventDefault();
@@ -85,7 +85,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
               className="h-11 w-full border-line border-b bg-transparent px-4 text-[14px] outline-none placeholder:text-ink-3"
             />
             <Command.List className="max-h-[60vh] overflow-auto p-2 [&_[cmdk-group-heading]]:px-2.5 [&_[cmdk-group-heading]]:py-1 [&_[cmdk-group-heading]]:text-[11px] [&_[cmdk-group-heading]]:text-ink-3">
-              {values.length === 0 && <p className="p-4 text-center text-ink-2">{isSearching ? "Searching…" : "Nothing is called that."}</p>}
+              {values.length === 0 && <p className="p-4 text-center text-ink-2">{isSearching ? "Searching…" : "No results."}</p>}
               {sections.map(({ heading, choices: own, problem }) => (
                 <Command.Group key={heading} heading={heading}>
                   {problem !== undefined && <p className="px-2.5 py-1 text-danger">{`${heading} could not be searched: ${problem}`}</p>}
@@ -102,7 +102,7 @@ export default function Palette({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-/** Everything that fits the text, in the order in which it is shown. */
+/** Returns everything that matches the text, in display order. */
 function useSections(text: string): { readonly sections: readonly Section[]; readonly isSearching: boolean } {
   const router = useRouter();
   const hello = useHello();
@@ -143,12 +143,12 @@ function useSections(text: string): { readonly sections: readonly Section[]; rea
   return { sections: sections.filter(({ choices, problem }) => choices.length > 0 || problem !== undefined), isSearching };
 }
 
-/** Pages have entries of their own, and what only closes or moves is none. */
+/** Excludes pages, which have their own entries, and shortcuts that only close or move. */
 function isCommand({ keys }: Hotkey): boolean {
   return keys !== "never" && keys !== "Escape" && keys !== "mod+k" && !keys.startsWith("g ");
 }
 
-/** That of the page where it is shown. */
+/** Returns the icon of the matching page. */
 function iconOf(heading: string): LucideIcon {
   return navItems.find(({ label }) => label === heading || label === `${heading}s`)?.icon ?? CornerDownRight;
 }

@@ -18,7 +18,7 @@ let current: Preferences = {
   sidebarOpen: localStorage.getItem("svc.sidebar") !== "closed",
 };
 
-/** Kept in this browser. */
+/** Changes preferences and stores them in this browser. */
 export function setPreference(change: Partial<Preferences>): void {
   current = { ...current, ...change };
   localStorage.setItem("svc.theme", current.theme);
@@ -29,7 +29,7 @@ export function setPreference(change: Partial<Preferences>): void {
   for (const listener of listeners) listener();
 }
 
-/** Theme, density, sidebar, zone and shortcuts as they are in a browser that was never here. */
+/** Resets theme, density, sidebar, zone and shortcuts to their defaults. */
 export function resetPreferences(): void {
   setZone("local");
   switchShortcuts(true);

@@ -2,7 +2,7 @@ import { useState } from "react";
 import { ApiFailure, hello } from "../lib/api.ts";
 import { ErrorState } from "../ui/data-region.tsx";
 
-/** The code of a page or of a part of it did not come; what browsers say of it differs. */
+/** Messages of browsers for code that failed to load. */
 const NOT_LOADED = /dynamically imported module|importing a module script failed|error loading dynamically/i;
 
 export class LoadFailure extends Error {
@@ -12,17 +12,18 @@ export class LoadFailure extends Error {
   }
 }
 
-/** Takes the place of a page that failed. */
+/** Shown instead of a page that failed. */
 export function RouteError({ error, reset }: { readonly error: unknown; readonly reset: () => void }) {
-  const [stillAway, setStillAway] = useState<Error>();
+  const [stillFailing, setStillFailing] = useState<Error>();
   const failure = error instanceof Error ? error : new Error(String(error));
   if (!(failure instanceof LoadFailure) && !NOT_LOADED.test(failure.message)) return <ErrorState error={failure} retry={reset} />;
-  // Browsers keep a module that failed as failed, and another console has other files: the page begins anew, but only once there is somebody to have it from.
+  // Browsers cache a failed module, and a restarted console has other files. So the page reloads, but only once the
+  // console responds.
   const retry = (): void => {
     void hello().then(
       () => location.reload(),
-      (cause: Error) => (cause instanceof ApiFailure && cause.code === "network" ? setStillAway(cause) : location.reload()),
+      (cause: Error) => (cause instanceof ApiFailure && cause.code === "network" ? setStillFailing(cause) : location.reload()),
     );
   };
-  return <ErrorState error={stillAway ?? (failure instanceof LoadFailure ? failure : new LoadFailure(failure))} retry={retry} />;
+  return <ErrorState error={stillFailing ?? (failure instanceof LoadFailure ? failure : new LoadFailure(failure))} retry={retry} />;
 }

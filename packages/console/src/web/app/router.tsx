@@ -9,9 +9,9 @@ const root = createRootRoute({
   component: Shell,
   notFoundComponent: () => (
     <Page title="Not found">
-      <EmptyState title="There is no such page">
+      <EmptyState title="Page not found">
         <Link to="/" className="text-accent underline">
-          To the Dashboard
+          Go to the Dashboard
         </Link>
       </EmptyState>
     </Page>
@@ -19,13 +19,14 @@ const root = createRootRoute({
   errorComponent: RouteError,
 });
 
-/** A route of a page: its address, what its query holds, and its code, loaded when it is visited. */
+/** A route of a page: its path, its query schema and its lazily loaded code. */
 function page<const Path extends string, Name extends PageName>(path: Path, name: Name, load: () => Promise<{ readonly default: React.ComponentType }>) {
   return createRoute({
     getParentRoute: () => root,
     path,
     validateSearch: (raw: Record<string, unknown>) => readSearch(name, raw),
-    // Under its own name: what the browser throws has the router reload the page, also where nobody is there to answer.
+    // Wraps the error, because the router would reload the page for the browser's own error, even if the console does
+    // not respond.
     component: lazyRouteComponent(() => load().catch((cause: unknown) => Promise.reject(new LoadFailure(cause)))),
     errorComponent: RouteError,
   });

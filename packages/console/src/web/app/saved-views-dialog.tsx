@@ -13,7 +13,7 @@ import { useWriteRefusal } from "./hello.tsx";
 const MAX_VIEWS = 50;
 
 interface SavedView extends Named {
-  /** The query of the address, with its question mark; empty where nothing is asked for. */
+  /** The query of the address with its question mark. Empty without a query. */
   readonly query: string;
   readonly saved_at_ms: number;
 }
@@ -23,7 +23,7 @@ function isView(value: unknown): value is SavedView {
   return hasName(value) && typeof query === "string" && /^(?:\?.*)?$/.test(query);
 }
 
-/** Saves the view that there is, and lists those that were saved. */
+/** Saves the current view and lists saved views. */
 export default function SavedViewsDialog({ page, onClose }: { readonly page: "traces" | "logs"; readonly onClose: () => void }) {
   const kind: KeptKind<SavedView> = { prefix: `view/${page}/`, most: MAX_VIEWS, isItem: isView };
   const views = useKept(kind);
@@ -37,7 +37,7 @@ export default function SavedViewsDialog({ page, onClose }: { readonly page: "tr
   const exists = all.some((view) => view.name === name);
   const isFull = all.length >= MAX_VIEWS && !exists;
   const refusal = useWriteRefusal(phase);
-  const refusalToSave = refusal ?? (isFull ? `${MAX_VIEWS} views are kept at most: delete one first` : undefined);
+  const refusalToSave = refusal ?? (isFull ? `${MAX_VIEWS} views is the maximum; delete one first` : undefined);
   const failure = keep.error ?? forget.error;
   const save = (event: FormEvent): void => {
     event.preventDefault();
@@ -50,10 +50,10 @@ export default function SavedViewsDialog({ page, onClose }: { readonly page: "tr
       open
       onClose={onClose}
       title="Saved views"
-      description="Filters, time and columns, for everybody who uses this engine. Kept in its state, in the scope __console."
+      description="Filters, time and columns, for all users of this engine. Stored in its state, in the scope __console."
     >
       {isModuleMissing(views.error) ? (
-        <ModuleMissing module="svc-state" what="The state, where views are kept," />
+        <ModuleMissing module="svc-state" what="The state, where views are stored," />
       ) : (
         <>
           <form className="flex flex-wrap items-center gap-2 pb-1" onSubmit={save}>
@@ -111,7 +111,7 @@ export default function SavedViewsDialog({ page, onClose }: { readonly page: "tr
   );
 }
 
-/** A query for people. */
+/** Formats a query for display. */
 function readable(query: string): string {
   const parts = [...new URLSearchParams(query)].map(([name, value]) => `${name}=${value}`);
   return parts.length === 0 ? "everything" : parts.join(" ");

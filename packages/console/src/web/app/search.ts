@@ -2,7 +2,7 @@ import * as z from "zod/mini";
 
 z.config({ jitless: true });
 
-// What each page keeps in the query of its address. A parameter that does not fit is dropped with a notice, never a blank page.
+// Query parameters of each page. An invalid parameter is dropped with a notice, so that the page never stays blank.
 
 const text = z.optional(z.string().check(z.maxLength(1_000)));
 const flag = z.optional(z.boolean());
@@ -59,13 +59,15 @@ export const searchSchemas = {
     view: z.optional(z.enum(["waterfall", "flame", "services", "map"])),
     tab: text,
     compare: text,
-    /** The filter of the spans of one trace: words, only errors, shortest duration in milliseconds, service. */
+    /** Filter of the spans of one trace: words, errors only, minimum duration in milliseconds, service. */
     span: text,
     errors: flag,
     least: number,
     part: text,
     critical: flag,
-    /** How one trace is looked at: rows of the breakdown, colours of the flame graph, the list of the map, kind of difference. */
+    /**
+     * Display of one trace: rows of the breakdown, colours of the flame graph, the list of the map, kind of difference.
+     */
     rows: z.optional(z.enum(["operation"])),
     colors: z.optional(z.enum(["status", "self"])),
     list: flag,
@@ -88,7 +90,7 @@ export const searchSchemas = {
     wrap: flag,
     cols: list,
     tab: z.optional(z.enum(["around"])),
-    /** Filters that are kept and switched off, as the grammar of filters writes them. */
+    /** Disabled filters, in the filter grammar. */
     off: list,
   }),
   flow: z.object({
@@ -99,9 +101,9 @@ export const searchSchemas = {
     system: flag,
     dir: z.optional(z.enum(["lr", "tb"])),
     view: z.optional(z.enum(["list"])),
-    /** What is shown beside the functions; undefined: everything. */
+    /** Layers shown beside the functions. Undefined: all. */
     layers: z.optional(z.array(z.enum(["triggers", "state", "streams", "queues", "events", "calls"]))),
-    /** Groups of functions that are drawn as one node, by their prefix. */
+    /** Prefixes of function groups that are collapsed to one node. */
     closed: list,
   }),
   config: z.object({ section: text, q: text, changed: flag }),
@@ -114,7 +116,7 @@ let dropped: readonly string[] = [];
 let droppedOf: PageName | undefined;
 const listeners = new Set<() => void>();
 
-/** The parameters of the present address that were dropped. */
+/** The dropped parameters of the current address. */
 export const droppedParams = {
   get: (): readonly string[] => dropped,
   listen: (listener: () => void): (() => void) => {
@@ -134,26 +136,30 @@ function set(next: readonly string[]): void {
   });
 }
 
-/** Keeps the parameters that fit. */
+/** Returns the valid parameters. */
 export function readSearch<Name extends PageName>(name: Name, raw: Readonly<Record<string, unknown>>): SearchOf<Name> {
   const { shape } = searchSchemas[name];
   const kept: Record<string, unknown> = {};
-  const refused: string[] = [];
+  const rejected: string[] = [];
   for (const [key, value] of Object.entries(raw)) {
     if (value === undefined) continue;
     const schema = Object.hasOwn(shape, key) ? (shape as Readonly<Record<string, z.ZodMiniType>>)[key] : undefined;
     const parsed = schema === undefined ? undefined : fitting(schema, value);
-    // Named as undefined: the router would hand on what the address has otherwise.
+    // Set to undefined, because the router would keep the value of the address otherwise.
     kept[key] = parsed;
-    if (parsed === undefined) refused.push(key);
+    if (parsed === undefined) rejected.push(key);
   }
-  // The router takes what was dropped out of the address and reads it again: the notice stays until the page is left.
-  if (refused.length > 0 || name !== droppedOf) set(refused);
+  // The router removes dropped parameters from the address and reads it again, so the notice stays until the page
+  // changes.
+  if (rejected.length > 0 || name !== droppedOf) set(rejected);
   droppedOf = name;
   return kept as SearchOf<Name>;
 }
 
-/** The value as the schema has it. The router reads `1234` as a number where a text is meant, and one of a list as no list. */
+/**
+ * Converts the value to the schema's type. The router reads `1234` as a number even for a text parameter, and a single
+ * value not as a list.
+ */
 function fitting(schema: z.ZodMiniType, value: unknown): unknown {
   const isScalar = (each: unknown): boolean => ["string", "number", "boolean"].includes(typeof each);
   const texts = (Array.isArray(value) ? value : [value]).map((each: unknown) => (isScalar(each) ? String(each) : each));

@@ -19,26 +19,26 @@ import { droppedParams } from "./search.ts";
 
 const loadPalette = () => import("./palette.tsx");
 const Palette = lazy(loadPalette);
-/** By then the page itself is there, in milliseconds. */
+/** Delay until the page itself is loaded, in milliseconds. */
 const LATER_MS = 1_000;
 const DisplaySettings = lazy(() => import("./display-settings.tsx"));
 const ShortcutHelp = lazy(() => import("./shortcut-help.tsx"));
 
-/** What stands around every page. */
+/** Layout around every page. */
 export function Shell() {
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   const [isHelpOpen, setHelpOpen] = useState(false);
   const [isDisplayOpen, setDisplayOpen] = useState(false);
-  /** The page that it was opened on: another page closes it. */
+  /** Path of the page on which the menu was opened; another page closes it. */
   const [drawerPath, setDrawerPath] = useState<string>();
   const isDrawer = useIsNarrow(640);
   const { sidebarOpen, density } = usePreferences();
   const path = useRouterState({ select: (state) => state.location.pathname });
   const isDrawerOpen = drawerPath === path;
   const setDrawerOpen = (isOpen: boolean): void => setDrawerPath(isOpen ? path : undefined);
-  // What is typed right after the key must not be lost while its code comes.
+  // Loads the palette early, so that text typed right after its shortcut is not lost.
   useEffect(() => {
-    // Without a console there is none to load: it is asked for again when it is opened.
+    // If the console does not respond, the code is loaded when the palette opens.
     const timer = setTimeout(() => void Promise.all([loadPalette(), loadDialog(), loadPopover()]).catch(() => undefined), LATER_MS);
     return () => clearTimeout(timer);
   }, []);
@@ -67,7 +67,7 @@ export function Shell() {
       <DroppedParams />
       <div className="relative flex min-h-0 flex-1">
         {(!isDrawer || isDrawerOpen) && <Sidebar isOpen={isDrawer || sidebarOpen} isDrawer={isDrawer} onClose={() => setDrawerOpen(false)} />}
-        {/* Another density draws the page anew: its lists count in rows. */}
+        {/* A density change renders the page again, because its lists depend on the row height. */}
         <main key={density} id="content" tabIndex={-1} className="flex min-h-0 min-w-0 flex-1 flex-col outline-none">
           <Outlet />
         </main>
@@ -113,7 +113,7 @@ function TopBar({ onMenu, isMenuOpen, onPalette, onHelp, onDisplay, onCopyLink }
       <Button
         look="ghost"
         onClick={onDisplay}
-        title="Time zone of every time on the page; z changes between local time and UTC"
+        title="Time zone of every time on the page; z switches between local time and UTC"
         aria-label={`Time zone: ${zone === "local" ? "local" : zone}`}
         className="hidden font-mono text-[11px] sm:inline-flex"
       >
@@ -184,7 +184,7 @@ function Sidebar({ isOpen, isDrawer, onClose }: { readonly isOpen: boolean; read
         {!isDrawer && (
           <Button
             look="ghost"
-            aria-label={isOpen ? "Make the sidebar narrow" : "Make the sidebar wide"}
+            aria-label={isOpen ? "Collapse the sidebar" : "Expand the sidebar"}
             aria-expanded={isOpen}
             className="w-full justify-start px-2"
             onClick={() => setPreference({ sidebarOpen: !isOpen })}
@@ -221,7 +221,7 @@ function DroppedParams() {
   return (
     <div role="status" className="flex items-center gap-3 border-line border-b bg-info-soft px-4 py-1 text-info">
       <span className="flex-1">
-        The address has {dropped.length === 1 ? "a part" : "parts"} that this page does not know, left out: <code>{dropped.join(", ")}</code>
+        Ignored {dropped.length === 1 ? "an unknown parameter" : "unknown parameters"} in the address: <code>{dropped.join(", ")}</code>
       </span>
       <Button look="ghost" className="h-6 text-info" onClick={droppedParams.clear}>
         Close

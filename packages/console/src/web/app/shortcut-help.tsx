@@ -2,13 +2,13 @@ import { useState } from "react";
 import { hotkeys, keysText, shortcutsAreOn, switchShortcuts } from "../lib/hotkeys.ts";
 import { Dialog } from "../ui/dialog.tsx";
 
-/** Every shortcut that works now, from the registry itself. */
+/** Lists all active shortcuts from the registry. */
 export default function ShortcutHelp({ onClose }: { readonly onClose: () => void }) {
   const [isOn, setOn] = useState(shortcutsAreOn());
   const shown = hotkeys().filter(({ keys }) => keys !== "never" && keys !== "Escape");
   const scopes = [...new Set(shown.map(({ scope }) => scope))];
   return (
-    <Dialog open onClose={onClose} title="Keyboard shortcuts" description="Outside of fields; those with ⌘ or Ctrl inside them too.">
+    <Dialog open onClose={onClose} title="Keyboard shortcuts" description="They do not work in input fields, except those with ⌘ or Ctrl.">
       {scopes.map((scope) => (
         <section key={scope} className="mb-3">
           <h3 className="mb-1 font-medium text-ink-2">{scope}</h3>

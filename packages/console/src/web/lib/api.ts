@@ -3,12 +3,12 @@ import { LOGIN_HEADER } from "../../contract/login.ts";
 import { endSession, pageToken, renewPageToken } from "./page-token.ts";
 import { workerHistory } from "./worker-history.ts";
 
-/** What a request of the page failed with; `code` is the engine's, or `network` when the console's server cannot be reached. */
+/** Failure of a request. `code` is the engine's error code, or `network` if the console's server is not reachable. */
 export class ApiFailure extends Error {
   readonly code: string;
   readonly details: ApiError["details"];
   readonly traceId: string | undefined;
-  /** What was asked, for people. */
+  /** Readable name of the request. */
   readonly what: string;
 
   constructor(what: string, error: ApiError) {
@@ -26,18 +26,21 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Calls one of the engine's own functions. Numbers beyond 2^53 lose digits: where values are users', use `callText`. Rejects with ApiFailure. */
+/**
+ * Calls one of the engine's own functions. Numbers beyond 2^53 are rounded; use `callText` for values of users. Rejects
+ * with ApiFailure.
+ */
 export async function call<Result>(functionId: string, payload: unknown = {}, options: CallOptions = {}): Promise<Result> {
   await requireProvider(functionId);
   return dataOf<Result>(functionId, await post("/api/call", bodyOf(functionId, JSON.stringify(payload), options), functionId, options.signal));
 }
 
-/** JSON text in, JSON text of the result out, to the digit. */
+/** Like `call`, with JSON text as payload and result, so that numbers are exact. */
 export async function callText(functionId: string, payloadJson: string, options: CallOptions = {}): Promise<string> {
   await requireProvider(functionId);
   const text = await post("/api/call", bodyOf(functionId, payloadJson, options), functionId, options.signal);
   dataOf(functionId, text);
-  // `{"ok":true,"data":...}`, as the server writes it.
+  // The server writes `{"ok":true,"data":...}`.
   return text.slice('{"ok":true,"data":'.length, -1);
 }
 
@@ -49,17 +52,20 @@ export function probes(): Promise<readonly Probe[]> {
   return get<readonly Probe[]>("/api/probes");
 }
 
-/** Has the console's server look at once what it reaches, and tell. */
+/** Lets the console's server check all addresses now. */
 export async function probeNow(): Promise<readonly Probe[]> {
   return dataOf<readonly Probe[]>("/api/probes", await post("/api/probes", "{}", "/api/probes", undefined));
 }
 
-/** Sends a request to the engine's HTTP port, as the HTTP tester does. */
+/** Sends a request to the engine's HTTP port, for the HTTP tester. */
 export async function sendHttp(request: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<HttpTestResult> {
   return dataOf<HttpTestResult>("the HTTP request", await post("/api/http-request", JSON.stringify(request), "the HTTP request", signal));
 }
 
-/** The lines of an export (`engine::logs::export`, `engine::traces::export`), whole. Null where the engine keeps nothing to export. Rejects where it broke off. */
+/**
+ * Returns the complete lines of an export (`engine::logs::export`, `engine::traces::export`). Null if the engine has
+ * nothing to export. Rejects if the export is aborted.
+ */
 export async function exportLines(functionId: string, payload: Readonly<Record<string, unknown>>, signal?: AbortSignal): Promise<Blob | null> {
   const init = { method: "POST", body: JSON.stringify({ function_id: functionId, payload }), ...(signal === undefined ? {} : { signal }) };
   const response = await request("/api/export", functionId, init);
@@ -68,7 +74,7 @@ export async function exportLines(functionId: string, payload: Readonly<Record<s
       return await response.blob();
     } catch (cause) {
       if ((cause as Error).name === "AbortError") throw cause;
-      throw new ApiFailure(functionId, { code: "channel_closed", message: "the export broke off before its end" });
+      throw new ApiFailure(functionId, { code: "channel_closed", message: "the export was aborted before its end" });
     }
   }
   return dataOf<null>(functionId, await response.text());
@@ -76,13 +82,16 @@ export async function exportLines(functionId: string, payload: Readonly<Record<s
 
 export interface InvokeAnswer {
   readonly status: number;
-  /** JSON text of the result or of `{"error":{...}}`. */
+  /** JSON text of the result, or of `{"error":{...}}`. */
   readonly text: string;
   readonly invocationId: string | null;
   readonly traceId: string | null;
 }
 
-/** `POST /_console/invoke`, which the console's server passes on to the engine. `bodyJson` holds function_id, payload, mode, … */
+/**
+ * Calls a user's function through `POST /_console/invoke`, which the console's server forwards to the engine.
+ * `bodyJson` has function_id, payload, mode, …
+ */
 export async function invoke(bodyJson: string, signal?: AbortSignal): Promise<InvokeAnswer> {
   const response = await request("/_console/invoke", "invoke", { method: "POST", body: bodyJson, ...(signal === undefined ? {} : { signal }) });
   return {
@@ -94,8 +103,8 @@ export async function invoke(bodyJson: string, signal?: AbortSignal): Promise<In
 }
 
 /**
- * Pages ask modules that need not be in the engine's config, again and again. Where the page knows that nobody would answer, it does not ask: the browser
- * would tell of a failed request, and the engine keep the trace of a failed call.
+ * Rejects calls of functions that no worker provides. Pages poll modules that may not be configured; the request would
+ * log an error in the browser and create a trace in the engine.
  */
 async function requireProvider(functionId: string): Promise<void> {
   if (await workerHistory.mayProvide(functionId)) return;
@@ -126,7 +135,7 @@ async function request(path: string, what: string, init: RequestInit): Promise<R
       endSession();
       return response;
     }
-    // Refused before anything was done: the console was started again.
+    // Rejected before any effect: the console was restarted.
     return (await renewPageToken()) ? await send() : response;
   } catch (cause) {
     if ((cause as Error).name === "AbortError") throw cause;

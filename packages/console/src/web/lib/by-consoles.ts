@@ -1,2 +1,5 @@
-/** For `exclude_attributes` of `engine::traces::list`: calls by which consoles look at the system are nobody's work. What a user invokes here does not count as one. */
+/**
+ * For `exclude_attributes` of `engine::traces::list`: excludes calls that consoles make to read data. Calls that users
+ * make in the console are not excluded.
+ */
 export const BY_CONSOLES: readonly (readonly [string, string])[] = [["svc.caller.name", "svc-console"]];

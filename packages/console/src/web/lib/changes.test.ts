@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { changesBetween } from "./changes.ts";
 
-it("counts what came, went and changed, each once", () => {
+it("counts added, removed and changed items once", () => {
   const [a, b, c] = [{ id: "a" }, { id: "b" }, { id: "c" }];
   const changes = (before: readonly { readonly id: string }[], after: readonly { readonly id: string }[]) => changesBetween(before, after, ({ id }) => id);
   expect(changes([a, b], [a, b])).toBe(0);

@@ -1,4 +1,4 @@
-/** How many items came, went or became others. */
+/** Returns the number of items that were added, removed or changed. */
 export function changesBetween<Item>(
   before: readonly Item[],
   after: readonly Item[],
@@ -6,12 +6,12 @@ export function changesBetween<Item>(
   isSame: (a: Item, b: Item) => boolean = Object.is,
 ): number {
   if (before === after) return 0;
-  const gone = new Map(before.map((item) => [idOf(item), item]));
+  const removed = new Map(before.map((item) => [idOf(item), item]));
   let changes = 0;
   for (const item of after) {
-    const earlier = gone.get(idOf(item));
+    const earlier = removed.get(idOf(item));
     if (earlier === undefined || !isSame(earlier, item)) changes++;
-    gone.delete(idOf(item));
+    removed.delete(idOf(item));
   }
-  return changes + gone.size;
+  return changes + removed.size;
 }

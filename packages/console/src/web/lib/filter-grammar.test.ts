@@ -19,7 +19,7 @@ function text(value: string, more: Partial<FilterTerm> = {}): FilterTerm {
 }
 
 describe("parseFilter", () => {
-  it("reads fields, nots, comparisons, quoted text and regular expressions", () => {
+  it("parses fields, negation, comparisons, quoted text and regular expressions", () => {
     expect(parseFilter('level:error source:api -source:cron dur>200ms attr.http.status>=500 name~check user:* "free text" /time(out|d)/')).toEqual({
       terms: [
         field("level", "equals", "error"),
@@ -36,23 +36,23 @@ describe("parseFilter", () => {
     });
   });
 
-  it("takes as text what only looks like a field: addresses, function ids, times, paths, lone signs", () => {
+  it("parses text that only looks like a field: addresses, function ids, times, paths, single signs", () => {
     for (const each of ["http://localhost:3111/x", "math::add", "12:30", "/orders/7", "/a/b/", "-", "#", ":", "ü"])
       expect(parseFilter(each)).toEqual({ terms: [text(each)], problems: [] });
   });
 
-  it("keeps a term that is switched off, and leaves it out of those that have effect", () => {
+  it("keeps a disabled term, and excludes it from the active ones", () => {
     const { terms } = parseFilter("#level:error #-source:cron late");
     expect(terms).toEqual([field("level", "equals", "error", { off: true }), field("source", "equals", "cron", { negated: true, off: true }), text("late")]);
     expect(activeTerms(terms)).toEqual([text("late")]);
   });
 
-  it("says what it cannot understand, and keeps the rest", () => {
+  it("reports what it cannot parse, and keeps the rest", () => {
     expect(parseFilter('level: "open').problems).toEqual(["level: needs a value", "the quotation mark before “open” is not closed"]);
-    expect(parseFilter("/(/ x")).toEqual({ terms: [text("x")], problems: [expect.stringContaining("is no regular expression")] });
+    expect(parseFilter("/(/ x")).toEqual({ terms: [text("x")], problems: [expect.stringContaining("is not a regular expression")] });
   });
 
-  it("reads values with colons, quotation marks and spaces in them", () => {
+  it("parses values with colons, quotation marks and spaces", () => {
     expect(parseFilter('fn:math::add trace:a"b path:"a \\"b\\" \\\\ c"').terms).toEqual([
       field("fn", "equals", "math::add"),
       field("trace", "equals", 'a"b'),
@@ -62,7 +62,7 @@ describe("parseFilter", () => {
 });
 
 describe("formatFilter", () => {
-  it("writes what parseFilter reads back, whatever the texts are", () => {
+  it("formats terms so that parseFilter returns the same", () => {
     const nasty = ["", " ", "a b", '"', "\\", '\\"', "-x", "#x", "level:error", "/x/", "*", "a:b", "12:30", "ü 👍", "x\ny", "-", "#", "a\\ b", '"x', 'x"'];
     for (const value of nasty)
       for (const flags of [{}, { negated: true }, { off: true }, { negated: true, off: true }]) {
@@ -78,14 +78,14 @@ describe("the other forms", () => {
     expect(["", "x", "5 apples", "-1s"].map(durationMs)).toEqual([undefined, undefined, undefined, undefined]);
   });
 
-  it("makes the engine's filters of terms", () => {
+  it("converts terms to filters of the engine", () => {
     expect(engineFilterOf(field("attr.http.status", "gte", "500"))).toEqual({ key: "http.status", op: "gte", value: "500" });
     expect(engineFilterOf(field("attr.x", "equals", "1", { negated: true }))).toEqual({ key: "x", op: "not_equals", value: "1" });
     expect(engineFilterOf(field("resource.host", "exists", "", { negated: true }))).toEqual({ key: "resource.host", op: "not_exists" });
     expect(engineFilterOf(field("attr.x", "gt", "1", { negated: true }))).toBeUndefined();
   });
 
-  it("keeps attributes in the address, also those with colons", () => {
+  it("keeps attributes in the address, including those with colons", () => {
     for (const term of [field("attr.a:b%", "equals", "x:y", { negated: true }), field("resource.host", "contains", ""), field("attr.k", "exists", "")])
       expect(termOfAttrParam(attrParam(term))).toEqual(term);
     expect(termOfAttrParam("nonsense")).toBeUndefined();

@@ -1,11 +1,12 @@
-// The one language of filters, of Logs and Traces: `level:error source:api,web -source:cron dur>200ms attr.http.status>=500 name~check "free text" /time(out|d)/`.
-// A field with `:` equals (`:*` is there at all), with `~` contains; a minus before a term says not, a `#` switches it off.
+// The filter language of Logs and Traces: `level:error source:api,web -source:cron dur>200ms attr.http.status>=500
+// name~check "free text" /time(out|d)/`. `:` means equals (`:*` means that the field exists), `~` means contains. A
+// minus before a term negates it, `#` disables it.
 
 export type FilterOp = "equals" | "contains" | "gt" | "gte" | "lt" | "lte" | "exists";
 
 interface Term {
   readonly negated: boolean;
-  /** Kept and without effect. */
+  /** Disabled: kept but without effect. */
   readonly off: boolean;
 }
 export interface FieldTerm extends Term {
@@ -23,7 +24,7 @@ export type FilterTerm = FieldTerm | TextTerm;
 
 export interface ParsedFilter {
   readonly terms: readonly FilterTerm[];
-  /** What cannot be understood, for people; the terms are those that can. */
+  /** Readable parse errors. `terms` has everything that could be parsed. */
   readonly problems: readonly string[];
 }
 
@@ -38,11 +39,11 @@ const OPERATORS: readonly (readonly [string, FilterOp])[] = [
 ];
 const SIGNS: Readonly<Record<FilterOp, string>> = { gte: ">=", lte: "<=", gt: ">", lt: "<", equals: ":", contains: "~", exists: ":" };
 
-/** Letters, digits and `_ . / -` in any script; begins with no digit, so that `12:30` is text. */
+/** Letters, digits and `_ . / -` in any script. Does not start with a digit, so that `12:30` is text. */
 const FIELD = /^[\p{L}_][\p{L}\p{N}_./-]*/u;
 const SPACE = /\s/;
 
-/** Never throws: half a filter is what somebody is still typing. */
+/** Parses a filter. Never throws, because the user may still be typing. */
 export function parseFilter(text: string): ParsedFilter {
   const terms: FilterTerm[] = [];
   const problems: string[] = [];
@@ -94,7 +95,7 @@ function readTerm(text: string, at: number): Read {
   return { term: { kind: "text", text: text.slice(at, end) }, end };
 }
 
-/** A name, or one in quotation marks, and an operator after it. */
+/** Parses a field name followed by an operator. */
 function readField(text: string, at: number): Read | undefined {
   const name = FIELD.exec(text.slice(at, at + 512))?.[0];
   if (name === undefined) return undefined;
@@ -125,13 +126,13 @@ function readQuoted(text: string, at: number): { readonly value: string; readonl
   return { value, end: Math.min(text.length, index + 1), closed: index < text.length };
 }
 
-/** `/…/` with a space or the end behind it; a path such as `/a/b` is text. */
+/** Parses `/…/` followed by a space or the end. A path such as `/a/b` is text. */
 function readRegex(text: string, at: number): Read | undefined {
   for (let index = at + 1; index < text.length; index++) {
     if (text[index] === "\\") index++;
     else if (text[index] === "/" && (index + 1 === text.length || SPACE.test(text[index + 1] as string))) {
       const source = text.slice(at + 1, index);
-      // `/a/b/` is a path, unless one escapes its inner slashes.
+      // `/a/b/` is a path, unless the inner slashes are escaped.
       if (source === "" || /(?<!\\)\//.test(source)) return undefined;
       const problem = regexProblem(source);
       return problem === undefined ? { term: { kind: "regex", text: source }, end: index + 1 } : { term: undefined, end: index + 1, problem };
@@ -145,7 +146,7 @@ function regexProblem(source: string): string | undefined {
     new RegExp(source, "i");
     return undefined;
   } catch (error) {
-    return `/${source}/ is no regular expression: ${(error as Error).message.replace(/^.*: /, "")}`;
+    return `/${source}/ is not a regular expression: ${(error as Error).message.replace(/^.*: /, "")}`;
   }
 }
 
@@ -155,7 +156,7 @@ function wordEnd(text: string, at: number): number {
   return end;
 }
 
-/** Text that `parseFilter` reads as these terms. */
+/** Formats terms so that `parseFilter` returns the same terms. */
 export function formatFilter(terms: readonly FilterTerm[]): string {
   return terms.map(formatTerm).join(" ");
 }
@@ -184,14 +185,17 @@ function quoted(text: string): string {
   return `"${text.replaceAll(/["\\]/g, "\\$&")}"`;
 }
 
-/** What of the terms has effect. */
+/** Returns the enabled terms. */
 export function activeTerms(terms: readonly FilterTerm[]): readonly FilterTerm[] {
   return terms.filter(({ off }) => !off);
 }
 
 const UNITS: Readonly<Record<string, number>> = { ns: 1e-6, us: 1e-3, µs: 1e-3, ms: 1, s: 1_000, m: 60_000, min: 60_000, h: 3_600_000 };
 
-/** Milliseconds of `200ms`, `1.5s`, `455µs`, `2min`, `250` (milliseconds); undefined for what is none. */
+/**
+ * Parses a duration such as `200ms`, `1.5s`, `455µs`, `2min`, `250` (milliseconds). Returns milliseconds, or undefined
+ * if it is invalid.
+ */
 export function durationMs(text: string): number | undefined {
   const parts = /^(\d+(?:\.\d+)?)\s*(\p{L}*)$/u.exec(text.trim());
   if (parts === null) return undefined;
@@ -199,27 +203,30 @@ export function durationMs(text: string): number | undefined {
   return factor === undefined ? undefined : Number(parts[1]) * factor;
 }
 
-/** A filter on an attribute as the engine's functions take it. */
+/** A filter on an attribute, as the engine's functions expect it. */
 export interface EngineFilter {
   readonly key: string;
   readonly op: "equals" | "not_equals" | "contains" | "not_contains" | "gt" | "gte" | "lt" | "lte" | "exists" | "not_exists";
   readonly value?: string;
 }
 
-/** Of a term on `attr.NAME`, `resource.NAME`, or a field that the caller knows under `key`. Greater and less have no opposite that the engine knows: undefined. */
+/**
+ * Converts a term on `attr.NAME`, `resource.NAME` or a field with the given `key`. Returns undefined for a negated
+ * comparison, which the engine does not support.
+ */
 export function engineFilterOf(term: FieldTerm, key = term.field.replace(/^attr\./, "")): EngineFilter | undefined {
   if (!term.negated) return term.op === "exists" ? { key, op: "exists" } : { key, op: term.op, value: term.value };
   if (term.op === "exists") return { key, op: "not_exists" };
   return term.op === "equals" || term.op === "contains" ? { key, op: `not_${term.op}`, value: term.value } : undefined;
 }
 
-/** `k:op:v` of the address (`attr=`): the key and the value may hold colons where they are percent-encoded. */
+/** Formats `k:op:v` for the address (`attr=`). Colons in the key are percent-encoded. */
 export function attrParam(term: FieldTerm): string {
   const { key, op, value } = { value: "", ...(engineFilterOf(term) ?? { key: term.field, op: term.op }) };
   return `${key.replaceAll("%", "%25").replaceAll(":", "%3A")}:${op}:${value}`;
 }
 
-/** Undefined for what `attrParam` did not write. */
+/** Parses the output of `attrParam`. Returns undefined for anything else. */
 export function termOfAttrParam(param: string): FieldTerm | undefined {
   const parts = /^([^:]+):(not_)?(equals|contains|exists|gte?|lte?):?(.*)$/su.exec(param);
   if (parts === null) return undefined;

@@ -1,7 +1,7 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { usePolledCall } from "./use-polled-call.ts";
 
-/** What `engine::metrics::functions` tells of a function, or of all together. */
+/** Metrics of a function or of all functions, from `engine::metrics::functions`. */
 export interface Figures {
   readonly calls: number;
   readonly errors: number;
@@ -22,7 +22,7 @@ export interface FunctionFiguresAnswer {
   readonly window_seconds: number;
 }
 
-/** How functions were called in the last so many seconds. */
+/** Returns metrics of calls in the last `windowSeconds` seconds. */
 export function useFunctionFigures(windowSeconds: number): UseQueryResult<FunctionFiguresAnswer> {
   return usePolledCall("engine::metrics::functions", [windowSeconds], () => ({ window_seconds: windowSeconds }));
 }

@@ -1,6 +1,6 @@
 import { Graph, layout } from "@dagrejs/dagre";
 
-/** What a layout is asked for, and answered with: the places of the nodes' corners. */
+/** Request of a layout. The answer has the positions of the nodes' corners. */
 export interface LayoutRequest {
   readonly nodes: readonly { readonly id: string; readonly width: number; readonly height: number }[];
   readonly edges: readonly { readonly from: string; readonly to: string }[];
@@ -10,15 +10,15 @@ export type LayoutAnswer = readonly { readonly id: string; readonly x: number; r
 
 type Box = LayoutRequest["nodes"][number];
 const GAP = 40;
-const FEWEST_A_ROW = 3;
+const MIN_PER_ROW = 3;
 
-/** Boxes that nothing leads to or from, in rows below the others: in one column they would make the whole small. */
+/** Places unconnected boxes in rows below the others, because a single column would shrink the whole graph. */
 function below(answer: LayoutAnswer, inside: readonly Box[], alone: readonly Box[]): LayoutAnswer {
   const right = Math.max(0, ...answer.map(({ x }, at) => x + (inside[at]?.width ?? 0)));
   const bottom = Math.max(0, ...answer.map(({ y }, at) => y + (inside[at]?.height ?? 0) + GAP));
   const [width, height] = [Math.max(0, ...alone.map((box) => box.width)) + GAP, Math.max(0, ...alone.map((box) => box.height)) + GAP];
-  const aRow = Math.max(FEWEST_A_ROW, Math.floor((right + GAP) / width));
-  return alone.map(({ id }, at) => ({ id, x: (at % aRow) * width, y: bottom + Math.floor(at / aRow) * height }));
+  const perRow = Math.max(MIN_PER_ROW, Math.floor((right + GAP) / width));
+  return alone.map(({ id }, at) => ({ id, x: (at % perRow) * width, y: bottom + Math.floor(at / perRow) * height }));
 }
 
 self.addEventListener("message", ({ data }: MessageEvent<LayoutRequest>) => {

@@ -13,7 +13,7 @@ function Keys() {
   return createElement(Fragment, null, createElement("input"));
 }
 
-it("runs what is one key after another, not what is the last of them alone", async () => {
+it("runs a key sequence instead of the shortcut of its last key", async () => {
   const place = document.body.appendChild(document.createElement("div"));
   const root = createRoot(place);
   await act(() => root.render(createElement(Keys)));
@@ -21,9 +21,9 @@ it("runs what is one key after another, not what is the last of them alone", asy
   press("g");
   press("c");
   press("c");
-  // In a field a letter is a letter.
+  // In a field, a letter is text.
   press("c", place.querySelector("input") as HTMLInputElement);
-  // And what is behind a dialog waits until that is closed.
+  // Shortcuts of the page do not run while a dialog is open.
   const dialog = document.body.appendChild(document.createElement("div"));
   dialog.setAttribute("role", "dialog");
   press("c", dialog);

@@ -3,9 +3,9 @@ import { useEffect, useRef } from "react";
 /** One shortcut. `keys`: `mod+k`, `g w` (one after the other), `?`, `[`. */
 export interface Hotkey {
   readonly keys: string;
-  /** For the help: what it does. */
+  /** Description in the help. */
   readonly label: string;
-  /** Where it works, for the help: `Everywhere`, `Traces`, … */
+  /** Scope in the help: `Everywhere`, `Traces`, … */
   readonly scope: string;
   run(): void;
 }
@@ -15,13 +15,13 @@ const registry = new Set<Hotkey>();
 let pending = "";
 let pendingAt = 0;
 
-/** Every shortcut that works now, for the help. */
+/** Returns all active shortcuts. */
 export function hotkeys(): readonly Hotkey[] {
   return [...registry];
 }
 
 const SWITCH = "svc.shortcuts";
-/** Single-key shortcuts can be switched off (WCAG 2.1.4). */
+/** Returns true unless single-key shortcuts are turned off (WCAG 2.1.4). */
 export function shortcutsAreOn(): boolean {
   return localStorage.getItem(SWITCH) !== "off";
 }
@@ -30,7 +30,7 @@ export function switchShortcuts(on: boolean): void {
 }
 
 const MOD = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘" : "Ctrl";
-/** A shortcut as the keys of this machine are called: `⌘ K`, `Ctrl K`, `g w`. */
+/** Formats a shortcut with the key names of this machine: `⌘ K`, `Ctrl K`, `g w`. */
 export function keysText(keys: string): string {
   const [, key] = /^mod\+(.+)$/.exec(keys) ?? [];
   return key === undefined ? keys : `${MOD} ${key.length === 1 ? key.toUpperCase() : key}`;
@@ -40,7 +40,7 @@ function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 }
 
-/** What a single key does is done on the page, which is behind the dialog. */
+/** Shortcuts act on the page, which is behind the dialog. */
 function isInDialog(target: EventTarget | null): boolean {
   return target instanceof Element && target.closest('[role="dialog"]') !== null;
 }
@@ -51,14 +51,14 @@ function nameOf(event: KeyboardEvent): string {
 }
 
 function onKeyDown(event: KeyboardEvent): void {
-  // Who has taken the key already (an editor, a dialog, a grid) means something else by it.
+  // An editor, a dialog or a grid has already handled the key.
   if (event.defaultPrevented) return;
   const name = nameOf(event);
   const isPlain = !name.startsWith("mod+");
   if (event.altKey || event.isComposing || (isPlain && (isTyping(event.target) || isInDialog(event.target) || !shortcutsAreOn()))) return;
   const now = performance.now();
   const sequence = now - pendingAt < SEQUENCE_MS && pending !== "" ? `${pending} ${name}` : name;
-  // The latest registration wins: a dialog's Escape before its page's. What is one key after another goes before what is the last of them alone.
+  // The latest registration wins: a dialog's Escape before its page's. A sequence wins over its last key.
   const latestFirst = [...registry].reverse();
   const found = latestFirst.find((hotkey) => hotkey.keys === sequence) ?? latestFirst.find((hotkey) => hotkey.keys === name);
   if (found !== undefined) {
@@ -72,7 +72,7 @@ function onKeyDown(event: KeyboardEvent): void {
 }
 
 let installed = false;
-/** Registers a shortcut while the component is there. */
+/** Registers a shortcut while the component is mounted. */
 export function useHotkey(keys: string, label: string, run: () => void, scope = "Everywhere"): void {
   const latest = useRef(run);
   latest.current = run;

@@ -1,6 +1,6 @@
 import { formatJson, parseJson } from "./json.ts";
 
-/** JSON laid out for people. Text that would lose something by it (a name twice, `__proto__`) stays as it is. */
+/** Formats JSON for display. JSON that would lose something (duplicate names, `__proto__`) is returned unchanged. */
 export function pretty(json: string): string {
   if (json.includes("__proto__")) return json;
   try {
@@ -10,14 +10,14 @@ export function pretty(json: string): string {
   }
 }
 
-/** Whether two texts are the same value written the same way; white space does not count. */
+/** Returns true if two JSON texts are equal apart from white space. */
 export function isSameJson(one: string, other: string): boolean {
   return one === other || pretty(one) === pretty(other);
 }
 
-/** Why the text is no JSON; undefined when it is. */
+/** Returns why the text is not JSON, or undefined if it is. */
 export function jsonProblem(text: string): string | undefined {
-  if (text.trim() === "") return 'There is nothing. Write null for null, "" for an empty text.';
+  if (text.trim() === "") return 'The input is empty; write null for null or "" for an empty string.';
   try {
     JSON.parse(text);
     return undefined;

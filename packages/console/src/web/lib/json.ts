@@ -1,9 +1,9 @@
 import { LosslessNumber, parse, stringify } from "lossless-json";
 
-/** A JSON value whose numbers that JavaScript would round are kept as text (`LosslessNumber`). */
+/** A JSON value. Numbers that JavaScript would round are kept as text (`LosslessNumber`). */
 export type JsonValue = null | boolean | number | string | LosslessNumber | readonly JsonValue[] | { readonly [name: string]: JsonValue };
 
-/** Parses JSON and keeps every digit. Throws SyntaxError with the place. */
+/** Parses JSON without rounding numbers. Throws SyntaxError with the position. */
 export function parseJson(text: string): JsonValue {
   return parse(text, undefined, numberOf) as JsonValue;
 }
@@ -13,7 +13,7 @@ function numberOf(text: string): number | LosslessNumber {
   return String(number) === text ? number : new LosslessNumber(text);
 }
 
-/** JSON text, numbers to the digit. */
+/** Formats JSON with exact numbers. */
 export function formatJson(value: JsonValue, indent: number | undefined = 2): string {
   return stringify(value, undefined, indent) ?? "null";
 }

@@ -4,14 +4,14 @@ import { call } from "./api.ts";
 const SCOPE = "__console";
 export const MAX_NAME_CHARACTERS = 80;
 
-/** Something that people keep under a name, in the engine's state, for everybody who uses this engine. */
+/** An item that users save under a name in the engine's state, for all users of the engine. */
 export interface Named {
   readonly name: string;
 }
 
-/** One kind of it. */
+/** A kind of saved items, e.g. views. */
 export interface KeptKind<Item extends Named> {
-  /** Before the names, in the keys of the state, e.g. `view/logs/`. */
+  /** Prefix of the names in the keys of the state, e.g. `view/logs/`. */
   readonly prefix: string;
   readonly most: number;
   readonly isItem: (value: unknown) => value is Item;
@@ -22,7 +22,7 @@ export function hasName(value: unknown): value is Named {
   return typeof name === "string" && name !== "" && name.length <= MAX_NAME_CHARACTERS;
 }
 
-/** What is kept, by name. What is none of it is passed over. */
+/** Returns the saved items by name. Ignores invalid ones. */
 export function useKept<Item extends Named>({ prefix, most, isItem }: KeptKind<Item>) {
   return useQuery({
     queryKey: ["kept", prefix],
@@ -34,7 +34,7 @@ export function useKept<Item extends Named>({ prefix, most, isItem }: KeptKind<I
   });
 }
 
-/** Keeps items under their names, in place of those that had them. */
+/** Saves items under their names and replaces existing ones. */
 export function useKeep<Item extends Named>({ prefix }: KeptKind<Item>) {
   const queries = useQueryClient();
   return useMutation({

@@ -3,7 +3,10 @@ import type { ClientMessage, EngineState, LiveEvent, ServerMessage } from "../..
 import { LOGIN_REQUIRED } from "../../contract/login.ts";
 import { endSession, pageToken, renewPageToken } from "./page-token.ts";
 
-/** `offline`: the browser says so. `reconnecting`: the console's server cannot be reached. `engine-away`: it can, and the engine cannot. `live`: calls work; live updates do unless the engine refuses them. */
+/**
+ * `offline`: the browser is offline. `reconnecting`: the console's server is not reachable. `engine-away`: the server
+ * is reachable, but the engine is not. `live`: calls work, and live updates unless the engine rejects them.
+ */
 export type Phase = "connecting" | "live" | "reconnecting" | "engine-away" | "offline";
 
 export interface LiveState {
@@ -11,11 +14,11 @@ export interface LiveState {
   readonly engine: EngineState | undefined;
   readonly attempt: number;
   readonly nextTryAtMs: number | undefined;
-  /** Server's clock minus the page's, in milliseconds. */
+  /** Server's clock minus the page's clock, in milliseconds. */
   readonly skewMs: number;
-  /** How often another engine (instance) was found than before: whoever shows fetched data fetches again when it changes. */
+  /** Counts reconnects and restarts of the engine. Fetched data must be fetched again when it changes. */
   readonly generation: number;
-  /** When another run of the engine was found than before, by the page's clock. */
+  /** Time at which a restart of the engine was detected, by the page's clock. */
   readonly restartedAtMs: number | undefined;
 }
 
@@ -28,9 +31,9 @@ export interface TopicHandlers {
 
 const BACKOFF: BackoffOptions = { firstMs: 500, maxMs: 10_000, jitter: 0.2 };
 const PING_MS = 15_000;
-const SILENT_MS = 40_000;
+const IDLE_TIMEOUT_MS = 40_000;
 
-/** The page's one WebSocket: joins streams, joins them again after a loss, tells how things stand. */
+/** The page's WebSocket: subscribes to streams, subscribes again after a disconnect, and reports the state. */
 export class LiveConnection {
   #state: LiveState = { phase: "connecting", engine: undefined, attempt: 0, nextTryAtMs: undefined, skewMs: 0, generation: 0, restartedAtMs: undefined };
   readonly #stateListeners = new Set<() => void>();
@@ -42,22 +45,22 @@ export class LiveConnection {
   #instanceId: string | null = null;
   #roundTripMs: number | undefined;
 
-  /** Opens it, for as long as the page lives. */
+  /** Opens the connection for the lifetime of the page. */
   start(): void {
     this.#open();
     window.addEventListener("online", () => this.retryNow());
     window.addEventListener("offline", () => this.#set({ phase: "offline" }));
-    setInterval(() => this.#beat(), PING_MS);
+    setInterval(() => this.#heartbeat(), PING_MS);
   }
 
   readonly getState = (): LiveState => this.#state;
 
-  /** Measures the way to the console's server and back, besides the regular beat; `roundTripMs` is the answer. */
+  /** Measures the round trip to the console's server; see `roundTripMs`. */
   ping(): void {
     this.#send({ type: "ping", t: performance.now() });
   }
 
-  /** Of the last ping, in milliseconds. */
+  /** Round trip of the last ping, in milliseconds. */
   get roundTripMs(): number | undefined {
     return this.#roundTripMs;
   }
@@ -69,7 +72,7 @@ export class LiveConnection {
     };
   };
 
-  /** Joins a group of a stream until the returned function is called. */
+  /** Subscribes to a group of a stream until the returned function is called. */
   subscribe(stream: string, group: string, handlers: TopicHandlers): () => void {
     const id = `t${++this.#lastName}`;
     this.#topics.set(id, { stream, group, handlers });
@@ -85,7 +88,7 @@ export class LiveConnection {
     void this.#reopen();
   }
 
-  /** A console that was started again takes another token; the browser does not tell why a socket was refused. */
+  /** A restarted console has another token, and the browser does not report why a socket was rejected. */
   async #reopen(): Promise<void> {
     await renewPageToken();
     if (this.#socket === undefined) this.#open();
@@ -101,7 +104,7 @@ export class LiveConnection {
     });
     socket.addEventListener("message", (event: MessageEvent<string>) => {
       this.#lastHeardMs = performance.now();
-      for (const message of JSON.parse(event.data) as readonly ServerMessage[]) this.#take(message);
+      for (const message of JSON.parse(event.data) as readonly ServerMessage[]) this.#receive(message);
     });
     socket.addEventListener("close", ({ code }) => {
       if (code === LOGIN_REQUIRED) endSession();
@@ -118,14 +121,14 @@ export class LiveConnection {
     this.#retry = setTimeout(() => void this.#reopen(), waitMs);
   }
 
-  #take(message: ServerMessage): void {
+  #receive(message: ServerMessage): void {
     switch (message.type) {
       case "hello":
         this.#set({ attempt: 0, nextTryAtMs: undefined, skewMs: message.server_time_ms - Date.now() });
-        this.#takeEngine(message.engine);
+        this.#receiveEngine(message.engine);
         return;
       case "engine":
-        this.#takeEngine(message.engine);
+        this.#receiveEngine(message.engine);
         return;
       case "pong":
         this.#roundTripMs = performance.now() - message.t;
@@ -134,11 +137,11 @@ export class LiveConnection {
         console.error(`the console's server: ${message.code}: ${message.message}`);
         return;
       default:
-        this.#takeTopic(message);
+        this.#receiveTopic(message);
     }
   }
 
-  #takeTopic(message: Extract<ServerMessage, { readonly type: "sync" | "event" | "gap" | "status" }>): void {
+  #receiveTopic(message: Extract<ServerMessage, { readonly type: "sync" | "event" | "gap" | "status" }>): void {
     const handlers = this.#topics.get(message.id)?.handlers;
     if (handlers === undefined) return;
     if (message.type === "sync") handlers.onSync?.(message.data, message.ids, message.at_ms);
@@ -147,20 +150,20 @@ export class LiveConnection {
     else handlers.onStatus?.(message.status, message.reason);
   }
 
-  #takeEngine(engine: EngineState): void {
-    // Without streams everything but live updates works.
-    const isThere = engine.bridge === "connected" && (engine.realtime === "connected" || engine.realtime === "refused");
+  #receiveEngine(engine: EngineState): void {
+    // Without streams, everything except live updates works.
+    const isConnected = engine.bridge === "connected" && (engine.realtime === "connected" || engine.realtime === "refused");
     const isAnother = engine.instance_id !== null && this.#instanceId !== null && engine.instance_id !== this.#instanceId;
     if (engine.instance_id !== null) this.#instanceId = engine.instance_id;
-    const wasAway = this.#state.phase !== "live";
-    // After an absence what was fetched may be out of date, whether or not it is another engine.
-    const generation = this.#state.generation + (isAnother || (isThere && wasAway && this.#state.engine !== undefined) ? 1 : 0);
-    this.#set({ phase: isThere ? "live" : "engine-away", engine, generation, ...(isAnother ? { restartedAtMs: Date.now() } : {}) });
+    const wasDisconnected = this.#state.phase !== "live";
+    // After a disconnect, fetched data may be stale, even if it is the same engine.
+    const generation = this.#state.generation + (isAnother || (isConnected && wasDisconnected && this.#state.engine !== undefined) ? 1 : 0);
+    this.#set({ phase: isConnected ? "live" : "engine-away", engine, generation, ...(isAnother ? { restartedAtMs: Date.now() } : {}) });
   }
 
-  #beat(): void {
+  #heartbeat(): void {
     if (this.#socket === undefined) return;
-    if (performance.now() - this.#lastHeardMs > SILENT_MS) this.#socket.close();
+    if (performance.now() - this.#lastHeardMs > IDLE_TIMEOUT_MS) this.#socket.close();
     else this.#send({ type: "ping", t: performance.now() });
   }
 

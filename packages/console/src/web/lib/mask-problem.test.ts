@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { maskProblem, mayHoldMask } from "./mask-problem.ts";
 
-it("refuses a text with a mask in the place of a secret, however it is written", () => {
+it("rejects a text with a mask in place of a secret, in any notation", () => {
   for (const text of ['{"password":"***"}', '{"password":"\\u002a\\u002a\\u002a"}', '["Bearer ***"]', '"{\\"password\\":\\"***\\"}"']) {
     expect(maskProblem(text)).toContain("secret");
     expect(maskProblem(text, '{"password":"s3cret"}')).toContain("secret");
@@ -16,7 +16,7 @@ it("refuses a text with a mask in the place of a secret, however it is written",
 const PEM = "-----BEGIN PRIVATE KEY-----\nabc";
 const JWT = "Bearer eyJhbGciOiJIUzI1NiJ9.e30.c2ln";
 
-it("refuses every new mask while a secret is hidden, as it may be copied from another place", () => {
+it("rejects every new mask while a secret is hidden, as it may be copied from another place", () => {
   for (const [before, edited] of [
     [{ keys: [PEM, "x"] }, { keys: ["***", "x"] }],
     [{ keys: [PEM, "x"] }, { keys: ["new", "***", "x"] }],
@@ -34,7 +34,7 @@ it("refuses every new mask while a secret is hidden, as it may be copied from an
       { password: "s3cret", sep: "***" },
       { password: "***", sep: "***" },
     ],
-    // Not copied, but that cannot be known.
+    // Not copied, but that is unknown.
     [
       { ci: PEM, sep: "," },
       { ci: PEM, sep: "***" },
@@ -44,14 +44,14 @@ it("refuses every new mask while a secret is hidden, as it may be copied from an
   }
 });
 
-it("lets masks be where they were, and anywhere where no secret is hidden", () => {
+it("allows masks where they were, and anywhere if no secret is hidden", () => {
   expect(maskProblem('{"password":"new","sep":"***"}', '{"password":"s3cret","sep":"***"}')).toBeUndefined();
   expect(maskProblem('{"sep":"***","n":1}', '{"sep":"***"}')).toBeUndefined();
   expect(maskProblem('{"sep":"***"}', '{"sep":","}')).toBeUndefined();
   expect(maskProblem('{"seps":[",","***"]}', '{ "password": "***", "seps": ["\\u002a**"] }')).toBeUndefined();
 });
 
-it("refuses a mask for all of what is called a secret", () => {
+it("rejects a mask for the whole of a secret", () => {
   expect(maskProblem('"***"', undefined, "api_key")).toContain("secret");
   expect(maskProblem('"***"', '"s3cret"', "api_key")).toContain("secret");
   expect(maskProblem('"***"', '{"a":1}', "api_key")).toContain("secret");
@@ -59,7 +59,7 @@ it("refuses a mask for all of what is called a secret", () => {
   expect(maskProblem('"***"', '"s3cret"', "user")).toBeUndefined();
 });
 
-it("finds every mask that the engine may have put, by names that are unknown here", () => {
+it("finds every mask that the engine may have inserted for unknown names", () => {
   for (const text of ['{"ssn":"***"}', '["Bearer ***"]', '"ssn=***"', '"redis://***@db"']) expect(mayHoldMask(text)).toBe(true);
   for (const text of ['"a *** b"', '"****"', '{"a":1}']) expect(mayHoldMask(text)).toBe(false);
 });

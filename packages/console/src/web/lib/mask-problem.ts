@@ -3,15 +3,19 @@ import { formatJson, isBigNumber, type JsonValue, parseJson } from "./json.ts";
 import { maskedJson } from "./secrets.ts";
 
 const MAY_HOLD_MASK = /\*{3}|\\u002a/i;
-/** Masks by themselves, not in longer rows of asterisks. */
+/** Single masks, not longer rows of asterisks. */
 const MASKS = /(?<!\*)\*{3}(?!\*)/g;
-/** Is put in the place of masks, to see whether masking hides it. It has a digit, as a token after `Bearer` must have to be one. */
+/**
+ * Replaces masks, to test whether masking hides it. It has a digit, because a token after `Bearer` must have one to be
+ * masked.
+ */
 const PROBE = "0probe0";
 
 /**
- * Returns why JSON may not be stored: it has a mask, copied from where a secret is not shown. Undefined if it may be stored. `before` is what it replaces,
- * with its secrets, and `name` the name of the whole, if there is one. A mask counts where `before` has none: anywhere if `before` has a secret, as the
- * mask may be copied from another place, otherwise where masking puts one.
+ * Returns why JSON must not be stored: it has a mask that was copied from a hidden secret. Undefined if it may be
+ * stored. `before` is the value that it replaces, with its secrets, and `name` the name of the whole, if any. A mask
+ * counts if `before` has none there: anywhere if `before` has a secret, because the mask may be copied from another
+ * place, otherwise where masking inserts one.
  */
 export function maskProblem(json: string, before?: string, name = ""): string | undefined {
   if (!MAY_HOLD_MASK.test(json)) return undefined;
@@ -25,10 +29,13 @@ export function maskProblem(json: string, before?: string, name = ""): string | 
   const probe = formatJson(withProbes, 0);
   const hasSecret = before !== undefined && maskedJson(name, before) !== before;
   if (!hasSecret && probesIn(maskedJson(name, probe)) === probesIn(probe)) return undefined;
-  return `${MASK} stands for a secret that was not revealed, and would be stored in its place: write the value in full`;
+  return `${MASK} stands for a secret that was not revealed and would be stored instead of it; enter the full value`;
 }
 
-/** Returns whether JSON that the engine masked may have a mask in it. The engine's config may add secret names, so that every place of a secret counts. */
+/**
+ * Returns true if JSON from the engine may contain a mask. The engine's config may add secret names, so every possible
+ * place of a secret counts.
+ */
 export function mayHoldMask(json: string): boolean {
   return /"(?:\*|\\u002a){3}"|:\/\/\*{3}@|(?:[\w-]\\?["']?[=:] ?\\?["']?(?:\w+ )?|\b(?:bearer|basic) )\*{3}(?![*\w])/i.test(json);
 }
@@ -41,7 +48,9 @@ function probesIn(text: string): number {
   return text.split(PROBE).length;
 }
 
-/** A value with its texts replaced. `change` gets each text with what `before` has in its place. */
+/**
+ * Returns the value with its strings replaced. `change` gets each string and the value at the same place in `before`.
+ */
 function mapTexts(value: JsonValue, before: JsonValue | undefined, change: (text: string, was: JsonValue | undefined) => string): JsonValue {
   if (typeof value === "string") return change(value, before);
   if (typeof value !== "object" || value === null || isBigNumber(value)) return value;
@@ -54,7 +63,7 @@ function memberOf(value: JsonValue | undefined, name: string | number): JsonValu
   return (value as Readonly<Record<string | number, JsonValue>>)[name];
 }
 
-/** The value of JSON, or a text that is not JSON as it is. */
+/** Parses JSON, or returns the text if it is not JSON. */
 function jsonOrText(text: string): JsonValue {
   try {
     return parseJson(text);

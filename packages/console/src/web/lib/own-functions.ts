@@ -1,6 +1,6 @@
 import type { Worker } from "./worker-history.ts";
 
-// What somebody's workers provide, as opposed to the engine's own: what counters count and lists show unless system is asked for.
+// Functions of users' workers, as opposed to the engine's own. Counters and lists show only these by default.
 
 export interface ProvidedFunction {
   readonly internal: boolean;
@@ -11,7 +11,7 @@ export function moduleIds(workers: readonly Pick<Worker, "id" | "kind">[]): Read
   return new Set(workers.filter(({ kind }) => kind === "module").map(({ id }) => id));
 }
 
-/** A worker provides it; the engine's modules do not do so alone. */
+/** Returns true if a worker provides the function, not only modules of the engine. */
 export function isOwn({ internal, workers }: ProvidedFunction, modules: ReadonlySet<string>): boolean {
   return !internal && workers.some(({ id }) => !modules.has(id));
 }

@@ -1,17 +1,17 @@
 import { LOGIN_HEADER, type Login } from "../../contract/login.ts";
 
-/** In the tab's own storage: no other tab and no other port of this machine reads it. */
+/** Stored per tab, so that no other tab and no other port of this machine can read it. */
 const SESSION = "svc.session";
 const SESSION_ENDED = "svc.session.ended";
 
-/** What the server wrote into the page: its token goes with each request, the nonce to whoever adds style elements. */
+/** Values that the server wrote into the page: the token of all requests, and the nonce of style elements. */
 function meta(name: string): string {
   return document.querySelector(`meta[name="${name}"]`)?.getAttribute("content") ?? "";
 }
 
 const ownToken = meta("svc-page-token");
 
-/** Empty also where the browser keeps nothing for the page. */
+/** Returns an empty string if there is no session, or if the browser blocks the storage. */
 function storedSession(): string {
   try {
     return sessionStorage.getItem(SESSION) ?? "";
@@ -20,12 +20,18 @@ function storedSession(): string {
   }
 }
 
-/** Goes with each request: the page's own token, of the console's present run, or that of a session. Empty when somebody has to log in first. */
+/**
+ * Token of each request: the page's own token for the console's current run, or that of a session. Empty if the user
+ * must log in first.
+ */
 export let pageToken: string = ownToken === "" ? storedSession() : ownToken;
 export const hasSession = ownToken === "" && pageToken !== "";
 export const styleNonce: string = meta("svc-nonce");
 
-/** Takes the token of the console's present run from a fresh page, so that what was typed into this one stays. False when the console is away or needs a login. */
+/**
+ * Reads the token of the console's current run from a fresh page, so that the user's input in this page stays. Returns
+ * false if the console does not respond or requires a login.
+ */
 export async function renewPageToken(): Promise<boolean> {
   try {
     const response = await fetch("/", { cache: "no-store" });
@@ -47,10 +53,10 @@ async function endIfRefused(): Promise<void> {
   if (status === 401 && headers.has(LOGIN_HEADER)) endSession();
 }
 
-/** The document is about to be loaded again. */
+/** True while the page is about to reload. */
 let isLeaving = false;
 
-/** After the server refused the session: forgets it, and loads the document again at the same address. It has a form to log in. */
+/** Forgets a session that the server rejected and reloads the page, which then shows the login form. */
 export function endSession(): void {
   if (isLeaving) return;
   isLeaving = true;
@@ -59,12 +65,12 @@ export function endSession(): void {
   location.reload();
 }
 
-/** Whether a session of this tab has ended by itself since the last login. */
+/** Returns true if a session of this tab has expired since the last login. */
 export function sessionHasEnded(): boolean {
   return sessionStorage.getItem(SESSION_ENDED) !== null;
 }
 
-/** Logs in with a token of the engine, and loads the document again at the same address. Returns why that is not possible, for people. */
+/** Logs in with a token of the engine and reloads the page. Returns a readable reason if the login fails. */
 export async function logIn(token: string): Promise<string> {
   try {
     const response = await fetch("/api/login", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ token }) });
@@ -79,12 +85,12 @@ export async function logIn(token: string): Promise<string> {
   }
 }
 
-/** Ends the session, here and at the console's server. */
+/** Ends the session in this tab and at the console's server. */
 export async function logOut(): Promise<void> {
   isLeaving = true;
   sessionStorage.removeItem(SESSION);
   const headers = { "content-type": "application/json", "x-svc-console": pageToken };
-  // A console that is away has forgotten the session.
+  // A console that does not respond has lost the session anyway.
   await fetch("/api/logout", { method: "POST", headers, body: "{}" }).catch(() => undefined);
   location.reload();
 }

@@ -4,7 +4,7 @@ import { noteRecent, recentItems, withRecent } from "./recent.ts";
 
 beforeEach(() => localStorage.clear());
 
-it("keeps each address once, the latest first, and only so many", () => {
+it("keeps each address once, the latest first, up to the maximum", () => {
   const items = Array.from({ length: 30 }, (_, at) => ({ href: `/functions/${at}`, page: "Functions", subject: `${at}` }));
   const kept = items.reduce(withRecent, [] as ReturnType<typeof recentItems>);
   expect(kept).toHaveLength(12);
@@ -16,7 +16,7 @@ it("keeps each address once, the latest first, and only so many", () => {
   ).toEqual(["20", "29", "28"]);
 });
 
-it("follows nothing in the browser's storage that is not an address of the console", () => {
+it("ignores entries of the browser's storage that are not addresses of the console", () => {
   noteRecent({ href: "/workers/1", page: "Workers", subject: "orders" });
   localStorage.setItem(
     "svc.recent",

@@ -1,4 +1,4 @@
-/** Something that was looked at: its address and what it is called. */
+/** A visited item with its address and name. */
 export interface RecentItem {
   readonly href: string;
   readonly page: string;
@@ -8,7 +8,7 @@ export interface RecentItem {
 const KEY = "svc.recent";
 const MOST = 12;
 
-/** The latest first; kept in this browser. */
+/** Returns the recent items stored in this browser, the latest first. */
 export function recentItems(): readonly RecentItem[] {
   try {
     const kept: unknown = JSON.parse(localStorage.getItem(KEY) ?? "[]");
@@ -20,7 +20,7 @@ export function recentItems(): readonly RecentItem[] {
 
 function isRecentItem(value: unknown): value is RecentItem {
   const item = value as Partial<RecentItem> | null;
-  // Only addresses of this page: whatever else is in the browser's storage is not followed.
+  // Accepts only addresses of this page, because other code may write to the browser's storage.
   return typeof item?.href === "string" && /^\/(?!\/)/.test(item.href) && typeof item.page === "string" && typeof item.subject === "string";
 }
 

@@ -1,27 +1,32 @@
 import { isSecretName, MASK, maskJson, maskSecrets, maskText } from "@svc/protocol/secrets";
 import { formatJson, type JsonValue, parseJson } from "./json.ts";
 
-/** What stands for a value in a place of its own, e.g. a member of an object, until it is revealed. The value itself where it holds no secret. */
+/**
+ * Returns the masked form of a value at a place, e.g. a member of an object, or the value itself if it contains no
+ * secret.
+ */
 export function maskedMember(name: string | undefined, value: JsonValue): JsonValue {
   return name !== undefined && isSecretMember(name, value) ? MASK : maskSecrets(value);
 }
 
-/** What stands for the text of something that has a name, an attribute for example, until it is revealed: itself where no secret is in it. */
+/** Returns the masked form of a named text, e.g. an attribute, or the text itself if it contains no secret. */
 export function maskedNamed(name: string, text: string): string {
   return text !== "" && isSecretName(name) ? MASK : maskText(text);
 }
 
-/** What stands for the JSON of something that has a name, an item of the state for example, until it is revealed: itself where no secret is in it. */
+/** Returns the masked form of named JSON, e.g. an item of the state, or the JSON itself if it contains no secret. */
 export function maskedJson(name: string, json: string): string {
   return isSecretName(name) && !/^\s*(?:null|"")?\s*$/.test(json) ? JSON.stringify(MASK) : maskedText(json);
 }
 
-/** Whether a member is masked: nothing and the empty text give nothing away. */
+/** Returns true if a member is masked. Null and empty strings are not secret. */
 function isSecretMember(name: string, value: JsonValue): boolean {
   return value !== null && value !== "" && isSecretName(name);
 }
 
-/** JSON, or the beginning of some, with secrets masked; as it was written where there is none. `indent` 0: on one line. */
+/**
+ * Masks secrets in JSON or in truncated JSON. Returns the text unchanged if there are none. `indent` 0: on one line.
+ */
 export function maskedText(text: string, indent?: number): string {
   let value: JsonValue;
   try {
@@ -33,9 +38,9 @@ export function maskedText(text: string, indent?: number): string {
   return masked === value ? text : formatJson(masked, indent);
 }
 
-/** The beginning of JSON for a line of a list, on one line, with secrets masked. */
+/** Returns the beginning of JSON on one line for a list, with secrets masked. */
 export function maskedPreview(json: string, length: number): string {
-  // Enough to fill the line even when much of it is white space or masked.
+  // Enough to fill the line even if much of it is white space or masked.
   const line = maskJson(json.slice(0, length * 8)).replace(/\s+/g, " ");
   return line.length > length ? `${line.slice(0, length)}…` : line;
 }

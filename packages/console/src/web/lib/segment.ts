@@ -1,6 +1,6 @@
 /**
- * A name of any text as a part of the address. Browsers take the parts `.` and `..` for directions, however they are escaped, so these are written with a
- * tilde before them, and so is what begins with one.
+ * Encodes a name as a segment of the path. Browsers interpret `.` and `..` however they are escaped, so these get a
+ * tilde prefix, and so does everything that starts with a tilde.
  */
 export function toSegment(name: string): string {
   return name === "." || name === ".." || name.startsWith("~") ? `~${name}` : name;

@@ -3,7 +3,7 @@ import { absoluteSearch, rangeMs, readMoment, windowOf, writeMoment } from "./ti
 
 const NOW = Date.UTC(2026, 10, 22, 12);
 
-it("rolls a range with the clock, and lets from and to stand", () => {
+it("moves a range with the clock, but not from and to", () => {
   expect(windowOf({ range: "15m" }, "1h", NOW)).toEqual({ startMs: NOW - 900_000 });
   expect(windowOf({}, "1h", NOW)).toEqual({ startMs: NOW - 3_600_000 });
   expect(windowOf({ range: "all" }, "1h", NOW)).toEqual({});
@@ -19,22 +19,22 @@ it("resolves a rolling range for a link and keeps the other parameters", () => {
   expect(absoluteSearch({ range: "all" }, "15m", NOW)).toEqual({ range: "all" });
 });
 
-it("reads moments with a zone, without one in the page's zone, and as milliseconds", () => {
+it("parses times with a zone, without one in the page's zone, and as milliseconds", () => {
   expect(readMoment("2026-11-22T12:00:00Z", "Asia/Tokyo")).toBe(NOW);
   expect(readMoment("2026-11-22T14:00:00.5+02:00", "UTC")).toBe(NOW + 500);
   expect(readMoment("2026-11-22 21:00", "Asia/Tokyo")).toBe(NOW);
   expect(readMoment(" 2026-11-22 ", "UTC")).toBe(Date.UTC(2026, 10, 22));
   expect(readMoment(String(NOW), "UTC")).toBe(NOW);
-  // The day on which Berlin's clocks go back: 03:30 is winter time already.
+  // On this day Berlin's clocks go back; 03:30 is winter time.
   expect(readMoment("2026-10-25 03:30:00", "Europe/Berlin")).toBe(Date.UTC(2026, 9, 25, 2, 30));
   expect(readMoment("2026-03-29 03:30:00", "Europe/Berlin")).toBe(Date.UTC(2026, 2, 29, 1, 30));
 });
 
-it("refuses what is no moment", () => {
+it("rejects invalid times", () => {
   for (const text of ["", "yesterday", "2026-02-31", "2026-11-22 25:00", "2026-11-22T12:00:00 nonsense", "15"]) expect(readMoment(text, "UTC")).toBeUndefined();
 });
 
-it("writes a moment as it reads it", () => {
+it("formats a time as it parses it", () => {
   expect(writeMoment(NOW, "Asia/Tokyo")).toBe("2026-11-22 21:00:00");
   expect(readMoment(writeMoment(NOW, "America/New_York"), "America/New_York")).toBe(NOW);
 });

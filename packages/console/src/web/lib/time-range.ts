@@ -1,13 +1,16 @@
 import type { Zone } from "./time.ts";
 
-/** What a page keeps of its time range in its address: `range` rolls with the clock (`15m`, `all`); `from` and `to` stand still, in milliseconds. */
+/**
+ * Time range of a page in its address: `range` moves with the clock (`15m`, `all`); `from` and `to` are fixed, in
+ * milliseconds.
+ */
 export interface RangeSearch {
   readonly range?: string | undefined;
   readonly from?: number | undefined;
   readonly to?: number | undefined;
 }
 
-/** Begin and end in milliseconds; absent: open to that side. */
+/** Start and end in milliseconds. An absent side is open. */
 export interface TimeWindow {
   readonly startMs?: number;
   readonly endMs?: number;
@@ -20,19 +23,19 @@ export const RANGE_PRESETS = [
   { value: "6h", label: "Last 6 hours" },
   { value: "24h", label: "Last 24 hours" },
   { value: "7d", label: "Last 7 days" },
-  { value: "all", label: "All that is kept" },
+  { value: "all", label: "All stored data" },
 ] as const;
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Milliseconds of `15m`; undefined for `all` and for what is none. */
+/** Returns the milliseconds of e.g. `15m`, or undefined for `all` and invalid ranges. */
 export function rangeMs(range: string): number | undefined {
   const found = /^(\d+)([smhd])$/.exec(range);
   const unit = UNIT_MS[found?.[2] ?? ""];
   return found === null || unit === undefined ? undefined : Number(found[1]) * unit;
 }
 
-/** The window that an address means now; `fallback` where it names none. */
+/** Returns the window of an address at this time. `fallback` is the range if the address has none. */
 export function windowOf(search: RangeSearch, fallback: string, nowMs: number): TimeWindow {
   const { from, to } = search;
   if (from !== undefined || to !== undefined) return { ...(from === undefined ? {} : { startMs: from }), ...(to === undefined ? {} : { endMs: to }) };
@@ -40,7 +43,9 @@ export function windowOf(search: RangeSearch, fallback: string, nowMs: number): 
   return length === undefined ? {} : { startMs: nowMs - length };
 }
 
-/** The same view as of now for somebody else, later: the rolling range resolved to `from` and `to`. `all` stays what it is. */
+/**
+ * Resolves the rolling range to `from` and `to`, so that the address shows the same data later. `all` is not changed.
+ */
 export function absoluteSearch<Search extends RangeSearch>(search: Search, fallback: string, nowMs: number): Search {
   const { startMs, endMs } = windowOf(search, fallback, nowMs);
   if (startMs === undefined && endMs === undefined) return search;
@@ -48,7 +53,7 @@ export function absoluteSearch<Search extends RangeSearch>(search: Search, fallb
   return { ...rest, ...(startMs === undefined ? {} : { from: Math.floor(startMs) }), to: Math.ceil(endMs ?? nowMs) } as Search;
 }
 
-/** A moment as people paste it: ISO 8601 with its zone, the same without one (then in the page's zone), or milliseconds since 1970. */
+/** Parses a time: ISO 8601 with or without a zone (default: the page's zone), or milliseconds since 1970. */
 export function readMoment(text: string, zone: Zone): number | undefined {
   const trimmed = text.trim();
   if (/^\d{12,14}$/.test(trimmed)) return Number(trimmed);
@@ -62,9 +67,9 @@ export function readMoment(text: string, zone: Zone): number | undefined {
   const fraction = Number(`0.${bare[7] ?? "0"}`) * 1_000;
   const wall = Date.UTC(year as number, (month as number) - 1, day, hour, minute, second, Math.floor(fraction));
   const back = new Date(wall);
-  // 31 February and 25 o'clock roll over to another day.
+  // 31 February and hour 25 roll over to another day.
   if (back.getUTCDate() !== day || back.getUTCMonth() !== (month as number) - 1 || back.getUTCHours() !== hour) return undefined;
-  // The offset is that of the moment itself: guessed once, then put right where the clocks change between the two.
+  // The offset depends on the time itself: estimate it once, then correct it near a clock change.
   const guess = wall - offsetMs(wall, zone);
   return wall - offsetMs(guess, zone);
 }
@@ -89,13 +94,13 @@ function offsetMs(ms: number, zone: Zone): number {
   return Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second)) - Math.floor(ms / 1_000) * 1_000;
 }
 
-/** `2026-11-22 14:03:27` in the zone, as `readMoment` reads it. */
+/** Formats a time as `2026-11-22 14:03:27` in the zone, as `readMoment` parses it. */
 export function writeMoment(ms: number, zone: Zone): string {
   const { year, month, day, hour, minute, second } = wallParts(ms, zone);
   return `${year}-${month}-${day} ${hour}:${minute}:${second}`;
 }
 
-// The copied link needs what the page's own time range control goes by, its default included.
+// Used by the copied link, which needs the default of the page's time range control.
 let shown: { readonly fallback: string } | undefined;
 export const shownRange = {
   get: (): { readonly fallback: string } | undefined => shown,

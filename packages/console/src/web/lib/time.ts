@@ -13,7 +13,7 @@ export function setZone(next: Zone): void {
   for (const listener of listeners) listener();
 }
 
-/** The one time zone of the whole page; key `z` changes it. */
+/** Returns the time zone of the page; key `z` switches it. */
 export function useZone(): Zone {
   return useSyncExternalStore(
     (listener) => {
@@ -37,17 +37,17 @@ function format(inZone: Zone, options: Intl.DateTimeFormatOptions): Intl.DateTim
 
 const TIME = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" } as const;
 
-/** `14:03:27.512`; without milliseconds on request. */
+/** Formats `14:03:27.512`, optionally without milliseconds. */
 export function clockTime(ms: number, inZone: Zone, withMs = true): string {
   return format(inZone, withMs ? { ...TIME, fractionalSecondDigits: 3 } : TIME).format(ms);
 }
 
-/** `21 Nov 2026, 14:03:27`. */
+/** Formats `21 Nov 2026, 14:03:27`. */
 export function dateTime(ms: number, inZone: Zone): string {
   return format(inZone, { day: "numeric", month: "short", year: "numeric", ...TIME }).format(ms);
 }
 
-/** `455 µs`, `12.3 ms`, `1.24 s`, `2 min 5 s`, `3 h 12 min`, `4 d 2 h`. */
+/** Formats a duration: `455 µs`, `12.3 ms`, `1.24 s`, `2 min 5 s`, `3 h 12 min`, `4 d 2 h`. */
 export function duration(ms: number): string {
   if (ms < 0.9995) return `${Math.round(ms * 1000)} µs`;
   if (ms < 9.995) return `${ms.toFixed(2)} ms`;
@@ -62,7 +62,7 @@ export function duration(ms: number): string {
   return `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** `3 s ago`, `5 min ago`, `in 2 h`. */
+/** Formats a relative time: `3 s ago`, `5 min ago`, `in 2 h`. */
 export function relative(ms: number, nowMs: number): string {
   const away = nowMs - ms;
   const size = Math.abs(away);
@@ -78,7 +78,7 @@ export function relative(ms: number, nowMs: number): string {
   return away >= 0 ? `${text} ago` : `in ${text}`;
 }
 
-/** `812 B`, `1.4 KiB`, `23 MiB`. */
+/** Formats a size: `812 B`, `1.4 KiB`, `23 MiB`. */
 export function bytes(count: number): string {
   if (count < 1024) return `${count} B`;
   const units = ["KiB", "MiB", "GiB", "TiB"];

@@ -6,20 +6,23 @@ export function useLiveState(): LiveState {
   return useSyncExternalStore(live.onState, live.getState);
 }
 
-/** The items of a group of a stream, always as the stream has them. */
+/** The current items of a group of a stream. */
 export interface LiveCollection<Item> {
-  /** False until the first sync: then an empty list says nothing. */
+  /** False until the first sync. Before that, an empty list has no meaning. */
   readonly loaded: boolean;
   readonly items: readonly Item[];
   readonly status: "joining" | "live" | "refused";
   readonly reason: string | null;
-  /** When what is shown was known to be true last, by the page's clock. */
+  /** Time of the last update, by the page's clock. */
   readonly asOfMs: number | undefined;
 }
 
 const NOTHING: LiveCollection<never> = { loaded: false, items: [], status: "joining", reason: null, asOfMs: undefined };
 
-/** Follows a stream whose items have ids, e.g. `svc.workers`. `idOf` finds an item's id where the sync does not tell it. Changes are applied once per frame. */
+/**
+ * Follows a stream whose items have ids, e.g. `svc.workers`. `idOf` returns an item's id if the sync does not contain
+ * it. Changes are applied once per frame.
+ */
 export function useLiveCollection<Item>(stream: string, idOf: (item: Item) => string, group = "all"): LiveCollection<Item> {
   const [state, setState] = useState<LiveCollection<Item>>(NOTHING);
   const idOfRef = useRef(idOf);
@@ -59,7 +62,7 @@ export function useLiveCollection<Item>(stream: string, idOf: (item: Item) => st
   return state;
 }
 
-/** Every worker, and those that the page saw go. */
+/** Returns all workers, and those that disconnected since the page was opened. */
 export function useWorkers(): WorkersNow {
   return useSyncExternalStore(workerHistory.listen, workerHistory.get);
 }

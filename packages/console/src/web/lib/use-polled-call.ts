@@ -2,12 +2,12 @@ import { keepPreviousData, type UseQueryResult, useQuery } from "@tanstack/react
 import { ApiFailure, call } from "./api.ts";
 import { useLiveState } from "./use-live.ts";
 
-/** How often figures are asked for that no stream tells, in milliseconds. As often as the engine takes samples. */
+/** Poll interval of metrics without a stream, in milliseconds. Equals the engine's sample interval. */
 export const POLL_MS = 5_000;
 
 /**
- * Calls a function of the engine again and again while the page is live and looked at; the last answer stays. `key` tells calls apart; `payload` is made
- * anew for each, since most of them name a time.
+ * Polls a function of the engine while the page is live and visible, and keeps the last result. `key` identifies the
+ * call. `payload` is created for each call, since most contain a time.
  */
 export function usePolledCall<Result>(
   functionId: string,
@@ -25,7 +25,7 @@ export function usePolledCall<Result>(
   });
 }
 
-/** The module that provides the function is not in the engine's config. */
+/** Returns true if the module of the function is not configured. */
 export function isMissingFunction(error: Error | null): boolean {
   return error instanceof ApiFailure && /^function_not_found$/i.test(error.code);
 }

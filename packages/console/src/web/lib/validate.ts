@@ -11,18 +11,18 @@ export type Check =
   | { readonly kind: "fits" }
   | { readonly kind: "syntax"; readonly message: string }
   | { readonly kind: "problems"; readonly problems: readonly Problem[] }
-  /** Nothing to check by, or it cannot be done here. */
+  /** There is no schema, or it cannot be used here. */
   | { readonly kind: "unchecked"; readonly reason: string | undefined };
 
-/** More is not checked: it would hold up typing. In characters. */
+/** Maximum text that is checked, in characters: checking more would block typing. */
 const MAX_CHECKED = 256 * 1024;
 const MAX_PROBLEMS = 20;
-/** Errors of these only say that one below is wrong. */
+/** Errors of these keywords only repeat that a nested value is invalid. */
 const FRAMES: ReadonlySet<string> = new Set(["properties", "items", "prefixItems", "additionalProperties", "patternProperties", "allOf", "$ref"]);
 
-/** Whether the text is JSON and fits the schema. A text that is too big counts as it is read by the engine. */
+/** Checks that the text is JSON and matches the schema. Larger texts are not checked here, only by the engine. */
 export async function checkPayload(text: string, schema: unknown): Promise<Check> {
-  if (text.length > MAX_CHECKED) return { kind: "unchecked", reason: "It is too big to be checked while typing." };
+  if (text.length > MAX_CHECKED) return { kind: "unchecked", reason: "The input is too large to be checked while typing." };
   let value: JsonValue;
   try {
     value = parseJson(text);
@@ -44,11 +44,11 @@ export async function checkPayload(text: string, schema: unknown): Promise<Check
     const distinct = problems.filter(({ pointer, message }) => !seen.has(`${pointer} ${message}`) && seen.add(`${pointer} ${message}`));
     return { kind: "problems", problems: distinct.slice(0, MAX_PROBLEMS) };
   } catch (error) {
-    return { kind: "unchecked", reason: `The schema cannot be used for checking: ${(error as Error).message}` };
+    return { kind: "unchecked", reason: `The schema cannot be used for validation: ${(error as Error).message}` };
   }
 }
 
-/** Numbers as the checker knows them. */
+/** Converts numbers for the validator. */
 function plain(value: JsonValue): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (isBigNumber(value)) return Number(value.value);

@@ -6,14 +6,14 @@ function worker(id: string, name: string, functions: readonly string[] = []): Wo
   return { id, name, functions, internal: false, kind: "worker" } as unknown as Worker;
 }
 
-it("says nothing of the past of who was there when the page was opened", () => {
+it("has no history of workers that were connected when the page was opened", () => {
   const history = new WorkerHistory(0);
   expect(history.now().loaded).toBe(false);
   history.sync([worker("1", "orders", ["a"])], 1);
   expect(history.now()).toMatchObject({ loaded: true, events: [], gone: [], asOfMs: 1 });
 });
 
-it("notes who comes and goes, and which functions with them", () => {
+it("records connects, disconnects and their functions", () => {
   const history = new WorkerHistory(0);
   history.sync([], 1);
   history.put(worker("1", "orders", ["a"]), 2);
@@ -31,14 +31,14 @@ it("notes who comes and goes, and which functions with them", () => {
   expect(history.now().workers).toEqual([]);
 });
 
-it("finds in a later sync who has gone meanwhile", () => {
+it("detects in a later sync which workers disconnected", () => {
   const history = new WorkerHistory(0);
   history.sync([worker("1", "orders"), worker("2", "mail")], 1);
   history.sync([worker("2", "mail")], 9);
   expect(history.now().gone).toMatchObject([{ goneAtMs: 9, worker: { name: "orders" } }]);
 });
 
-it("keeps a bounded past", () => {
+it("limits the history", () => {
   const history = new WorkerHistory(0);
   history.sync([], 0);
   for (let at = 0; at < 1_000; at++) {
@@ -50,7 +50,7 @@ it("keeps a bounded past", () => {
   expect(history.now().gone[0]?.worker.id).toBe("999");
 });
 
-it("tells who provides a function once it knows who is there", () => {
+it("knows which functions are provided after the first sync", () => {
   const history = new WorkerHistory(0);
   expect(history.provides("a")).toBeUndefined();
   history.sync([worker("1", "orders", ["a"])], 1);

@@ -1,6 +1,6 @@
 import { live } from "./live-connection.ts";
 
-/** A worker as `svc.workers` tells of it. */
+/** A worker, as in the stream `svc.workers`. */
 export interface Worker {
   readonly id: string;
   readonly name: string;
@@ -30,7 +30,7 @@ export interface WorkerEvent {
   readonly workerId: string;
   readonly name: string;
   readonly what: "connected" | "disconnected" | "registered" | "unregistered";
-  /** Functions that came or went. */
+  /** Registered or unregistered functions. */
   readonly functions: readonly string[];
 }
 
@@ -40,7 +40,7 @@ export interface GoneWorker {
 }
 
 export interface WorkersNow {
-  /** False until the first sync: then an empty list says nothing. */
+  /** False until the first sync. Before that, an empty list has no meaning. */
   readonly loaded: boolean;
   readonly workers: readonly Worker[];
   /** Latest first. */
@@ -49,15 +49,18 @@ export interface WorkersNow {
   readonly events: readonly WorkerEvent[];
   readonly asOfMs: number | undefined;
   readonly refusal: string | null;
-  /** Since when the page has been looking. */
+  /** Time at which the page was opened. */
   readonly sinceMs: number;
 }
 
-/** What is remembered of the past, at most; the oldest goes first. */
-const MOST_EVENTS = 500;
-const MOST_GONE = 200;
+/** Maximum entries of the history; the oldest are dropped. */
+const MAX_EVENTS = 500;
+const MAX_GONE = 200;
 
-/** The workers, and what the page saw of their coming and going since it was opened: the engine itself forgets who has gone. */
+/**
+ * Current workers and the history of connects and disconnects since the page was opened. The engine itself keeps no
+ * history.
+ */
 export class WorkerHistory {
   readonly #workers = new Map<string, Worker>();
   #gone: GoneWorker[] = [];
@@ -71,7 +74,10 @@ export class WorkerHistory {
     this.#sinceMs = nowMs;
   }
 
-  /** All there are. After an absence of the engine its workers have other ids: who comes back under a name that is gone is not lost. */
+  /**
+   * Applies a sync with all workers. After a restart of the engine its workers have other ids, so a worker that
+   * reconnects under the same name is not lost.
+   */
   sync(workers: readonly Worker[], nowMs: number): void {
     const present = new Set(workers.map(({ id }) => id));
     const isFirst = !this.#loaded;
@@ -106,7 +112,7 @@ export class WorkerHistory {
     this.#asOfMs = nowMs;
     if (worker === undefined) return;
     this.#workers.delete(id);
-    this.#gone = [{ worker, goneAtMs: nowMs }, ...this.#gone].slice(0, MOST_GONE);
+    this.#gone = [{ worker, goneAtMs: nowMs }, ...this.#gone].slice(0, MAX_GONE);
     this.#note({ atMs: nowMs, workerId: id, name: worker.name, what: "disconnected", functions: [] });
   }
 
@@ -114,7 +120,7 @@ export class WorkerHistory {
     this.#refusal = reason;
   }
 
-  /** Whether a worker, or a module, that is there provides the function; undefined before it is known who is there. */
+  /** Returns true if a connected worker or module provides the function, or undefined before the first sync. */
   provides(functionId: string): boolean | undefined {
     if (!this.#loaded) return undefined;
     for (const { functions } of this.#workers.values()) if (functions.includes(functionId)) return true;
@@ -134,7 +140,7 @@ export class WorkerHistory {
   }
 
   #note(event: WorkerEvent): void {
-    this.#events = [event, ...this.#events].slice(0, MOST_EVENTS);
+    this.#events = [event, ...this.#events].slice(0, MAX_EVENTS);
   }
 }
 
@@ -152,7 +158,7 @@ function changed(): void {
   });
 }
 
-/** Follows the workers for as long as the page lives, so that who was lost while another page was open is known. */
+/** Follows the workers for the lifetime of the page, so that disconnects are recorded on every page. */
 export function startWorkerHistory(): void {
   if (history !== undefined) return;
   const kept = new WorkerHistory(Date.now());
@@ -160,7 +166,7 @@ export function startWorkerHistory(): void {
   live.subscribe("svc.workers", "all", {
     onSync(data) {
       kept.sync(data as readonly Worker[], Date.now());
-      toldWhoIsThere();
+      resolveFirstSync();
       changed();
     },
     onEvent({ type, id, data }) {
@@ -171,26 +177,26 @@ export function startWorkerHistory(): void {
     },
     onStatus(status, reason) {
       kept.refuse(status === "refused" ? (reason ?? "refused") : null);
-      if (status === "refused") toldWhoIsThere();
+      if (status === "refused") resolveFirstSync();
       changed();
     },
   });
 }
 
-/** Whoever asks before is not kept waiting for longer, in milliseconds. */
-const MOST_WAIT_MS = 1_000;
-let toldWhoIsThere: () => void = () => undefined;
-const isKnownWhoIsThere = new Promise<void>((resolve) => {
-  toldWhoIsThere = resolve;
+/** Maximum wait of callers for the first sync, in milliseconds. */
+const MAX_WAIT_MS = 1_000;
+let resolveFirstSync: () => void = () => undefined;
+const firstSync = new Promise<void>((resolve) => {
+  resolveFirstSync = resolve;
 });
 
 export const workerHistory = {
   get: (): WorkersNow => shown,
-  /** False only where it is known that nobody provides the function now. */
+  /** Returns false only if no worker provides the function now. */
   mayProvide: async (functionId: string): Promise<boolean> => {
     if (history === undefined) return true;
     if (history.provides(functionId) === undefined) {
-      await Promise.race([isKnownWhoIsThere, new Promise((resolve) => setTimeout(resolve, MOST_WAIT_MS))]);
+      await Promise.race([firstSync, new Promise((resolve) => setTimeout(resolve, MAX_WAIT_MS))]);
     }
     return history.provides(functionId) !== false;
   },

@@ -8,7 +8,7 @@ const trigger = (id: string, trigger_type: string, function_id: string, config: 
   ...{ id, trigger_type, function_id, config, internal: false, status: "active" as const, reason: null },
 });
 
-it("draws triggers, functions and what they use, declared and observed apart", () => {
+it("contains triggers, functions and what they use, with declared and observed edges", () => {
   const graph = graphOf({
     ...NOTHING,
     functions: [{ function_id: "a" }, { function_id: "b" }, { function_id: "engine::x", internal: true }],
@@ -41,7 +41,7 @@ it("draws triggers, functions and what they use, declared and observed apart", (
   ]);
 });
 
-it("leads from a topic to the triggers that wait for its events, and not from a pattern", () => {
+it("connects a topic to its triggers, but not a pattern", () => {
   const { edges } = graphOf({
     ...NOTHING,
     functions: [{ function_id: "a" }],
@@ -54,7 +54,7 @@ it("leads from a topic to the triggers that wait for its events, and not from a 
   ]);
 });
 
-it("leads from a queue to the functions that its jobs run", () => {
+it("connects a queue to the functions of its jobs", () => {
   const { edges } = graphOf({
     ...NOTHING,
     functions: [{ function_id: "a" }, { function_id: "mail::send" }],
@@ -68,7 +68,7 @@ it("leads from a queue to the functions that its jobs run", () => {
   ]);
 });
 
-it("says why a trigger does not work", () => {
+it("shows why a trigger does not work", () => {
   const [, node] = graphOf({
     ...NOTHING,
     functions: [{ function_id: "a" }],

@@ -2,7 +2,7 @@ import type { SeenCall } from "./seen-calls.ts";
 import { kindOf, type TriggerItem, triggerLabel } from "./triggers.ts";
 import type { JobRun } from "./uses.ts";
 
-// The whole system as a graph: what occasions a function, what it calls, and what it uses.
+// The whole system as a graph: triggers, functions, and what functions call and use.
 
 export type NodeKind =
   | "http"
@@ -19,23 +19,23 @@ export type NodeKind =
   | "topic";
 
 export interface GraphNode {
-  /** The kind of thing and its id, e.g. `function orders::create`: stays the same, since layouts are kept by it. */
+  /** Kind and id, e.g. `function orders::create`. Stable, because layouts are saved by it. */
   readonly id: string;
   readonly kind: NodeKind;
   readonly label: string;
-  /** Of HTTP triggers. */
+  /** Method of HTTP triggers. */
   readonly method: string | undefined;
-  /** Of triggers: their type. */
+  /** Type of triggers. */
   readonly triggerType?: string;
-  /** Where more is told of it. */
+  /** Address of its details. */
   readonly href: string;
   readonly internal: boolean;
   readonly calls: number;
   readonly errors: number;
-  /** Of the last seconds: what it does just now. */
+  /** Calls of the last seconds. */
   readonly now: Counts;
   readonly note: string | undefined;
-  /** Of a group: its functions. */
+  /** Functions of a group. */
   readonly members?: readonly GraphNode[];
 }
 
@@ -44,14 +44,14 @@ export interface Counts {
   readonly errors: number;
 }
 
-/** What counts as just now. */
+/** Period of `now`, in seconds. */
 export const NOW_SECONDS = 15;
 const NONE: Counts = { calls: 0, errors: 0 };
 
 export interface GraphEdge {
   readonly from: string;
   readonly to: string;
-  /** `declared`: by a trigger. `observed`: in traces. */
+  /** `declared`: by a trigger. `observed`: found in traces. */
   readonly kind: "declared" | "observed";
   readonly calls: number;
   readonly errors: number;
@@ -69,7 +69,7 @@ export interface FunctionFacts {
   readonly internal?: boolean;
 }
 
-/** A use of something that the engine provides: which, where that is known. */
+/** Use of a state scope, stream, queue or topic, with its name if known. */
 export interface Use extends SeenCall {
   readonly kind: "state" | "stream" | "queue" | "topic";
   readonly name: string | undefined;
@@ -78,15 +78,15 @@ export interface Use extends SeenCall {
 export interface GraphSources {
   readonly functions: readonly FunctionFacts[];
   readonly triggers: readonly TriggerFacts[];
-  /** Of function to function. */
+  /** Calls between functions. */
   readonly seen: readonly SeenCall[];
   readonly uses: readonly Use[];
-  /** What jobs run, by their queue. */
+  /** Functions run by jobs, by queue. */
   readonly jobs: readonly JobRun[];
   readonly figures: ReadonlyMap<string, Counts>;
-  /** The same of the last seconds. */
+  /** Calls of the last seconds. */
   readonly now: ReadonlyMap<string, Counts>;
-  /** By name: queues and streams that there are, used or not. */
+  /** Names of existing queues and streams, used or not. */
   readonly queues: readonly string[];
   readonly streams: readonly string[];
   readonly scopes: readonly string[];
@@ -167,11 +167,11 @@ function thingNode(kind: Use["kind"], name: string | undefined): GraphNode {
   const href = kind === "topic" || name === undefined ? path : path + encodeURIComponent(name);
   return {
     ...{ id: thingId(kind, name), kind, label: name ?? WHOLE[kind], method: undefined, href, internal: false, ...NONE, now: NONE },
-    note: name === undefined ? "which one is not known" : undefined,
+    note: name === undefined ? "name unknown" : undefined,
   };
 }
 
-/** What a trigger waits for, where that is a thing of its own. Patterns are none. */
+/** Returns the queue, topic, stream or scope of a trigger. Undefined for patterns. */
 function sourceOf({ trigger_type, config }: TriggerFacts): { readonly kind: "state" | "queue" | "stream" | "topic"; readonly name: string } | undefined {
   const facts = (typeof config === "object" && config !== null ? config : {}) as Readonly<Record<string, unknown>>;
   const name = (...keys: readonly string[]): string | undefined =>

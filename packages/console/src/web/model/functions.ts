@@ -1,8 +1,8 @@
-/** A function as `svc.functions` tells of it. */
+/** A function, as in the stream `svc.functions`. */
 export interface FunctionItem {
   readonly function_id: string;
   readonly description: string | null;
-  /** JSON Schemas, as the worker wrote them. */
+  /** JSON Schemas of the worker. */
   readonly request_format: unknown;
   readonly response_format: unknown;
   readonly metadata: unknown;
@@ -15,7 +15,9 @@ export interface FunctionItem {
   readonly triggers: readonly { readonly id: string; readonly type: string }[];
 }
 
-/** What stands before the last `::`, or the first of `.`, `/` and `:`; functions without one are together. */
+/**
+ * Returns the part before the last `::`, or before the first of `.`, `/` and `:`. Empty for functions without a prefix.
+ */
 export function prefixOf(functionId: string): string {
   const at = functionId.lastIndexOf("::");
   if (at > 0) return functionId.slice(0, at);

@@ -15,12 +15,12 @@ export const KIND_NAMES: Readonly<Record<NodeKind, string>> = {
   topic: "Topic",
 };
 
-/** Whether calls of it are counted. */
+/** Returns true if calls of the node are counted. */
 export function isCalled({ kind }: Pick<GraphNode, "kind">): boolean {
   return kind === "function" || kind === "group";
 }
 
-/** Something that functions use. What is not known of it is no fault of its. */
+/** Returns true for a resource that functions use. Missing data about it is not an error. */
 export function isThing({ kind }: Pick<GraphNode, "kind">): boolean {
   return kind === "state" || kind === "stream" || kind === "queue" || kind === "topic";
 }

@@ -15,13 +15,13 @@ const SAMPLES: Readonly<Record<string, string>> = {
   ipv6: "::1",
 };
 
-/** What an editor begins with: what the schema proposes, else the smallest value that fits it. */
+/** Returns the initial text of an editor: the value that the schema suggests, or the smallest valid one. */
 export function prefill(schema: unknown): string {
   const root = asSchema(schema);
   return formatJson(root === undefined ? {} : valueFor(root, root));
 }
 
-/** Default, else the first example, else the constant or first of an enumeration, else the smallest valid value. */
+/** Returns the default, the first example, the constant, the first enum value, or the smallest valid value. */
 export function valueFor(schema: Schema, root: Schema, depth = 0): JsonValue {
   const resolved = resolve(schema, root);
   if (resolved === undefined) return null;

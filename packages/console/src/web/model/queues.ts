@@ -1,4 +1,4 @@
-/** A queue as `queue::list` tells of it. */
+/** A queue, as listed by `queue::list`. */
 export interface QueueStats {
   readonly queue: string;
   readonly waiting: number;
@@ -12,9 +12,9 @@ export interface QueueStats {
   readonly died: number;
   readonly expired: number;
   readonly cancelled: number;
-  /** Null: the queue holds something, but is not declared. */
+  /** Null if the queue has jobs but is not declared. */
   readonly type: "standard" | "fifo" | null;
   readonly concurrency: number | null;
-  /** Of a subscription: its topic. */
+  /** Topic of a subscription. */
   readonly topic: string | null;
 }

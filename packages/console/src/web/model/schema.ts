@@ -1,6 +1,6 @@
 import type { JsonValue } from "../lib/json.ts";
 
-/** A JSON Schema that is an object; its members are unchecked, since it is a worker's. */
+/** A JSON Schema object. Its members are unchecked, because it comes from a worker. */
 export type Schema = Readonly<Record<string, unknown>>;
 
 const MAX_REFS = 16;
@@ -9,7 +9,10 @@ export function asSchema(value: unknown): Schema | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Schema) : undefined;
 }
 
-/** The schema with local `$ref`s followed and `allOf`s of one, `anyOf`s of one besides null taken apart. Undefined: it leads nowhere. */
+/**
+ * Follows local `$ref`s and unwraps single `allOf`s, and `anyOf`s with one option besides null. Returns undefined if a
+ * reference has no target.
+ */
 export function resolve(schema: Schema, root: Schema): { readonly schema: Schema; readonly nullable: boolean } | undefined {
   let at: Schema = schema;
   let nullable = false;
@@ -28,7 +31,7 @@ export function resolve(schema: Schema, root: Schema): { readonly schema: Schema
   return undefined;
 }
 
-/** One step further in; the same schema when there is none to go. */
+/** Resolves one step. Returns the same schema if there is none. */
 function innerOf(at: Schema, root: Schema): { readonly schema: Schema; readonly nullable: boolean } | undefined {
   if (typeof at.$ref === "string") {
     const target = lookUp(at.$ref, root);
@@ -60,7 +63,7 @@ function lookUp(ref: string, root: Schema): Schema | undefined {
   return asSchema(at);
 }
 
-/** The names and schemas of an object's members. */
+/** Returns the names and schemas of an object's members. */
 export function propertiesOf(schema: Schema): readonly (readonly [string, Schema])[] {
   const properties = asSchema(schema.properties);
   if (properties === undefined) return [];
@@ -71,7 +74,7 @@ export function requiredOf(schema: Schema): ReadonlySet<string> {
   return new Set(Array.isArray(schema.required) ? schema.required.filter((name): name is string => typeof name === "string") : []);
 }
 
-/** `string`, `integer or null`, `array of string`, `one of 3`: what a schema takes, in a few words. */
+/** Returns a short description of the type: `string`, `integer or null`, `array of string`, `one of 3`. */
 export function typeName(schema: Schema, root: Schema, depth = 0): string {
   const resolved = resolve(schema, root);
   if (resolved === undefined) return "any";
@@ -90,7 +93,7 @@ export function typeName(schema: Schema, root: Schema, depth = 0): string {
   return plain.properties === undefined ? `any${suffix}` : `object${suffix}`;
 }
 
-/** The bounds of a schema, one text each: `at least 1`, `2 to 5 characters`, `matches ^a`. */
+/** Returns the constraints of a schema as texts: `at least 1`, `2 to 5 characters`, `matches ^a`. */
 export function constraintsOf(schema: Schema): readonly string[] {
   const found: string[] = [];
   const add = (name: string, text: (value: unknown) => string): void => {
@@ -113,7 +116,7 @@ export function constraintsOf(schema: Schema): readonly string[] {
   return found;
 }
 
-/** A value of a schema (a default, an example) as the console's JSON. */
+/** Converts a value of a schema (a default, an example) to the console's JSON type. */
 export function asJson(value: unknown): JsonValue {
   return value as JsonValue;
 }

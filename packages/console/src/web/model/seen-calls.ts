@@ -1,4 +1,4 @@
-/** Of a span, what tells who called what. */
+/** The parts of a span that show who called what. */
 export interface FlowSpan {
   readonly trace_id: string;
   readonly span_id: string;
@@ -7,7 +7,7 @@ export interface FlowSpan {
   readonly attributes_map: Readonly<Record<string, unknown>>;
 }
 
-/** Calls seen from a function to another, or to what the engine provides. */
+/** Observed calls from a function to another or to one of the engine. */
 export interface SeenCall {
   readonly from: string;
   readonly to: string;
@@ -15,15 +15,15 @@ export interface SeenCall {
   readonly errors: number;
 }
 
-/** The first span of a trace. */
+/** Root span of a trace. */
 export interface TraceRoot {
   readonly trace_id: string;
   readonly name: string;
 }
 
 /**
- * Who called whom, by the spans of some traces: the caller is the nearest span above that is a function's. A span that a handler opens for a part of its
- * work names the call that it is in, and is no call itself.
+ * Returns the calls between functions in the spans. The caller is the nearest ancestor span of a function. A span that
+ * a handler opens for a part of its work has the id of its call and is not a call itself.
  */
 export function seenCalls(spans: readonly FlowSpan[]): readonly SeenCall[] {
   const byId = new Map(spans.map((span) => [`${span.trace_id} ${span.span_id}`, span]));
@@ -46,7 +46,7 @@ function invocationOf(span: FlowSpan): unknown {
   return span.attributes_map["svc.invocation_id"];
 }
 
-/** The function of a call. Jobs on their way name the function that they are for, too, and are no call of it. */
+/** Returns the function of a call. Spans of jobs also name their function but are not calls. */
 function functionOf(span: FlowSpan): string | undefined {
   if (invocationOf(span) === undefined) return undefined;
   const id = span.attributes_map["svc.function_id"];
@@ -54,7 +54,7 @@ function functionOf(span: FlowSpan): string | undefined {
 }
 
 function callerOf(span: FlowSpan, byId: ReadonlyMap<string, FlowSpan>): FlowSpan | undefined {
-  // Spans come from outside as well: parents may lead in a circle.
+  // Spans may come from outside, so parents can form a cycle.
   const visited = new Set<FlowSpan>([span]);
   let above = span;
   for (;;) {
@@ -66,7 +66,7 @@ function callerOf(span: FlowSpan, byId: ReadonlyMap<string, FlowSpan>): FlowSpan
   }
 }
 
-/** Of each kind of trace some, the latest first: what is called all the time must not hide what is called seldom. */
+/** Returns traces of each kind, the latest first, so that frequent ones do not hide rare ones. */
 export function varied(roots: readonly TraceRoot[], most: number): readonly string[] {
   const byName = new Map<string, string[]>();
   for (const { name, trace_id } of roots) byName.set(name, [...(byName.get(name) ?? []), trace_id]);

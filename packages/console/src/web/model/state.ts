@@ -1,4 +1,4 @@
-/** A scope as `state::groups` lists it. */
+/** A scope, as listed by `state::groups`. */
 export interface StateGroup {
   readonly scope: string;
   readonly items: number;

@@ -1,4 +1,4 @@
-// Shapes of engine::traces::* as the page reads them. Attributes come as texts, so that numbers keep their digits.
+// Results of engine::traces::*. Attributes are strings, so that numbers are not rounded.
 
 export type TraceStatus = "ok" | "error" | "pending";
 
@@ -10,7 +10,7 @@ export interface TraceSummary {
   readonly services: readonly string[];
   readonly status: TraceStatus;
   readonly start_time_ms: number;
-  /** Null while a span of it has not ended. */
+  /** Null while one of its spans is running. */
   readonly duration_ms: number | null;
   readonly span_count: number;
   readonly error_count: number;
@@ -34,7 +34,7 @@ export interface SpanLink {
   readonly attributes: readonly Attribute[];
 }
 
-/** A span as far as it takes to draw it among thousands. */
+/** A span with the fields needed to draw it. */
 export interface LeanSpan {
   readonly span_id: string;
   readonly parent_span_id: string | null;
@@ -48,7 +48,7 @@ export interface LeanSpan {
   readonly events: readonly Pick<SpanEvent, "name" | "timestamp_unix_nano_text">[];
 }
 
-/** A span with all that is known of it. */
+/** A span with all its fields. */
 export interface StoredSpan extends LeanSpan {
   readonly trace_id: string;
   readonly start_time_ms: number;
@@ -57,7 +57,7 @@ export interface StoredSpan extends LeanSpan {
   readonly internal: boolean;
   readonly worker_id: string | null;
   readonly attributes: readonly Attribute[];
-  /** The same with their types; large numbers have lost digits here. */
+  /** The same as typed values; large numbers are rounded. */
   readonly attributes_map?: Readonly<Record<string, unknown>>;
   readonly events: readonly SpanEvent[];
   readonly links: readonly SpanLink[];
@@ -72,7 +72,7 @@ export interface TraceListAnswer {
   readonly total: number;
   readonly total_is_lower_bound?: true;
   readonly cursor: string | null;
-  /** The search took too long and stopped before the page was full; `cursor` goes on with it. */
+  /** The search timed out before the page was full; continue with `cursor`. */
   readonly partial?: true;
   readonly as_of: number;
 }
@@ -113,7 +113,7 @@ export interface CompareAnswer {
   readonly truncated?: true;
 }
 
-/** An ended span whose status is unset counts as OK; one that has not ended is Pending. */
+/** Returns the status of a span: an ended span with unset status is ok, a running one is pending. */
 export function statusOfSpan(span: Pick<LeanSpan, "status" | "end_time_unix_nano_text">): TraceStatus {
   if (span.status === "error") return "error";
   return span.end_time_unix_nano_text === null ? "pending" : "ok";

@@ -1,4 +1,4 @@
-/** A trigger as `svc.triggers` tells of it. */
+/** A trigger, as in the stream `svc.triggers`. */
 export interface TriggerItem {
   readonly id: string;
   readonly trigger_type: string;
@@ -26,12 +26,12 @@ const KIND_OF_TYPE: Readonly<Record<string, Kind>> = {
   "state:deleted": "state",
 };
 
-/** The group of a trigger type; types of workers, streams and telemetry are the others. */
+/** Returns the group of a trigger type. Types of workers, streams and telemetry are `other`. */
 export function kindOf(type: string): Kind {
   return Object.hasOwn(KIND_OF_TYPE, type) ? (KIND_OF_TYPE[type] as Kind) : "other";
 }
 
-/** `POST /orders`, a cron expression, a topic, … */
+/** Returns the label of a trigger: `POST /orders`, a cron expression, a topic, … */
 export function triggerLabel({ trigger_type, config }: Pick<TriggerItem, "trigger_type" | "config">): string {
   const facts: Readonly<Record<string, unknown>> = typeof config === "object" && config !== null ? (config as Readonly<Record<string, unknown>>) : {};
   const text = (...names: readonly string[]): string | undefined => {

@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { nameInInput, runsOfJobs, type UseCall, usesOf, worthReading } from "./uses.ts";
+import { callsToRead, nameInInput, runsOfJobs, type UseCall, usesOf } from "./uses.ts";
 
 const call = (invocationId: string, isError = false): UseCall => ({ from: "a", to: "state::set", kind: "state", invocationId, isError });
 
-it("names a use by its input, and those unread by the only one that was seen", () => {
+it("names a use by its input, and unread ones by the only known name", () => {
   expect(usesOf([call("1"), call("2", true)], new Map([["1", "orders"]]))).toEqual([
     { from: "a", to: "state::set", kind: "state", name: "orders", calls: 2, errors: 1 },
   ]);
@@ -21,18 +21,18 @@ it("names a use by its input, and those unread by the only one that was seen", (
   ]);
 });
 
-it("reads the name out of JSON that may be cut", () => {
+it("reads the name from JSON that may be truncated", () => {
   expect(nameInInput("state", '{"scope":"orders","key":"k"}')).toBe("orders");
   expect(nameInInput("topic", '{"topic":"order.created"}')).toBe("order.created");
   expect(nameInInput("state", '{"scope":"ord')).toBeUndefined();
   expect(nameInInput("state", undefined)).toBeUndefined();
 });
 
-it("reads some inputs of each pair, and none twice", () => {
-  expect(worthReading([call("1"), call("2"), call("3"), call("4")], (id) => id === "1", 3, 9).map(({ invocationId }) => invocationId)).toEqual(["2", "3"]);
+it("reads some inputs of each pair, each once", () => {
+  expect(callsToRead([call("1"), call("2"), call("3"), call("4")], (id) => id === "1", 3, 9).map(({ invocationId }) => invocationId)).toEqual(["2", "3"]);
 });
 
-it("finds what jobs run in the spans of their runs, and counts none twice", () => {
+it("finds runs of jobs in spans, each once", () => {
   const run = (span_id: string, status: string, more: object = {}) => ({
     ...{ trace_id: "t", span_id, parent_span_id: null, status },
     attributes_map: { "svc.job.queue": "mails", "svc.function_id": "mail::send", ...more },

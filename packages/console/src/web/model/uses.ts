@@ -1,7 +1,7 @@
 import type { Use } from "./flow-graph.ts";
 import type { FlowSpan, SeenCall } from "./seen-calls.ts";
 
-/** Of a call to a function of the engine: what kind of thing it is for. */
+/** Returns the kind of resource that a function of the engine uses. */
 export function kindOfUse(functionId: string): Use["kind"] | undefined {
   if (functionId.startsWith("state::")) return "state";
   if (functionId.startsWith("stream::")) return "stream";
@@ -16,7 +16,7 @@ const NAMES: Readonly<Record<Use["kind"], readonly string[]>> = {
   topic: ["topic", "event", "name"],
 };
 
-/** Which one the input names; undefined where it names none, or was cut short. */
+/** Returns the name of the resource in the input, or undefined if it has none or is truncated. */
 export function nameInInput(kind: Use["kind"], json: string | undefined): string | undefined {
   let input: unknown;
   try {
@@ -32,7 +32,7 @@ export function nameInInput(kind: Use["kind"], json: string | undefined): string
   return undefined;
 }
 
-/** A span of a call of something that the engine provides, and the function that made it. */
+/** A call of a function of the engine, with its caller. */
 export interface UseCall {
   readonly from: string;
   readonly to: string;
@@ -41,7 +41,7 @@ export interface UseCall {
   readonly isError: boolean;
 }
 
-/** Calls of the engine's own functions by others, found in spans; `seenCalls` finds the others. */
+/** Returns calls of the engine's functions in the spans; `seenCalls` returns the others. */
 export function callsOfThings(spans: readonly FlowSpan[]): readonly UseCall[] {
   const byId = new Map(spans.map((span) => [`${span.trace_id} ${span.span_id}`, span]));
   return spans.flatMap((span): readonly UseCall[] => {
@@ -60,7 +60,9 @@ export function callsOfThings(spans: readonly FlowSpan[]): readonly UseCall[] {
   });
 }
 
-/** Calls joined to uses; whose input was not read goes to the thing that the same function was seen to use, where there is only one. */
+/**
+ * Groups calls to uses. A call without a known name gets the name that the same function uses, if there is only one.
+ */
 export function usesOf(calls: readonly UseCall[], names: ReadonlyMap<string, string | undefined>): readonly Use[] {
   const known = new Map<string, Set<string>>();
   for (const { from, to, kind, invocationId } of calls) {
@@ -79,8 +81,8 @@ export function usesOf(calls: readonly UseCall[], names: ReadonlyMap<string, str
   return [...uses.values()];
 }
 
-/** Calls whose input is worth a look: some of each pair of function and callee. */
-export function worthReading(calls: readonly UseCall[], isKnown: (id: string) => boolean, each: number, most: number): readonly UseCall[] {
+/** Selects calls whose input should be read: some for each pair of caller and callee. */
+export function callsToRead(calls: readonly UseCall[], isKnown: (id: string) => boolean, each: number, most: number): readonly UseCall[] {
   const counts = new Map<string, number>();
   return calls
     .filter(({ from, to, invocationId }) => {
@@ -92,26 +94,26 @@ export function worthReading(calls: readonly UseCall[], isKnown: (id: string) =>
     .slice(0, most);
 }
 
-/** Calls of functions by functions: those of the engine left out. */
+/** Returns calls without those of the engine's functions. */
 export function withoutUses(seen: readonly SeenCall[]): readonly SeenCall[] {
   return seen.filter(({ to }) => kindOfUse(to) === undefined);
 }
 
-/** Runs of the jobs of a queue by a function. */
+/** Runs of a queue's jobs by a function. */
 export interface JobRun {
-  /** Undefined where it is not known. */
+  /** Undefined if unknown. */
   readonly queue: string | undefined;
   readonly to: string;
   readonly calls: number;
   readonly errors: number;
 }
 
-/** What was run for jobs, found in spans: each run of a job has one of its own. */
+/** Returns the runs of jobs in the spans. Each run has its own span. */
 export function runsOfJobs(spans: readonly FlowSpan[]): readonly JobRun[] {
   const runs = new Map<string, JobRun>();
   for (const span of spans) {
     const [queue, to] = [text(span, "svc.job.queue"), text(span, "svc.function_id")];
-    // The call itself tells its job as well.
+    // The call's own span also has the job's attributes.
     if (queue === undefined || to === undefined || text(span, "svc.invocation_id") !== undefined) continue;
     const before = runs.get(`${queue}\n${to}`);
     runs.set(`${queue}\n${to}`, { queue, to, calls: (before?.calls ?? 0) + 1, errors: (before?.errors ?? 0) + (span.status === "error" ? 1 : 0) });

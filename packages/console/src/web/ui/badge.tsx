@@ -13,7 +13,7 @@ const TONES: Readonly<Record<Tone, string>> = {
   accent: "bg-accent-soft text-accent",
 };
 
-/** A short word in a coloured box. The word says it; the colour only repeats it. */
+/** A short word in a coloured box. The colour only repeats the meaning of the word. */
 export function Badge({
   tone = "neutral",
   icon,

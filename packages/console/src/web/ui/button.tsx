@@ -11,7 +11,7 @@ const LOOKS = {
 export interface ButtonProps extends ComponentProps<"button"> {
   readonly look?: keyof typeof LOOKS;
   readonly icon?: ReactNode;
-  /** Why it cannot be used now: it is disabled, and says so to who points at it. */
+  /** Why the button is disabled, shown as its title. */
   readonly disabledReason?: string | undefined;
   readonly isPending?: boolean;
 }

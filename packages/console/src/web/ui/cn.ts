@@ -1,7 +1,7 @@
 import { type ClassValue, clsx } from "clsx";
 import { twMerge } from "tailwind-merge";
 
-/** Joins class names; of two that contradict each other the later one stands. */
+/** Joins class names. A later class wins over a conflicting earlier one. */
 export function cn(...values: ClassValue[]): string {
   return twMerge(clsx(values));
 }

@@ -4,9 +4,9 @@ import { copyText } from "../lib/clipboard.ts";
 import { Button } from "./button.tsx";
 
 const SHOWN_MS = 1_500;
-const SAID = { idle: undefined, waiting: undefined, copied: "Copied", unread: "It could not be read", failed: "The browser refused" } as const;
+const LABELS = { idle: undefined, waiting: undefined, copied: "Copied", unread: "Failed to read the text", failed: "The browser refused" } as const;
 
-/** Puts text on the clipboard and says that it did; text that has yet to come is waited for. */
+/** Copies text to the clipboard and confirms it. Waits for a promise. */
 export function CopyButton({
   text,
   label,
@@ -18,7 +18,7 @@ export function CopyButton({
   readonly withText?: boolean;
   readonly className?: string;
 }) {
-  const [state, setState] = useState<keyof typeof SAID>("idle");
+  const [state, setState] = useState<keyof typeof LABELS>("idle");
   useEffect(() => {
     if (state === "idle" || state === "waiting") return;
     const timer = setTimeout(() => setState("idle"), SHOWN_MS);
@@ -35,18 +35,18 @@ export function CopyButton({
       () => setState((before) => (before === "unread" ? before : "failed")),
     );
   };
-  const said = SAID[state] ?? label;
+  const shownLabel = LABELS[state] ?? label;
   return (
     <Button
       look={withText ? "plain" : "ghost"}
       className={className}
       onClick={copy}
       isPending={state === "waiting"}
-      aria-label={said}
-      title={said}
+      aria-label={shownLabel}
+      title={shownLabel}
       icon={state === "copied" ? <Check aria-hidden className="size-3.5 text-ok" /> : <Copy aria-hidden className="size-3.5" />}
     >
-      {withText ? said : undefined}
+      {withText ? shownLabel : undefined}
     </Button>
   );
 }

@@ -5,18 +5,18 @@ import { cn } from "./cn.ts";
 import { CopyButton } from "./copy-button.tsx";
 import { ScrollArea } from "./scroll-area.tsx";
 
-/** Nothing flashes for what is there within this, in milliseconds. */
+/** Delay before the skeleton is shown, so that fast loads do not flash, in milliseconds. */
 const SKELETON_AFTER_MS = 150;
 
 export interface DataRegionProps {
-  /** The first answer has not come. */
+  /** The first response has not arrived. */
   readonly loading: boolean;
   readonly error?: Error | null | undefined;
-  /** There is a successful answer, and it holds nothing. */
+  /** The response was successful and empty. */
   readonly empty: boolean;
-  /** Filters that hide everything; `clear` takes them off. */
+  /** Filters that hide everything; `clear` removes them. */
   readonly filtered?: { readonly what: string; readonly clear: () => void } | undefined;
-  /** What stands here when there is nothing: what it is, how to get one, a snippet. */
+  /** Content if there is no data: an explanation, how to create some, a snippet. */
   readonly emptyState: ReactNode;
   readonly skeleton?: ReactNode;
   readonly retry?: (() => void) | undefined;
@@ -25,8 +25,8 @@ export interface DataRegionProps {
 }
 
 /**
- * The states that every region of data has: loading, empty, empty by filters, error, and the data. Data that is there stays while it is out of date; the
- * bar of the shell says so. An empty state is shown only after a successful answer that was empty.
+ * Shows one of the states of a data region: loading, empty, empty because of filters, error, or data. Stale data stays;
+ * the shell's bar reports it. The empty state needs a successful empty response.
  */
 export function DataRegion({ loading, error, empty, filtered, emptyState, skeleton, retry, className, children }: DataRegionProps) {
   if (error && (loading || empty)) return <ErrorState error={error} retry={retry} />;
@@ -98,7 +98,7 @@ function detailsOf(error: Error): string {
 export function ErrorState({ error, retry }: { readonly error: Error; readonly retry?: (() => void) | undefined }) {
   return (
     <div role="alert" className="m-auto flex max-w-[min(36rem,100%)] flex-col items-center gap-2 px-6 py-12 text-center">
-      <h2 className="font-medium text-[15px] text-danger">{error instanceof ApiFailure ? `${error.what} failed` : "This could not be shown"}</h2>
+      <h2 className="font-medium text-[15px] text-danger">{error instanceof ApiFailure ? `${error.what} failed` : "This content failed to load"}</h2>
       <p className="break-words text-ink-2">{error.message}</p>
       {error instanceof ApiFailure && <code className="text-ink-3">{error.code}</code>}
       <div className="mt-2 flex gap-2">
@@ -113,7 +113,7 @@ function ErrorBar({ error, retry }: { readonly error: Error; readonly retry?: ((
   return (
     <div role="alert" className="flex items-center gap-3 border-danger/40 border-b bg-danger-soft px-4 py-1.5 text-danger">
       <span className="min-w-0 flex-1 truncate">
-        {error instanceof ApiFailure ? `${error.what}: ${error.message} (${error.code})` : error.message}. What is shown may be out of date.
+        {error instanceof ApiFailure ? `${error.what}: ${error.message} (${error.code})` : error.message}. The data shown may be stale.
       </span>
       {retry !== undefined && (
         <Button look="ghost" className="text-danger" onClick={retry}>

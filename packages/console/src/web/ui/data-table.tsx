@@ -7,13 +7,13 @@ import { useWidth } from "./use-width.ts";
 export interface Column<Row> {
   readonly key: string;
   readonly header: string;
-  /** The header is for those who hear it only, e.g. of a column of check boxes. */
+  /** The header is only for screen readers, e.g. of a column of check boxes. */
   readonly headerHidden?: boolean;
-  /** Of the grid, e.g. `minmax(12rem,2fr)`, `6rem`. */
+  /** Width in the grid, e.g. `minmax(12rem,2fr)`, `6rem`. */
   readonly width: string;
   readonly align?: "right";
   readonly sortable?: boolean;
-  /** Left out where the table is narrower than this, in pixels. */
+  /** Hidden if the table is narrower than this, in pixels. */
   readonly from?: number;
   cell(row: Row): ReactNode;
 }
@@ -30,25 +30,31 @@ export interface DataTableProps<Row> {
   readonly idOf: (row: Row) => string;
   readonly selectedId?: string | undefined;
   readonly onSelect?: ((row: Row) => void) | undefined;
-  /** A click, or Enter on the selected row; without it a click selects. For rows that lead to another page, so that the arrows only move. */
+  /**
+   * Called on a click, or on Enter in the selected row; without it a click selects. For rows that open another page, so
+   * that the arrow keys only move.
+   */
   readonly onOpen?: ((row: Row) => void) | undefined;
   readonly sort?: Sort | undefined;
   readonly onSort?: ((sort: Sort) => void) | undefined;
-  /** Of all there are, where `rows` is a part. */
+  /** Total number of rows if `rows` is only a part. */
   readonly total?: number | undefined;
   readonly rowClass?: ((row: Row) => string | undefined) | undefined;
-  /** Told when the list is scrolled to its first row, and when it no longer is. */
+  /** Called when the list is scrolled to its first row or away from it. */
   readonly onTop?: ((isAtTop: boolean) => void) | undefined;
   /** Called when the last rows come into view. */
   readonly onEnd?: (() => void) | undefined;
-  /** What a row shows that is no item but the head of a section; undefined for items. Moves pass it over. */
+  /** Returns the heading of a section row, or undefined for items. Keyboard navigation skips headings. */
   readonly headingOf?: ((row: Row) => ReactNode | undefined) | undefined;
   readonly footer?: ReactNode;
 }
 
 const OVERSCAN = 12;
 
-/** A grid of rows, drawn only where they are seen; arrows, j and k, Home, End and Page keys move, Enter opens. Rows are as high as the density says. */
+/**
+ * A virtualised grid of rows. Arrows, j and k, Home, End and Page keys move, Enter opens. The row height depends on the
+ * density.
+ */
 export function DataTable<Row>({
   label,
   columns,

@@ -10,7 +10,7 @@ export interface DialogProps {
   readonly footer?: ReactNode;
 }
 
-/** An open dialog: it holds the focus, and gives it back to what had it. */
+/** An open dialog. It traps the focus and restores it on closing. */
 export default function DialogImpl({ onClose, title, description, children, footer }: DialogProps) {
   return (
     <Radix.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
@@ -21,7 +21,7 @@ export default function DialogImpl({ onClose, title, description, children, foot
           <Radix.Description asChild>
             <div className="text-ink-2">{description}</div>
           </Radix.Description>
-          {/* Room for the ring around what has the focus. */}
+          {/* Space for the focus ring. */}
           <div className="-m-1 min-h-0 overflow-auto p-1">{children}</div>
           {footer !== undefined && <div className="flex flex-wrap justify-end gap-2">{footer}</div>}
         </DialogContent>

@@ -2,7 +2,7 @@ import { lazy, type ReactNode, Suspense, useState } from "react";
 import { Button } from "./button.tsx";
 import type { DialogProps } from "./dialog-impl.tsx";
 
-/** What holds the focus is loaded when the first dialog opens, or a moment after the page. */
+/** The code is loaded when the first dialog opens, or shortly after the page. */
 export const loadDialog = () => import("./dialog-impl.tsx");
 const DialogImpl = lazy(loadDialog);
 
@@ -21,16 +21,18 @@ interface ConfirmDialogProps {
   readonly description: ReactNode;
   readonly action: string;
   readonly onConfirm: () => void;
-  /** Why it cannot be done now, although it could when the dialog was opened. */
+  /** Why the action is no longer possible, although it was when the dialog opened. */
   readonly refusal: string | undefined;
   readonly typeToConfirm?: string | undefined;
   readonly isPending?: boolean;
   readonly children?: ReactNode;
 }
 
-/** Asks before something is destroyed; names it. With `typeToConfirm` the button works once that text was typed. */
+/**
+ * Asks for confirmation before a destructive action. With `typeToConfirm`, the button works once that text is typed.
+ */
 export function ConfirmDialog({ open, ...rest }: ConfirmDialogProps) {
-  // What was typed is gone with the dialog: the next one is to be confirmed anew.
+  // Unmounts with the dialog, so that each dialog needs a new confirmation.
   return open ? <OpenConfirmDialog {...rest} /> : null;
 }
 

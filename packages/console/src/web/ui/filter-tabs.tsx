@@ -6,7 +6,10 @@ export interface FilterTab<Value extends string> {
   readonly count?: number | undefined;
 }
 
-/** Tabs that filter one list: with nothing behind one it stays, disabled. A group of toggle buttons, since the list below is one and the same. */
+/**
+ * Tabs that filter one list. Tabs without results stay, disabled. A group of toggle buttons, since there is only one
+ * list.
+ */
 export function FilterTabs<Value extends string>({
   label,
   tabs,

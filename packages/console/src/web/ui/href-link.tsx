@@ -1,7 +1,10 @@
 import { useRouter } from "@tanstack/react-router";
 import type { ComponentProps, MouseEvent } from "react";
 
-/** A link to an address of the console that is made at run time, query and all; without a reload. Where the route is known, use the router's Link. */
+/**
+ * A link to an address of the console that is created at run time, including the query. Navigates without a reload. For
+ * known routes, use the router's Link.
+ */
 export function HrefLink({ href, onClick, ...rest }: ComponentProps<"a"> & { readonly href: string }) {
   const router = useRouter();
   const follow = (event: MouseEvent<HTMLAnchorElement>): void => {

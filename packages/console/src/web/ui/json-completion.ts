@@ -9,7 +9,7 @@ function asSchema(value: unknown): Schema | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Schema) : undefined;
 }
 
-/** Names of members and values of enumerations, by a JSON Schema. Local `$ref`s, `allOf`, `anyOf` and `oneOf` are followed. */
+/** Completes member names and enum values from a JSON Schema. Follows local `$ref`s, `allOf`, `anyOf` and `oneOf`. */
 export function schemaCompletion(schema: unknown): (context: CompletionContext) => CompletionResult | null {
   const root = asSchema(schema);
   return ({ state, pos, explicit }) => {
@@ -46,7 +46,7 @@ function names(schemas: readonly Schema[], holder: SyntaxNode, state: EditorStat
   );
 }
 
-/** The names and `[]` that lead to a node. */
+/** Returns the path to a node as names and `[]`. */
 function pathOf(node: SyntaxNode, state: EditorState): readonly string[] {
   const path: string[] = [];
   for (let up: SyntaxNode | null = node; up !== null; up = up.parent) {
@@ -68,7 +68,7 @@ function nameOf(property: SyntaxNode, state: EditorState): string | undefined {
 
 const MAX_STEPS = 32;
 
-/** The schemas that describe the value at a path. */
+/** Returns the schemas of the value at a path. */
 function at(schema: Schema, path: readonly string[], root: Schema, steps = 0): readonly Schema[] {
   if (steps > MAX_STEPS) return [];
   if (typeof schema.$ref === "string") {

@@ -9,7 +9,7 @@ import { cn } from "./cn.ts";
 import type { JsonDiffProps } from "./json-diff.tsx";
 import { colors, theme } from "./json-editor-impl.tsx";
 
-/** Lines around a change; the rest is folded away. */
+/** Lines of context around a change; the rest is folded. */
 const CONTEXT_LINES = 3;
 
 const marks = EditorView.theme({

@@ -9,7 +9,7 @@ export interface JsonDiffProps {
   readonly className?: string;
 }
 
-/** What is different between two texts, in one column. Loaded when one is shown first. */
+/** Shows the differences between two texts in one column. Loaded on first use. */
 export function JsonDiff(props: JsonDiffProps) {
   return (
     <Suspense fallback={<p className="p-2 text-ink-3">Comparing …</p>}>

@@ -44,7 +44,7 @@ export const colors = HighlightStyle.define([
   { tag: [tags.bool, tags.null], color: "var(--info)" },
 ]);
 
-/** What is of use in JSON, by the keys of CodeMirror's own list, which would bring comments and more with it. */
+/** The useful part of CodeMirror's default keymap, without comments and the like. */
 const lineKeymap: readonly KeyBinding[] = [
   { key: "Alt-ArrowUp", run: moveLineUp },
   { key: "Alt-ArrowDown", run: moveLineDown },

@@ -6,7 +6,7 @@ export interface JsonEditorProps {
   readonly label: string;
   readonly value: string;
   readonly onChange?: ((text: string) => void) | undefined;
-  /** JSON Schema: completes the names and values that it knows. */
+  /** JSON Schema for completion. */
   readonly schema?: unknown;
   /** `mod+Enter`. */
   readonly onSubmit?: (() => void) | undefined;
@@ -15,7 +15,7 @@ export interface JsonEditorProps {
   readonly className?: string;
 }
 
-/** A JSON editor with syntax errors marked. Loaded when one is shown first. */
+/** A JSON editor that marks syntax errors. Loaded on first use. */
 export function JsonEditor(props: JsonEditorProps) {
   return (
     <Suspense

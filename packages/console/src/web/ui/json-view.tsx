@@ -8,14 +8,16 @@ import { Button } from "./button.tsx";
 import { cn } from "./cn.ts";
 import { CopyButton } from "./copy-button.tsx";
 
-/** More text than this is shown on request only, in characters. */
+/** Longer text is shown only on request, in characters. */
 const LARGE = 256 * 1024;
 const PAGE = 100;
 
-/** Whether secrets are shown. */
+/** True if secrets are shown. */
 const Revealed = createContext(false);
 
-/** JSON as a tree: opened as far as one looks, numbers to the digit. Secrets are masked until asked for, in what is copied and downloaded too. */
+/**
+ * Shows JSON as an expandable tree with exact numbers. Secrets are masked until revealed, also in copies and downloads.
+ */
 export function JsonView({
   text,
   name = "value",
@@ -26,7 +28,7 @@ export function JsonView({
   readonly text: string;
   readonly name?: string;
   readonly openTo?: number;
-  /** It holds no secrets, whatever its members are called, e.g. a schema. */
+  /** It contains no secrets, whatever the member names, e.g. a schema. */
   readonly isPlain?: boolean;
   readonly className?: string;
 }) {
@@ -36,7 +38,7 @@ export function JsonView({
   const [isAsked, setAsked] = useState(false);
   const isRevealed = isPlain || isAsked;
   const parsed = useMemo(() => (isLarge ? undefined : read(text)), [text, isLarge]);
-  // Of what is too large to be shown nobody knows before it is copied.
+  // Text that is too large to be parsed may contain secrets.
   const hasSecrets = !isPlain && (parsed === undefined || parsed.masked !== parsed.shown);
   const given = (): string => (isRevealed ? text : maskedText(text));
   return (
@@ -84,7 +86,7 @@ export function JsonView({
   );
 }
 
-/** What stands for a text where it is not drawn as a tree: as it is, and with secrets masked. */
+/** The text if it is not drawn as a tree: unchanged, and with secrets masked. */
 interface AsText {
   readonly shown: string;
   readonly masked: string;

@@ -2,7 +2,10 @@ import { CircleAlert, Radio } from "lucide-react";
 import { useLiveState } from "../lib/use-live.ts";
 import { Timestamp, useNow } from "./time.tsx";
 
-/** When what is shown was known to be true last. Not live, or older than twice its interval: it says that it is stale. */
+/**
+ * Shows the time of the last update. Marks the data as stale if the page is not live, or the data is older than twice
+ * its interval.
+ */
 export function LastUpdate({ asOfMs, intervalMs }: { readonly asOfMs: number | undefined; readonly intervalMs?: number | undefined }) {
   const { phase } = useLiveState();
   const now = useNow();

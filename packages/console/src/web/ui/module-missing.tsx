@@ -1,16 +1,16 @@
 import { ApiFailure } from "../lib/api.ts";
 import { EmptyState } from "./data-region.tsx";
 
-/** Whether a call failed because nothing provides the function: its module is not in the config. */
+/** Returns true if a call failed because the module of the function is not configured. */
 export function isModuleMissing(error: Error | null | undefined): boolean {
   return error instanceof ApiFailure && error.code === "function_not_found";
 }
 
-/** Says which lines of the config bring the module that a page needs (decision 38). */
+/** Shows the config lines for the module that a page needs (decision 38). */
 export function ModuleMissing({ module, what }: { readonly module: string; readonly what: string }) {
   return (
-    <EmptyState title={`${what} is not switched on`} snippet={`workers:\n  - name: ${module}`}>
-      The engine runs without the module <code>{module}</code>. Add these lines to its <code>config.yaml</code>; the engine takes them up by itself.
+    <EmptyState title={`${what} is not enabled`} snippet={`workers:\n  - name: ${module}`}>
+      The engine runs without the module <code>{module}</code>. Add these lines to its <code>config.yaml</code>; the engine applies them at once.
     </EmptyState>
   );
 }

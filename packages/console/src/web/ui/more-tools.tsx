@@ -3,7 +3,7 @@ import { type ReactNode, useState } from "react";
 import { Button } from "./button.tsx";
 import { useIsNarrow } from "./split.tsx";
 
-/** Tools of a page that are used now and then: where there is no room for them, they stand behind a button. */
+/** Rarely used tools of a page. On narrow screens they are behind a button. */
 export function MoreTools({ children }: { readonly children: ReactNode }) {
   const isNarrow = useIsNarrow(640);
   const [isOpen, setOpen] = useState(false);

@@ -2,7 +2,7 @@ import { ChevronRight } from "lucide-react";
 import { type ReactNode, useEffect } from "react";
 import { noteRecent } from "../lib/recent.ts";
 
-/** A page: its title in the browser and as the one h1, its controls, its content. */
+/** A page with its title (also as the h1 and in the browser), controls and content. */
 export function Page({
   title,
   titleLink,
@@ -12,9 +12,9 @@ export function Page({
   children,
 }: {
   readonly title: string;
-  /** The title as a link to the list without what is open: then the heading tells the way to it. */
+  /** The title as a link to the list, for the breadcrumb of an open item. */
   readonly titleLink?: ReactNode;
-  /** What of the page is open, by its name: for the title of the window and the recent items. */
+  /** Name of the open item, for the window title and the recent items. */
   readonly subject?: string | undefined;
   readonly count?: number | undefined;
   readonly controls?: ReactNode;

@@ -3,7 +3,7 @@ import type { ReactNode, RefObject } from "react";
 import { cn } from "./cn.ts";
 
 export interface PopoverProps {
-  /** What it stands below. */
+  /** The button below which it opens. */
   readonly button: RefObject<HTMLButtonElement | null>;
   readonly label: string;
   readonly className: string;
@@ -11,11 +11,11 @@ export interface PopoverProps {
   readonly children: ReactNode;
 }
 
-/** An open popover below its button; Escape, and a click elsewhere, close it and give the focus back. */
+/** An open popover below its button. Escape and clicks elsewhere close it and restore the focus. */
 export default function PopoverImpl({ button, label, className, onClose, children }: PopoverProps) {
   return (
     <Radix.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
-      {/* The button is there before this is loaded, and so no part of it. */}
+      {/* The button exists before this code is loaded, so it is not part of the popover. */}
       <Radix.Anchor virtualRef={button} />
       <Radix.Portal>
         <Radix.Content
@@ -24,7 +24,7 @@ export default function PopoverImpl({ button, label, className, onClose, childre
           collisionPadding={8}
           aria-label={label}
           className={cn("z-40 rounded-lg border border-line bg-surface p-2 shadow-pop", className)}
-          // A click on the button is the button's own.
+          // The button handles its own clicks.
           onInteractOutside={(event) => {
             if (event.target instanceof Node && button.current?.contains(event.target) === true) event.preventDefault();
           }}

@@ -1,11 +1,11 @@
 import { lazy, type ReactNode, Suspense, useRef, useState } from "react";
 import { Button, type ButtonProps } from "./button.tsx";
 
-/** What places it is loaded when the first one opens, or a moment after the page. */
+/** The code is loaded when the first popover opens, or shortly after the page. */
 export const loadPopover = () => import("./popover-impl.tsx");
 const PopoverImpl = lazy(loadPopover);
 
-/** A button with something to choose below it. */
+/** A button that opens a popover. */
 export function PopoverButton({
   opens,
   ...rest

@@ -5,7 +5,7 @@ import { Button } from "./button.tsx";
 
 const Revealed = createContext(false);
 
-/** Whether secrets are shown here, and the button that shows them where there are any. */
+/** Returns whether secrets are shown here, and a button that shows them if there are any. */
 export function useReveal(hasSecrets: boolean): { readonly isRevealed: boolean; readonly button: ReactNode } {
   const [isAsked, setAsked] = useState(false);
   const button = hasSecrets && (
@@ -16,12 +16,12 @@ export function useReveal(hasSecrets: boolean): { readonly isRevealed: boolean; 
   return { isRevealed: isAsked, button };
 }
 
-/** What is in it shows secrets, or does not. */
+/** Shows or masks secrets of its children. */
 export function RevealArea({ isRevealed, children }: { readonly isRevealed: boolean; readonly children: ReactNode }) {
   return <Revealed value={isRevealed}>{children}</Revealed>;
 }
 
-/** The text of something with a name as it may be shown and copied here; `isMasked`: that is not all of it. */
+/** Returns the text as it may be shown and copied here. `isMasked`: parts of it are masked. */
 export function useShown(name: string, text: string): { readonly shown: string; readonly isMasked: boolean; readonly isRevealed: boolean } {
   const isRevealed = useContext(Revealed);
   const shown = isRevealed ? text : maskedNamed(name, text);

@@ -1,7 +1,7 @@
 import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
 import { cn } from "./cn.ts";
 
-/** A region that scrolls by itself where its content is too large. It takes the focus then, so that the arrow keys scroll it, and is no stop for Tab otherwise. */
+/** A region that scrolls if its content is too large. Only then it is focusable, so that the arrow keys scroll it. */
 export function ScrollArea({ label, className, children }: { readonly label: string; readonly className?: string; readonly children: ReactNode }) {
   const area = useRef<HTMLElement>(null);
   const [scrolls, setScrolls] = useState(false);

@@ -5,7 +5,7 @@ import { cn } from "./cn.ts";
 
 const WAIT_MS = 150;
 
-/** The search of a page: `/` goes to it, what is typed takes effect after a moment. */
+/** The search of a page. `/` focuses it; typed text takes effect after a short delay. */
 export function SearchBox({
   label,
   value,
@@ -17,7 +17,7 @@ export function SearchBox({
   readonly value: string;
   readonly onChange: (value: string) => void;
   readonly className?: string;
-  /** Undefined: none. */
+  /** Undefined: no shortcut. */
   readonly hotkey?: string | undefined;
 }) {
   const [text, setText] = useState(value);

@@ -3,7 +3,7 @@ import { cn } from "./cn.ts";
 const WIDTH = 96;
 const HEIGHT = 24;
 
-/** A line through real samples; fewer than two draw nothing and say so. `text` tells the same in words. */
+/** A line through samples. Fewer than two draw nothing but a note. `text` is the description for screen readers. */
 export function Sparkline({
   values,
   text,
@@ -15,7 +15,7 @@ export function Sparkline({
   readonly tone?: "accent" | "danger";
   readonly className?: string;
 }) {
-  // It begins where the figures do: a line of two points at the end of an empty quarter of an hour would not be seen.
+  // Starts at the first known value; otherwise a line of two points at the end would be invisible.
   const drawn = values.slice(
     Math.max(
       0,

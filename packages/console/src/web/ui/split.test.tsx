@@ -4,20 +4,20 @@ import { createRoot } from "react-dom/client";
 import { afterEach, expect, it, vi } from "vitest";
 import { useIsNarrow } from "./split.tsx";
 
-/** A media query of which a test decides whether it matches. */
+/** A media query that the test controls. */
 class MediaQuery extends EventTarget {
   matches = false;
 }
 
 afterEach(() => vi.unstubAllGlobals());
 
-it("sees that the window became narrow before the component listened for changes", async () => {
+it("detects that the window became narrow before the component listened for changes", async () => {
   vi.stubGlobal("IS_REACT_ACT_ENVIRONMENT", true);
   const media = new MediaQuery();
   vi.stubGlobal("matchMedia", () => media);
   function Width() {
     const isNarrow = useIsNarrow(640);
-    // Runs after the first rendering, and before effects that listen.
+    // Runs after the first rendering and before the effects that listen.
     useLayoutEffect(() => {
       media.matches = true;
     }, []);

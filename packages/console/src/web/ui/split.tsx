@@ -5,10 +5,10 @@ import { useHotkey } from "../lib/hotkeys.ts";
 import { Button } from "./button.tsx";
 import { focusOn } from "./focus.ts";
 
-/** Narrower than this, in pixels, the detail takes the whole screen. */
+/** Below this width, in pixels, the detail takes the whole screen. */
 const NARROW = 900;
 
-/** Whether the window is narrower than `limit`, in pixels. */
+/** Returns true if the window is narrower than `limit`, in pixels. */
 export function useIsNarrow(limit: number = NARROW): boolean {
   const media = useMemo(() => matchMedia(`(max-width: ${limit - 1}px)`), [limit]);
   const subscribe = useCallback(
@@ -21,7 +21,10 @@ export function useIsNarrow(limit: number = NARROW): boolean {
   return useSyncExternalStore(subscribe, () => media.matches);
 }
 
-/** A list with the detail of what is chosen beside it; on a narrow screen the detail covers the list and has a way back. */
+/**
+ * A list with the detail of the selected item beside it. On a narrow screen the detail replaces the list and has a back
+ * button.
+ */
 export function ListDetail({
   list,
   detail,
@@ -43,7 +46,7 @@ export function ListDetail({
   const heading = useRef<HTMLHeadingElement>(null);
   const isOpen = detail !== undefined;
   const [wasOpen, setWasOpen] = useState(isOpen);
-  // One takes the place of the other, and the focus goes along: it would be lost with what had it.
+  // Moves the focus when one replaces the other, because it would be lost with the removed element.
   useEffect(() => {
     if (wasOpen === isOpen) return;
     setWasOpen(isOpen);
@@ -70,7 +73,7 @@ export function ListDetail({
       </div>
     );
   }
-  // With and without a detail the list has one place, so that it keeps the focus and where it is scrolled to.
+  // The list is always at the same place in the tree, so that it keeps its focus and scroll position.
   return (
     <Group orientation="horizontal" id={id} className="min-h-0 flex-1">
       <Panel id="list" minSize="30%" className="flex flex-col">

@@ -9,7 +9,7 @@ export interface TabSpec {
   readonly content: ReactNode;
 }
 
-/** Tabs of a detail; `[` and `]` go from one to the next. */
+/** Tabs of a detail; `[` and `]` switch between them. */
 export function Tabs({
   label,
   tabs,
@@ -26,7 +26,7 @@ export function Tabs({
     const at = tabs.findIndex((tab) => tab.value === value);
     const to = (at + by + tabs.length) % tabs.length;
     const next = tabs[to];
-    // The focus goes along, and chooses the tab: left on the one before, Enter, with Ctrl too, would go back to that.
+    // Moves the focus to the tab, which selects it: if the focus stayed, Enter would switch back.
     if (list.current?.contains(document.activeElement) === true) list.current.querySelectorAll<HTMLElement>('[role="tab"]')[to]?.focus();
     else if (next !== undefined) onChange(next.value);
   };

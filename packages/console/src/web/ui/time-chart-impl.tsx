@@ -6,7 +6,7 @@ import type { ChartLine, TimeChartProps } from "./time-chart.tsx";
 
 const HEIGHT = 128;
 
-/** Counts up when the theme changes: a canvas keeps the colours that it was drawn with. */
+/** Changes with the theme, because a canvas keeps its colours. */
 function useThemeChanges(): number {
   const [count, setCount] = useState(0);
   useEffect(() => {

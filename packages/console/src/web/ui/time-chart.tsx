@@ -3,23 +3,26 @@ import { lazy, Suspense } from "react";
 export interface ChartLine {
   readonly name: string;
   readonly tone: "accent" | "info" | "violet" | "warn" | "danger";
-  /** One for each time; null: not known. */
+  /** One value per time; null if unknown. */
   readonly values: readonly (number | null)[];
 }
 
 export interface TimeChartProps {
   readonly title: string;
-  /** Milliseconds, rising. */
+  /** Ascending times in milliseconds. */
   readonly times: readonly number[];
   readonly lines: readonly ChartLine[];
   readonly format: (value: number) => string;
-  /** Charts with the same one show one crosshair. */
+  /** Charts with the same key share a crosshair. */
   readonly syncKey?: string | undefined;
 }
 
 const Impl = lazy(() => import("./time-chart-impl.tsx"));
 
-/** Lines over time, with the same in figures below; the chart's code comes when one is shown. Fewer than two samples draw nothing and say so. */
+/**
+ * Lines over time with a table of figures below. The chart's code is loaded on first use. Fewer than two samples draw
+ * nothing but a note.
+ */
 export function TimeChart(props: TimeChartProps) {
   const { title, lines, times } = props;
   const isDrawn = times.length > 1 && lines.some(({ values }) => values.filter((value) => value !== null).length > 1);
@@ -50,7 +53,7 @@ function Figures({ title, lines, format }: TimeChartProps) {
       <caption className="sr-only">{title}, in figures</caption>
       <thead className="text-ink-3">
         <tr>
-          {["Line", "Now", "Least", "Average", "Most"].map((name, at) => (
+          {["Line", "Now", "Minimum", "Average", "Maximum"].map((name, at) => (
             <th key={name} scope="col" className={at === 0 ? "text-left font-normal" : "text-right font-normal"}>
               {name}
             </th>

@@ -11,17 +11,17 @@ type Preset = (typeof RANGE_PRESETS)[number]["value"];
 export interface TimeRangeProps {
   /** The page's `range`, `from` and `to`. */
   readonly value: RangeSearch;
-  /** The range where the address names none, e.g. `15m`. */
+  /** The range if the address has none, e.g. `15m`. */
   readonly fallback: string;
-  /** All three, for the address; undefined ones are to go from it. */
+  /** All three values for the address; undefined ones are removed from it. */
   readonly onChange: (next: { readonly range: string | undefined; readonly from: number | undefined; readonly to: number | undefined }) => void;
-  /** Default: all of them. */
+  /** Default: all presets. */
   readonly presets?: readonly Preset[];
-  /** Default true: the page can stand still at `from` and `to`. */
+  /** Default true: `from` and `to` can be set. */
   readonly withAbsolute?: boolean;
 }
 
-/** Which time a page of telemetry shows: a range that rolls with the clock, or two moments. */
+/** Selects the time range of a page: a range that moves with the clock, or two fixed times. */
 export function TimeRange({ value, fallback, onChange, presets, withAbsolute = true }: TimeRangeProps) {
   const zone = useZone();
   useEffect(() => {

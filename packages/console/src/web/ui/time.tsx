@@ -20,12 +20,14 @@ function onTick(listener: () => void): () => void {
   };
 }
 
-/** The page's clock, told once a second. */
+/** The page's clock, updated once a second. */
 export function useNow(): number {
   return useSyncExternalStore(onTick, () => nowMs);
 }
 
-/** A moment, in the page's zone; points out its ISO form. `as`: `clock` 14:03:27.512, `date` with the day. */
+/**
+ * Shows a time in the page's zone, with its ISO form as title. `as`: `clock` shows 14:03:27.512, `date` also the day.
+ */
 export function Timestamp({
   ms,
   as = "clock",
@@ -46,7 +48,7 @@ export function Timestamp({
   );
 }
 
-/** `3 s ago`. */
+/** Shows a relative time, e.g. `3 s ago`. */
 export function Ago({ ms, className }: { readonly ms: number; readonly className?: string }) {
   const now = useNow();
   const iso = isoOf(ms);

@@ -17,7 +17,7 @@ function set(next: readonly Toast[]): void {
   for (const listener of listeners) listener();
 }
 
-/** Tells of something that has happened, for ten seconds. Failures are told where they happened as well, never only here. */
+/** Shows a message for ten seconds. Failures must also be shown where they happened. */
 export function toast(text: string, action?: Toast["action"]): void {
   const id = ++lastId;
   set([...toasts.slice(-3), { id, text, action }]);

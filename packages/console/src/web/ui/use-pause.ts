@@ -1,13 +1,13 @@
 import { useState } from "react";
 
-/** What is shown of something that goes on changing: as it is, or as it was when it was paused. */
+/** A changing value that can be paused. */
 export interface Paused<Value> {
   readonly shown: Value;
   readonly isPaused: boolean;
   readonly setPaused: (isPaused: boolean) => void;
 }
 
-/** `isLoaded`: false while the value says nothing yet. What is paused before is held as it is first. */
+/** `isLoaded` is false until there is a value. A pause before that freezes the first value. */
 export function usePause<Value>(value: Value, isLoaded: boolean): Paused<Value> {
   const [isPaused, setPaused] = useState(false);
   const [held, setHeld] = useState<{ readonly value: Value }>();

@@ -1,6 +1,6 @@
 import { type RefObject, useLayoutEffect, useState } from "react";
 
-/** Width of an element in pixels, as it is now: beside a detail there is less room than the window has. */
+/** Returns the current width of an element in pixels. Next to a detail it is smaller than the window. */
 export function useWidth(element: RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(window.innerWidth);
   useLayoutEffect(() => {

@@ -8,7 +8,7 @@ import { useModules } from "../../lib/use-modules.ts";
 import { usePolledCall } from "../../lib/use-polled-call.ts";
 import { type FunctionFacts, type Graph, graphOf, NOW_SECONDS, type TriggerFacts, type Use } from "../../model/flow-graph.ts";
 import { type FlowSpan, type SeenCall, seenCalls, varied } from "../../model/seen-calls.ts";
-import { callsOfThings, type JobRun, nameInInput, runsOfJobs, usesOf, withoutUses, worthReading } from "../../model/uses.ts";
+import { callsOfThings, type JobRun, nameInInput, runsOfJobs, usesOf, withoutUses, callsToRead } from "../../model/uses.ts";
 import { isModuleMissing } from "../../ui/module-missing.tsx";
 
 const EVERY_MS = 15_000;
@@ -51,7 +51,7 @@ async function observe(rangeMs: number, signal: AbortSignal): Promise<Observed> 
   const calls = callsOfThings(spans);
   if (namesRead.size > MAX_NAMES) namesRead.clear();
   await Promise.all(
-    worthReading(calls, (id) => namesRead.has(id), MAX_INPUTS_PER_EDGE, MAX_INPUTS).map(async ({ invocationId, kind }) => {
+    callsToRead(calls, (id) => namesRead.has(id), MAX_INPUTS_PER_EDGE, MAX_INPUTS).map(async ({ invocationId, kind }) => {
       const found = await call<{ readonly input?: { readonly json: string } | null } | null>(
         "engine::invocations::get",
         { invocation_id: invocationId },

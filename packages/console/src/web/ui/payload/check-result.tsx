@@ -1,7 +1,7 @@
 import { CircleCheck, TriangleAlert } from "lucide-react";
 import type { Check } from "../../lib/validate.ts";
 
-/** What the checker says, below the editor. */
+/** Validation result below the editor. */
 export function CheckResult({ check }: { readonly check: Check | undefined }) {
   if (check === undefined || (check.kind === "unchecked" && check.reason === undefined)) return null;
   if (check.kind === "fits") {

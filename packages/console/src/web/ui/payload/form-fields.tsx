@@ -17,7 +17,7 @@ export function FieldRows({ fields, ...rest }: Omit<FieldProps, "field"> & { rea
   return fields.map((field) => <FieldRow key={field.name} field={field} {...rest} path={[...rest.path, field.name]} />);
 }
 
-/** A member: its name and what it takes, its control, and a way to leave it out. */
+/** A member with its name, type, control, and a button to omit it. */
 function FieldRow(props: FieldProps) {
   const { field, value, path, onChange } = props;
   const id = useId();
@@ -59,8 +59,8 @@ function FieldRow(props: FieldProps) {
               <Button
                 look="ghost"
                 className="h-6 w-6"
-                aria-label={`Leave ${field.name} out`}
-                title="Leave it out"
+                aria-label={`Omit ${field.name}`}
+                title="Omit it"
                 onClick={() => onChange(path, undefined)}
                 icon={<X aria-hidden className="size-3.5" />}
               />
@@ -131,7 +131,7 @@ function firstOf(field: { readonly kind: Field["kind"]; readonly options?: reado
   return { string: "", number: 0, boolean: false, array: [], object: {}, json: null }[field.kind];
 }
 
-/** A value that the field's control cannot hold: shown as it is. */
+/** Shows a value that the field's control cannot represent. */
 function OtherValue({ value, onJson, onValue }: { readonly value: JsonValue; readonly onJson: () => void; readonly onValue?: () => void }) {
   const text = formatJson(value, 0);
   return (
@@ -139,7 +139,7 @@ function OtherValue({ value, onJson, onValue }: { readonly value: JsonValue; rea
       <code className="min-w-0 flex-1 truncate rounded-md bg-raised px-2 py-1">{text.length > 200 ? `${text.slice(0, 200)}…` : text}</code>
       {onValue !== undefined && (
         <Button className="h-6" onClick={onValue}>
-          Give a value
+          Set a value
         </Button>
       )}
       <Button className="h-6" onClick={onJson}>

@@ -13,11 +13,11 @@ interface FieldFacts {
   readonly type: string;
   readonly description: string | undefined;
   readonly constraints: readonly string[];
-  /** What it holds when it is added. */
+  /** Initial value when it is added. */
   readonly initial: JsonValue;
 }
 
-/** One member of an object in the form. `json`: what the form has no control for, edited as JSON. */
+/** One member of an object in the form. `json`: a member without a control, edited as JSON. */
 export type Field = FieldFacts &
   (
     | { readonly kind: "string" | "boolean" }
@@ -38,25 +38,25 @@ export type FormModel =
 
 const MAX_DEPTH = 5;
 const MAX_FIELDS = 200;
-/** What changes the meaning of an object's members, beyond what a form of theirs can show. */
+/** Keywords that a form cannot represent. */
 const BEYOND = ["allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependentRequired", "patternProperties", "propertyNames"];
 
-/** The form for a schema: of objects whose members are scalars, enumerations, lists of scalars, or such objects. */
+/** Creates the form of a schema: objects with scalars, enums, lists of scalars, or such objects. */
 export function formFor(schema: unknown): FormModel {
   const root = asSchema(schema);
-  if (root === undefined) return { ok: false, reason: "The function has no schema that a form could be made of." };
+  if (root === undefined) return { ok: false, reason: "The function has no schema for a form." };
   const resolved = resolve(root, root);
-  if (resolved === undefined) return { ok: false, reason: "The schema has a $ref that leads out of it." };
+  if (resolved === undefined) return { ok: false, reason: "The schema has a $ref to another document." };
   const { schema: plain } = resolved;
   if (plain.type !== "object" && plain.properties === undefined)
-    return { ok: false, reason: `The schema takes ${typeName(root, root)}; the form is for objects.` };
+    return { ok: false, reason: `The schema expects ${typeName(root, root)}; the form supports only objects.` };
   const beyond = BEYOND.filter((name) => plain[name] !== undefined);
   if (beyond.length > 0) return { ok: false, reason: `The schema uses ${beyond.join(", ")}, which the form cannot show.` };
   const fields = fieldsOf(plain, root, 0);
-  if (fields.length === 0) return { ok: false, reason: "The schema names no members." };
+  if (fields.length === 0) return { ok: false, reason: "The schema defines no members." };
   if (fields.length > MAX_FIELDS) return { ok: false, reason: `The schema has ${fields.length} members, too many for a form.` };
   const left = fields.filter(({ kind }) => kind === "json").map(({ name }) => name);
-  return { ok: true, fields, notes: left.length === 0 ? [] : [`${left.join(", ")}: edited as JSON, since the schema says more than a form can show.`] };
+  return { ok: true, fields, notes: left.length === 0 ? [] : [`${left.join(", ")}: edited as JSON, because a form cannot represent their schema.`] };
 }
 
 function fieldsOf(schema: Schema, root: Schema, depth: number): readonly Field[] {
@@ -74,7 +74,7 @@ function fieldFor(name: string, member: Schema, root: Schema, required: boolean,
     nullable: resolved?.nullable ?? false,
     type: typeName(member, root),
     description: typeof plain.description === "string" ? plain.description : undefined,
-    // The options of an enumeration stand in its control.
+    // The control shows the enum's options.
     constraints: constraintsOf({ ...plain, enum: undefined }),
     initial: valueFor(member, root, depth + 1),
   };
@@ -105,7 +105,7 @@ function scalarFor(schema: Schema): ScalarField | undefined {
   return undefined;
 }
 
-/** Members of the value that the form does not name; they stay as they are. */
+/** Returns members of the value that are not in the form. They are kept unchanged. */
 export function unnamedMembers(value: JsonValue, fields: readonly Field[]): readonly string[] {
   if (!isObject(value)) return [];
   const known = new Set(fields.map(({ name }) => name));
@@ -126,7 +126,10 @@ export function valueAt(value: JsonValue, path: Path): JsonValue | undefined {
   return at;
 }
 
-/** The value with another one at the path; undefined takes it out. Missing objects on the way are made. Everything else stays as it was. */
+/**
+ * Returns the value with a change at the path; undefined removes it. Creates missing objects. Everything else is
+ * unchanged.
+ */
 export function setAt(value: JsonValue | undefined, path: Path, next: JsonValue | undefined): JsonValue {
   const [step, ...rest] = path;
   if (step === undefined) return next ?? null;
@@ -140,7 +143,7 @@ export function setAt(value: JsonValue | undefined, path: Path, next: JsonValue 
   if (rest.length === 0 && next === undefined) return Object.fromEntries(Object.entries(members).filter(([name]) => name !== step));
   const before = Object.hasOwn(members, step) ? members[step] : undefined;
   const changed = setAt(before, rest, next);
-  // Not by spreading and naming alone: a member called __proto__ must be one.
+  // Object spread would not create a member named __proto__.
   return Object.fromEntries(
     Object.hasOwn(members, step)
       ? Object.entries(members).map(([name, item]) => [name, name === step ? changed : item])
@@ -150,7 +153,7 @@ export function setAt(value: JsonValue | undefined, path: Path, next: JsonValue 
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** What a number field holds after typing: the number to its last digit; what is none stays text, so that checking can say so. */
+/** Converts the text of a number field to an exact number. Invalid text stays text, so that validation reports it. */
 export function numberFromText(text: string): JsonValue {
   const trimmed = text.trim();
   if (!NUMBER.test(trimmed)) return text;
@@ -158,7 +161,7 @@ export function numberFromText(text: string): JsonValue {
   return String(number) === trimmed ? number : new LosslessNumber(trimmed);
 }
 
-/** What a number field shows. Undefined: the value is something that it cannot show. */
+/** Returns the text of a number field, or undefined if it cannot show the value. */
 export function textOfNumber(value: JsonValue): string | undefined {
   if (typeof value === "number" || typeof value === "string") return String(value);
   return isBigNumber(value) ? value.value : undefined;

@@ -6,7 +6,7 @@ import { formFor } from "./form-model.ts";
 import { SchemaForm } from "./schema-form.tsx";
 import { useCheck } from "./use-check.ts";
 
-/** A payload as JSON or as a form by its schema, with what the checker says of it. */
+/** Edits a payload as JSON or as a form of its schema, with the validation result. */
 export function PayloadEditor({
   label,
   text,
@@ -20,7 +20,7 @@ export function PayloadEditor({
   readonly schema: unknown;
   readonly onChange: (text: string) => void;
   readonly onSubmit: () => void;
-  /** Beside the switch. */
+  /** Content next to the tabs. */
   readonly children?: React.ReactNode;
 }) {
   const [view, setView] = useState<"form" | "json">("json");
@@ -46,7 +46,7 @@ export function PayloadEditor({
       ) : (
         <JsonEditor label={label} value={text} schema={schema} onChange={onChange} onSubmit={onSubmit} className="max-h-[45vh] min-h-24" />
       )}
-      {/* Reserved before the check is done: else it would move the buttons below while somebody clicks them. */}
+      {/* The space is reserved, so that the buttons below do not move when the result appears. */}
       <div className="flex min-h-6 items-start">
         <CheckResult check={check} />
       </div>

@@ -3,14 +3,14 @@ import { numberFromText, type ScalarField, textOfNumber } from "./form-model.ts"
 
 const INPUT = "w-full min-w-0 rounded-md border border-line-strong/60 bg-surface px-2";
 
-/** Whether the control of such a field can show the value without changing it. */
+/** Returns true if the field's control can show the value unchanged. */
 export function showsInControl(field: ScalarField, value: JsonValue): boolean {
   if (field.kind === "number") return textOfNumber(value) !== undefined;
   if (field.kind !== "enum") return typeof value === field.kind;
   return field.options.some((option) => formatJson(option, 0) === formatJson(value, 0));
 }
 
-/** The control of one scalar. A number is kept to the digit; what is typed and is none is kept as text, and checking says so. */
+/** Control of one scalar. Numbers are exact; invalid input is kept as text, so that validation reports it. */
 export function ScalarControl({
   id,
   field,

@@ -8,11 +8,14 @@ function read(text: string): { readonly value: JsonValue } | { readonly problem:
   try {
     return { value: parseJson(text) };
   } catch (error) {
-    return { problem: `The JSON has an error, which is mended there: ${(error as Error).message}` };
+    return { problem: `The JSON has an error; fix it in the JSON editor: ${(error as Error).message}` };
   }
 }
 
-/** The input as a form by its schema. It is the same text as in the editor: what the form does not show stays as it was. */
+/**
+ * Edits the input as a form of its schema. It shares the text with the editor; parts that the form does not show are
+ * unchanged.
+ */
 export function SchemaForm({
   model,
   text,
@@ -31,7 +34,7 @@ export function SchemaForm({
       ? parsed.problem
       : isObject(parsed.value)
         ? undefined
-        : "The input is no object; the form is for objects.";
+        : "The input is not an object; the form supports only objects.";
   if (!model.ok || !("value" in parsed) || problem !== undefined) {
     return (
       <div className="flex flex-wrap items-center gap-3 rounded-md bg-raised p-3 text-ink-2">
@@ -47,7 +50,7 @@ export function SchemaForm({
       <FieldRows fields={model.fields} value={parsed.value} path={[]} onChange={change} onJson={onJson} />
       {unnamed.length > 0 && (
         <p className="text-ink-2">
-          Also sent, though the schema does not name {unnamed.length === 1 ? "it" : "them"}: <code>{unnamed.join(", ")}</code>
+          Also sent, although the schema does not define {unnamed.length === 1 ? "it" : "them"}: <code>{unnamed.join(", ")}</code>
         </p>
       )}
       {model.notes.map((note) => (

@@ -5,7 +5,7 @@ import { prefill } from "../../model/prefill.ts";
 import { resolve, typeName } from "../../model/schema.ts";
 import { formFor, numberFromText, setAt, unnamedMembers, valueAt } from "./form-model.ts";
 
-describe("what an editor begins with", () => {
+describe("the initial text of an editor", () => {
   it.each([
     ["a default before all else", { type: "object", required: ["a"], properties: { a: { type: "integer", default: 7, examples: [8], minimum: 1 } } }, { a: 7 }],
     ["an example", { type: "object", required: ["a"], properties: { a: { type: "string", examples: ["tea"] } } }, { a: "tea" }],
@@ -28,9 +28,9 @@ describe("what an editor begins with", () => {
       },
       { a: "xx", b: [false] },
     ],
-    ["nothing for what need not be sent", { type: "object", properties: { a: { type: "string" } } }, {}],
+    ["nothing for optional members", { type: "object", properties: { a: { type: "string" } } }, {}],
     [
-      "members behind references",
+      "members with references",
       {
         type: "object",
         required: ["a"],
@@ -46,7 +46,7 @@ describe("what an editor begins with", () => {
     if (schema !== null) expect(await checkPayload(prefill(schema), schema)).toEqual({ kind: "fits" });
   });
 
-  it("ends with a schema that refers to itself", () => {
+  it("terminates for a recursive schema", () => {
     const schema = { type: "object", required: ["next"], properties: { next: { $ref: "#" } } };
     expect(prefill(schema).length).toBeLessThan(2_000);
     expect(resolve({ $ref: "#/a" }, { a: { $ref: "#/a" } })).toBeUndefined();
@@ -66,7 +66,7 @@ describe("the form", () => {
     },
   };
 
-  it("has a control for scalars, lists of them and objects, and JSON for the rest, with a note", () => {
+  it("has controls for scalars, lists of scalars and objects, and JSON for the rest, with a note", () => {
     const model = formFor(schema);
     if (!model.ok) throw new Error(model.reason);
     expect(model.fields.map(({ name, kind, required, nullable }) => [name, kind, required, nullable])).toEqual([
@@ -81,16 +81,16 @@ describe("the form", () => {
   });
 
   it.each([
-    [{ type: "string" }, "takes string"],
+    [{ type: "string" }, "expects string"],
     [{ type: "object", properties: { a: {} }, oneOf: [{}, {}] }, "oneOf"],
-    [{ type: "object" }, "names no members"],
+    [{ type: "object" }, "defines no members"],
     [null, "no schema"],
-  ])("says why there is none for %j", (other, reason) => {
+  ])("explains why there is none for %j", (other, reason) => {
     const model = formFor(other);
     expect(model.ok ? "" : model.reason).toContain(reason);
   });
 
-  it("changes one value and leaves every other digit, name and order as it was", () => {
+  it("changes one value and keeps all other numbers, names and their order", () => {
     const text = '{"big":9007199254740993,"__proto__":{"x":1.50},"list":[1,2,3],"name":"a","-0":-0}';
     const changed = setAt(setAt(parseJson(text), ["name"], "b"), ["list", 1], undefined);
     expect(formatJson(changed, 0)).toBe('{"big":9007199254740993,"__proto__":{"x":1.50},"list":[1,3],"name":"b","-0":-0}');
@@ -98,37 +98,37 @@ describe("the form", () => {
     expect(({} as Record<string, unknown>).x).toBeUndefined();
   });
 
-  it("takes a member out, and keeps 0, false, null and empty texts", () => {
+  it("removes a member, and keeps 0, false, null and empty strings", () => {
     const value = parseJson('{"a":0,"b":false,"c":null,"d":""}');
     expect(formatJson(setAt(value, ["b"], undefined), 0)).toBe('{"a":0,"c":null,"d":""}');
     expect([valueAt(value, ["a"]), valueAt(value, ["c"]), valueAt(value, ["d"]), valueAt(value, ["toString"])]).toEqual([0, null, "", undefined]);
   });
 
-  it("keeps what is no number as the text that was typed, so that checking can refuse it", async () => {
+  it("keeps an invalid number as text, so that validation rejects it", async () => {
     expect(numberFromText("1.")).toBe("1.");
     expect(numberFromText(" 5 ")).toBe(5);
     expect(await checkPayload('{"name":"a","amount":"1."}', schema)).toMatchObject({ kind: "problems" });
   });
 
-  it("names the members that the schema does not", () => {
+  it("lists members that the schema does not define", () => {
     const model = formFor(schema);
     expect(model.ok && unnamedMembers(parseJson('{"name":"a","other":1}'), model.fields)).toEqual(["other"]);
   });
 });
 
 describe("checking", () => {
-  it("tells the place of each problem, innermost only", async () => {
+  it("reports the location of each problem, innermost only", async () => {
     const schema = { type: "object", required: ["b"], properties: { a: { type: "object", properties: { n: { type: "integer", maximum: 3 } } } } };
     const check = await checkPayload('{"a":{"n":4}}', schema);
     if (check.kind !== "problems") throw new Error(check.kind);
     expect(check.problems.map(({ pointer }) => pointer).sort()).toEqual(["", "/a/n"]);
   });
 
-  it("knows digits beyond 2^53 as numbers", async () => {
+  it("accepts numbers beyond 2^53", async () => {
     expect(await checkPayload("9007199254740993", { type: "integer" })).toEqual({ kind: "fits" });
   });
 
-  it("says that it cannot check by a broken schema, or a payload that is too big", async () => {
+  it("reports that it cannot check with an invalid schema or a large payload", async () => {
     expect(await checkPayload("{}", { $ref: "https://elsewhere.example/x" })).toMatchObject({
       kind: "unchecked",
       reason: expect.stringContaining("cannot be used"),
