@@ -5,7 +5,7 @@ import { consoleOfFile, standInOfFile, systemOfFile } from "./support/of-file.ts
 import { checkEach, visit } from "./support/visit.ts";
 import { live, openPage, type PageOptions, type WatchedPage } from "./support/watched-page.ts";
 
-/** What the browser writes of answers with a failing status and of sockets that break, which these tests bring about. */
+/** Browser messages about failed responses and broken sockets, which these tests cause. */
 const BROKEN = [/Failed to load resource/, /WebSocket connection/];
 const NASTY = '<img src=x onerror="document.title=1">/..%2f&?#';
 
@@ -66,7 +66,7 @@ const content = (page: Page) => page.locator("#content");
 const away = (page: Page) => page.getByRole("alert").filter({ hasText: "The engine cannot be reached" });
 
 describe.each(PAGES)("%s", (path, shows) => {
-  it("opened without an engine claims nothing, and fills by itself when there is one", async () => {
+  it("opened without an engine shows no empty states, and fills when the engine comes up", async () => {
     await engine.goAway();
     const { page } = await open(path);
     await away(page).waitFor();
@@ -79,12 +79,12 @@ describe.each(PAGES)("%s", (path, shows) => {
     await engine.comeBack();
     await live(page);
     await content(page).getByText(shows).first().waitFor();
-    // A first engine is no restarted one.
+    // A first connection is not a restart.
     expect(await page.getByText("The engine was restarted at").count()).toBe(0);
   });
 });
 
-it("every page leaves out what it does not know of its address, says so, and shows the rest", async () => {
+it("every page ignores unknown parameters in its address, says so, and shows the rest", async () => {
   const { page } = await open("/");
   await live(page);
   await checkEach(
@@ -128,7 +128,7 @@ it("shows values with markup as text, from the list to the item", async () => {
   expect(await page.locator('img[src="x"]').count()).toBe(0);
 });
 
-it("is live again after every connection broke, with nothing lost from the page", async () => {
+it("recovers after every connection broke, and keeps the state of the page", async () => {
   const { page } = await open("/workers?q=bookkeeper");
   await live(page);
   await page.getByRole("row").filter({ hasText: "bookkeeper" }).click();
@@ -140,7 +140,7 @@ it("is live again after every connection broke, with nothing lost from the page"
   expect(await page.getByText("The engine was restarted at").count()).toBe(0);
 });
 
-it("tells which port is the wrong one", async () => {
+it("names the port that is wrong", async () => {
   const wrong = await startConsole({ engine: { ...system.ports, realtime: 1 } });
   const { page } = await open("/workers", wrong);
   await page.getByRole("alert").filter({ hasText: "its WebSocket port (WebSocket server: nothing listens there)" }).waitFor();
@@ -148,7 +148,7 @@ it("tells which port is the wrong one", async () => {
   await wrong.stop();
 });
 
-it("goes on by itself on a page whose console was started again, without an engine in between", async () => {
+it("recovers on a page whose console was restarted, while the engine was disconnected", async () => {
   const own = await startConsole({ engine: engine.ports });
   const { page } = await open("/queues", own);
   await live(page);
@@ -164,7 +164,7 @@ it("goes on by itself on a page whose console was started again, without an engi
   await next.stop();
 });
 
-it("asks again only once what is slow has come, and lets somebody leave meanwhile", async () => {
+it("does not repeat a slow request, and allows leaving the page meanwhile", async () => {
   const arrive = engine.delay("state::groups");
   const { page } = await open("/states");
   await content(page).getByRole("status", { name: "Loading" }).first().waitFor();
@@ -194,7 +194,7 @@ const WRITERS: readonly (readonly [path: string, buttons: readonly string[]])[] 
 ];
 
 describe("a read-only console", () => {
-  it("switches off what changes something, and says why", async () => {
+  it("disables what changes something, and says why", async () => {
     const { page } = await open("/", readOnly);
     await live(page);
     await checkEach(
@@ -214,7 +214,7 @@ describe("a read-only console", () => {
     );
   });
 
-  it("refuses a change on the server, too", async () => {
+  it("rejects a change on the server, too", async () => {
     const { page } = await open("/workers", readOnly);
     for (const [path, body] of [
       ["/api/call", { function_id: "state::set", payload: { scope: "shelves", key: "top", value: 2 } }],
@@ -234,12 +234,12 @@ describe("a read-only console", () => {
   });
 });
 
-describe("a dialog that is open when the engine goes", () => {
+describe("a dialog that is open when the engine disconnects", () => {
   it.each([
     ["/queues/emails?job={job}", "Cancel the job …", "Cancel the job", undefined],
     ["/states/shelves/top", "Delete the item", "Delete", undefined],
     ["/logs", "Delete stored logs", "Delete all log entries", "delete logs"],
-  ])("does nothing until it is back, and says why: %s", async (path, opener, action, typed) => {
+  ])("is disabled until it is back, and says why: %s", async (path, opener, action, typed) => {
     const { page } = await open(path.replace("{job}", facts.job ?? ""));
     await live(page);
     await content(page).getByRole("button", { name: opener, exact: true }).click();
@@ -256,8 +256,8 @@ describe("a dialog that is open when the engine goes", () => {
   });
 });
 
-describe("code of a page that does not come", () => {
-  it("is asked for again by Try again, which keeps the page while nobody answers", async () => {
+describe("code of a page that fails to load", () => {
+  it("is loaded again by Try again, which keeps the page while the console is down", async () => {
     const own = await startConsole({ engine: engine.ports });
     const { page } = await open("/workers", own, { expected: [...BROKEN, /LoadFailure/] });
     await live(page);

@@ -14,8 +14,8 @@ afterAll(async () => {
   await console?.stop();
 });
 
-it("is live again by itself after the console was started again, with what was typed still there", async () => {
-  // What the browser reports of the time without a console.
+it("reconnects after the console was restarted, and keeps what was typed", async () => {
+  // Browser messages from the time without a console.
   const expected = [/Failed to load resource|WebSocket connection/];
   const { page } = await openLive(`${console.url}/workers`, { expected });
   const search = page.getByRole("searchbox");

@@ -12,18 +12,18 @@ const CONFIG = `workers:
   - name: svc-queue
     config: {queue_configs: {emails: {}}}
 `;
-/** What the browser writes of an answer with a failing status, and of sockets that break: the tests bring both about. */
+/** Browser messages about failed responses and broken sockets; the tests cause both. */
 const BROKEN = [/Failed to load resource/, /WebSocket connection/];
 
-/** A list of a page: where it is from, and what it shows. */
+/** List of a page: where its data comes from and what it shows. */
 interface List {
   readonly path: string;
-  /** The function that answers with it, or the stream that it follows. */
+  /** Function that returns it, or stream that it follows. */
   readonly source: { readonly call: string; readonly nothing: object } | { readonly stream: string };
-  /** A text of the list with the data of these tests. */
+  /** Text of the list with the data of these tests. */
   readonly shows: string;
   readonly emptyTitle: string;
-  /** A query that fits nothing; undefined where the list has no filter. */
+  /** Query that matches nothing; undefined for a list without a filter. */
   readonly fitsNothing: string | undefined;
 }
 
@@ -108,7 +108,7 @@ beforeAll(async () => {
 });
 
 const open = (path: string): Promise<WatchedPage> => openPage(`${console.url}${path}`, { expected: BROKEN });
-/** What is logged comes live, too. */
+/** Log entries also arrive live. */
 function noneLive(path: string): void {
   if (path === "/logs") engine.stream("svc.logs", { kind: "items", items: [] });
 }
@@ -118,7 +118,7 @@ const shown = (page: Page, { shows }: List) => content(page).getByText(shows).fi
 describe.each(LISTS.map((list) => [list.path, list] as const))("%s", (path, list) => {
   const { source, emptyTitle, fitsNothing } = list;
 
-  it("shows that it loads while the answer is on its way, and claims nothing meanwhile", async () => {
+  it("shows a loading state until the response arrives, and no empty state meanwhile", async () => {
     let arrive = (): void => engine.asIs();
     if ("call" in source) arrive = engine.delay(source.call);
     else engine.stream(source.stream, { kind: "hold" });
@@ -131,7 +131,7 @@ describe.each(LISTS.map((list) => [list.path, list] as const))("%s", (path, list
     await shown(page, list).waitFor();
   });
 
-  it("says what it would hold where there is nothing", async () => {
+  it("shows an empty state if there is no data", async () => {
     if ("call" in source) engine.answer(source.call, () => source.nothing);
     noneLive(path);
     if ("stream" in source) engine.stream(source.stream, { kind: "items", items: [] });
@@ -140,7 +140,7 @@ describe.each(LISTS.map((list) => [list.path, list] as const))("%s", (path, list
   });
 
   if (fitsNothing !== undefined)
-    it("tells filters that hide everything from having nothing, and takes them off", async () => {
+    it("distinguishes filters that match nothing from no data, and clears them", async () => {
       const { page } = await open(`${path}${path.includes("?") ? "&" : "?"}${fitsNothing}`);
       await content(page).getByText("Nothing matches").waitFor();
       expect(await content(page).getByText(emptyTitle).count()).toBe(0);
@@ -149,11 +149,11 @@ describe.each(LISTS.map((list) => [list.path, list] as const))("%s", (path, list
       expect(new URL(page.url()).search).not.toContain(fitsNothing);
     });
 
-  it("shows an error with its words where the data would be, and recovers", async () => {
+  it("shows an error with its message in place of the data, and recovers", async () => {
     if ("call" in source) engine.fail(source.call, "storage_failed", "the disk has gone for a walk");
     else engine.stream(source.stream, { kind: "refuse" });
     const { page } = await open(path);
-    // A region that has the data from elsewhere too says only that it is out of date.
+    // A region that also gets the data elsewhere only says that it is out of date.
     const alert = content(page)
       .getByRole("alert")
       .filter({ hasText: "call" in source ? "storage_failed" : "" })
@@ -161,7 +161,7 @@ describe.each(LISTS.map((list) => [list.path, list] as const))("%s", (path, list
     await alert.getByText("call" in source ? "the disk has gone for a walk" : "you may not join it today").waitFor();
     expect(await content(page).getByText(emptyTitle).count()).toBe(0);
     engine.asIs();
-    // A stream is joined again by itself; a call that failed is made again by whoever asked.
+    // A stream is joined again automatically; a failed call is repeated by whoever made it.
     if ("call" in source) {
       const retry = content(page).getByRole("button", { name: "Try again" }).first();
       await retry.or(shown(page, list)).first().waitFor();
@@ -170,7 +170,7 @@ describe.each(LISTS.map((list) => [list.path, list] as const))("%s", (path, list
     await shown(page, list).waitFor({ timeout: 20_000 });
   });
 
-  it("keeps its data while the engine is away, and is up to date again by itself", async () => {
+  it("keeps its data while the engine is disconnected, and updates when it is back", async () => {
     const { page } = await open(path);
     await live(page);
     await shown(page, list).waitFor();
@@ -187,7 +187,7 @@ describe.each(LISTS.map((list) => [list.path, list] as const))("%s", (path, list
   });
 });
 
-it("/traces goes on with a search that the engine cut short, and claims meanwhile neither that there is nothing nor how much", async () => {
+it("/traces continues a partial search, and shows neither an empty state nor a total meanwhile", async () => {
   let rest: unknown;
   engine.answer("engine::traces::list", async (payload, real) => {
     const { cursor, trace_ids } = payload as { readonly cursor?: string; readonly trace_ids?: readonly string[] };
@@ -211,7 +211,7 @@ it.each([
   ["/states/shelves/top", ["Add item", "Import", "Delete the item"]],
   ["/queues/emails", ["Pause"]],
   ["/functions/books::add?tab=invoke", ["Invoke"]],
-] as const)("%s switches off what changes something while the engine is away, and says why", async (path, names) => {
+] as const)("%s disables what changes something while the engine is disconnected, and says why", async (path, names) => {
   const { page } = await open(path);
   await live(page);
   for (const name of names) await expect.poll(() => content(page).getByRole("button", { name, exact: true }).first().isEnabled()).toBe(true);

@@ -17,7 +17,7 @@ const CONFIG = `workers:
 const MANY = 60;
 
 const system = systemOfFile({ config: CONFIG, consoleArgs: ["--enable-flow"] });
-/** What only the running system knows, by the name that stands for it in an address. */
+/** Values that only the running system knows, by the name that represents them in an address. */
 let facts: Readonly<Record<string, string>>;
 
 beforeAll(async () => {
@@ -43,7 +43,7 @@ beforeAll(async () => {
   for (const scope of ["shelves", "cellar"]) {
     for (const key of ["top", "bottom"]) await ask("state::set", { scope, key, value: 1 });
   }
-  // Before the calls, whose traces are to be the newest.
+  // Before the calls, whose traces must be the newest.
   await Promise.all(Array.from({ length: MANY }, (_, at) => ask("state::set", { scope: "many", key: `key-${String(at).padStart(2, "0")}`, value: at })));
   await ask("books::read", {});
   await ask("books::burn", {}).catch(() => undefined);
@@ -82,9 +82,9 @@ const content = (page: Page) => page.locator("#content");
 const row = (page: Page, text: string) => content(page).getByRole("row").filter({ hasText: text });
 const now = Date.now();
 
-/** What else is to be seen. */
+/** Something else that must be visible. */
 type Sees = (page: Page) => Locator;
-/** The address with names of `facts` in braces; texts of the rows that are there, and of those that are not. */
+/** Address with names of `facts` in braces; texts of rows that are shown, and of rows that are not. */
 type Link = readonly [address: string, shown: readonly string[], hidden: readonly string[], sees?: Sees];
 
 const says =
@@ -236,7 +236,7 @@ const LINKS: readonly Link[] = [
   ["/config?section=settings&changed=true", ["svc-http"], ["default_timeout_ms"], checked("Only changed settings")],
 ];
 
-/** What the addresses of `LINKS` name, as `page.parameter`. */
+/** Returns the parameters in the addresses of `LINKS`, as `page.parameter`. */
 function linkedParameters(): string[] {
   return LINKS.flatMap(([address]) => {
     const { pathname, searchParams } = new URL(address, "http://x");
@@ -245,7 +245,7 @@ function linkedParameters(): string[] {
   });
 }
 
-it("has a test for every parameter that a page keeps in its address, and for no other", async () => {
+it("tests exactly the parameters that pages keep in their address", async () => {
   const tested = new Set([...linkedParameters(), ...namedDeepLinks()]);
   const every = await everyParameter();
   expect(every.filter((parameter) => !tested.has(parameter))).toEqual([]);
@@ -256,10 +256,10 @@ const withFacts = (text: string, encode: (value: string) => string): string => t
 
 const pageOf = (address: string): string => new URL(address, "http://x").pathname.split("/")[1] ?? "";
 
-/** Name of the page and number of ids behind it: addresses of the same route load the same code. */
+/** Name of the page and number of ids behind it. Addresses of the same route load the same code. */
 const routeOf = (address: string): string => `${pageOf(address)} ${address.split("?")[0]?.split("/").length}`;
 
-it("the console answers each address with the page", async () => {
+it("the console serves the page at each address", async () => {
   const answers = LINKS.map(async ([address]) => {
     const response = await fetch(`${system.console.url}${withFacts(address, encodeURIComponent)}`);
     return [address, response.status, response.headers.get("content-type"), (await response.text()).includes('<div id="root">')];
@@ -267,8 +267,8 @@ it("the console answers each address with the page", async () => {
   expect(await Promise.all(answers)).toEqual(LINKS.map(([address]) => [address, 200, "text/html; charset=utf-8", true]));
 });
 
-// The first address of each route is loaded with the document, the others are visited inside it.
-it.each([...new Set(LINKS.map(([address]) => pageOf(address)))])("/%s shows what each address says, and keeps it", async (name) => {
+// The first address of each route is loaded with the document, the others are navigated to inside it.
+it.each([...new Set(LINKS.map(([address]) => pageOf(address)))])("/%s applies the parameters of each address, and keeps them", async (name) => {
   const links = LINKS.filter(([address]) => pageOf(address) === name);
   const urlOf = (address: string): string => `${system.console.url}${withFacts(address, encodeURIComponent)}`;
   const first = links[0]?.[0] ?? "";
@@ -298,7 +298,7 @@ it.each([
   ["/states/shelves", "top", "bottom"],
   ["/queues", "audit", "billing"],
   ["/logs", "a line of shop", "a line of api"],
-] as const)("back and forward walk what was chosen on %s", async (path, first, second) => {
+] as const)("back and forward follow the selection on %s", async (path, first, second) => {
   const { page } = await openLive(`${system.console.url}${path}`);
   const choose = async (text: string): Promise<string> => {
     const before = page.url();

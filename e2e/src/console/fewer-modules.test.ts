@@ -5,7 +5,7 @@ import { openLive, openPage } from "./support/watched-page.ts";
 const system = systemOfFile({ config: "workers:\n  - name: svc-state\n  - name: svc-http\n", consoleArgs: ["--enable-flow"] });
 
 it.each(["/", "/workers", "/functions", "/triggers", "/states", "/streams", "/queues", "/traces", "/logs", "/flow", "/config?section=storage"])(
-  "%s asks nothing of modules that are not there, so that nothing fails in the browser or in the engine",
+  "%s makes no calls to modules that are not configured",
   async (path) => {
     const asked: string[] = [];
     const { page } = await openPage("about:blank");
@@ -19,7 +19,7 @@ it.each(["/", "/workers", "/functions", "/triggers", "/states", "/streams", "/qu
   },
 );
 
-it("says that the module is not in the config where a page is about it", async () => {
+it("a page names the module that it needs", async () => {
   const { page } = await openLive(`${system.console.url}/queues`);
   await page.getByText("svc-queue").first().waitFor();
 });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { systemOfFile } from "./support/of-file.ts";
 import { sharedBrowser } from "./support/pages.ts";
 
-// A page of another site, in a real browser, against a developer's console: what the browser lets it try, and what comes of it.
+// A page of another site, in a real browser, tries to reach a developer's console.
 const system = systemOfFile();
 let site: Server;
 let page: Page;
@@ -39,12 +39,12 @@ it("opens no socket (W1) (gap 59)", async () => {
   ).toBe("refused");
 });
 
-it("reads no answer, and has no call carried out (W3) (gap 59)", async () => {
+it("reads no response, and makes no call (W3) (gap 59)", async () => {
   const body = JSON.stringify({ function_id: "victim::touch", payload: {} });
   const tried = (path: string, init: string): Promise<unknown> => attempt(`fetch("CONSOLE${path}", ${init}).then((r) => r.type, () => "refused")`);
   expect(await tried("/", "{}")).toBe("refused");
   expect(await tried("/api/call", `{ method: "POST", headers: { "content-type": "application/json" }, body: ${JSON.stringify(body)} }`)).toBe("refused");
-  // Sent unasked, as a form would be; the answer is opaque in any case.
+  // Sent without preflight, as a form would be; the response is opaque in any case.
   for (const path of ["/api/call", "/_console/invoke"]) {
     expect(await tried(path, `{ method: "POST", mode: "no-cors", headers: { "content-type": "text/plain" }, body: ${JSON.stringify(body)} }`)).not.toBe(
       "basic",

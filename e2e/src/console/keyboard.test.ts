@@ -23,7 +23,7 @@ beforeAll(async () => {
 
 const open = (path: string): Promise<WatchedPage> => openLive(`${system.console.url}${path}`);
 
-it("every list is reached by Tab, walked by arrows, and what is open closes by Escape", async () => {
+it("every list is reached by Tab and navigated by arrows, and Escape closes the detail", async () => {
   const { page } = await open("/");
   await checkEach(
     [
@@ -42,7 +42,7 @@ it("every list is reached by Tab, walked by arrows, and what is open closes by E
       await page.keyboard.press("ArrowDown");
       await page.waitForURL((url) => url.pathname !== path);
       await page.getByRole("row", { selected: true }).first().waitFor();
-      // The grid keeps the focus, so that the next key goes on from there.
+      // The grid keeps the focus, so the next key continues from there.
       await expect.poll(() => page.evaluate("document.activeElement.getAttribute('role')")).toBe("grid");
       await page.keyboard.press("Escape");
       await page.waitForURL((url) => url.pathname === path);
@@ -50,7 +50,7 @@ it("every list is reached by Tab, walked by arrows, and what is open closes by E
   );
 });
 
-it("the key / goes to the search of every page, Escape empties and leaves it", async () => {
+it("the key / focuses the search of every page, Escape clears and leaves it", async () => {
   const { page } = await open("/");
   await checkEach(
     ["/workers", "/functions", "/triggers", "/states", "/streams", "/queues", "/traces", "/logs"],
@@ -70,7 +70,7 @@ it("the key / goes to the search of every page, Escape empties and leaves it", a
   );
 });
 
-it("takes Enter in the palette before anything is found, and opens what is found then", async () => {
+it("accepts Enter in the palette before results arrive, and opens the result", async () => {
   const { page } = await open("/");
   await page.keyboard.press("Control+k");
   await page.getByRole("combobox", { name: "Command palette" }).waitFor();
@@ -102,12 +102,12 @@ it("calls a function by keyboard alone, from the palette to the result", async (
   await page.getByRole("region", { name: "Result" }).getByText("f sharp").waitFor();
 });
 
-it("goes back to where it was when a dialog is closed by Escape, and keeps the keys of the page from what is before it", async () => {
+it("restores the focus when Escape closes a dialog, and blocks page shortcuts while it is open", async () => {
   const { page } = await open("/states/keys");
   await tabTo(page, page.getByRole("button", { name: "Add item" }).first());
   await page.keyboard.press("Enter");
   await page.getByRole("dialog").waitFor();
-  // The focus stays in it, all the way round.
+  // The focus cycles within it.
   for (let presses = 0; presses < 12; presses++) {
     await page.keyboard.press("Tab");
     expect(await page.evaluate("document.activeElement.closest('[role=dialog]') !== null")).toBe(true);
@@ -121,7 +121,7 @@ it("goes back to where it was when a dialog is closed by Escape, and keeps the k
   expect(new URL(page.url()).pathname).toBe("/states/keys");
 });
 
-it("carries a command of the palette out where the focus was, and moves it where the command says", async () => {
+it("runs a palette command where the focus was, and moves the focus where the command says", async () => {
   const { page } = await open("/workers");
   const grid = page.getByRole("grid", { name: "Workers" });
   await tabTo(page, page.getByRole("grid", { name: "Workers" }).first());
@@ -136,7 +136,7 @@ it("carries a command of the palette out where the focus was, and moves it where
   await expect.poll(() => page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe("Search workers");
 });
 
-it("leads to every page by Tab and Enter alone, each with its name and a content that Tab leads to", async () => {
+it("reaches every page and its content by Tab and Enter alone", async () => {
   const { page } = await open("/");
   const links = page.getByRole("navigation", { name: "Pages" }).getByRole("link");
   const names = await links.allTextContents();
@@ -192,7 +192,7 @@ describe("on a narrow screen", () => {
     ["/functions", "Functions", "piano::play"],
     ["/states/keys", "Items of keys", "a"],
     ["/queues", "Queues", "audit"],
-  ])("%s: the focus goes to the detail that covers the list, and back to the list", async (path, name, title) => {
+  ])("%s: the focus moves to the detail that covers the list, and back to the list", async (path, name, title) => {
     const { page } = await openLive(`${system.console.url}${path}`, { width: 390, height: 844 });
     const grid = page.getByRole("grid", { name });
     await grid.getByText(title, { exact: true }).first().waitFor();

@@ -7,9 +7,9 @@ import { type ConsoleProcess, startConsole } from "./support/console-process.ts"
 import { systemOfFile } from "./support/of-file.ts";
 import { live, openPage } from "./support/watched-page.ts";
 
-// The console of an engine in production: nobody uses it without a login, whatever token the console itself was given.
+// The console of an engine in production: everyone has to log in, whatever token the console itself has.
 const system = systemOfFile({ config: "engine: {mode: production}\nworkers:\n  - name: svc-stream\n  - name: svc-state\n" });
-/** What the browser reports of refused requests. */
+/** Browser messages about rejected requests. */
 const expected = [/Failed to load resource|WebSocket connection/];
 let token: string;
 let console: ConsoleProcess;
@@ -22,7 +22,7 @@ afterAll(async () => {
   await console?.stop();
 });
 
-/** Resolves when the console has learned the mode of its engine. */
+/** Resolves when the console knows the mode of its engine. */
 async function started(port: number): Promise<ConsoleProcess> {
   const one = await startConsole({ engine: system.ports, port, env: { SVC_TOKEN: token } });
   const page = async (): Promise<string> => (await fetch(one.url)).text();
@@ -39,7 +39,7 @@ async function logIn(page: Page): Promise<void> {
   await live(page);
 }
 
-it("asks for a token by keyboard, says that a wrong one is refused, and shows the address that was opened", async () => {
+it("asks for a token, rejects a wrong one, and then shows the address that was opened", async () => {
   const { page } = await openPage(`${console.url}/logs?level=error`, { expected, document: "new" });
   await form(page).waitFor();
   expect(await page.content()).not.toContain(token);
@@ -64,7 +64,7 @@ it("asks for a token by keyboard, says that a wrong one is refused, and shows th
   expect(await page.evaluate('sessionStorage.getItem("svc.session")')).toBeNull();
 });
 
-it("goes back to the login when the session has ended, and from there to the same address", async () => {
+it("returns to the login when the session has ended, and then to the same address", async () => {
   const { page } = await openPage(`${console.url}/states`, { expected, document: "new" });
   await logIn(page);
   const port = Number(new URL(console.url).port);

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, it } from "vitest";
 
-// What `npm pack` makes of the console is what its users get: it has to run by itself, with the page.
+// The package that `npm pack` makes of the console has to run on its own, with the page.
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 let folder: string;
 let installed: string;
@@ -17,7 +17,7 @@ beforeAll(() => {
   const [tarball = ""] = readdirSync(folder);
   execFileSync("tar", ["-xzf", tarball], { cwd: folder });
   installed = join(folder, "package");
-  // As an installer would lay them beside it.
+  // As an installer would place them.
   for (const name of ["@svc/protocol", "@svc/sdk", "commander", "sirv", "ws", "zod"]) {
     const link = join(installed, "node_modules", name);
     mkdirSync(dirname(link), { recursive: true });
@@ -26,14 +26,14 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-it("holds the program and the page, compressed too, and no tests", () => {
+it("contains the program and the page, also compressed, and no tests", () => {
   const files = readdirSync(installed, { recursive: true, encoding: "utf8" }).filter((file) => !file.startsWith("node_modules"));
   expect(files).toEqual(expect.arrayContaining(["bin/svc-console.js", "dist/server/main.js", "dist/web/index.html"]));
   expect(files.some((file) => /^dist\/web\/assets\/.*\.js\.br$/.test(file))).toBe(true);
   expect(files.filter((file) => /\.test|tsbuildinfo|^src/.test(file))).toEqual([]);
 });
 
-it("runs, serves the page, and ends with 0 when it is asked to", async () => {
+it("runs, serves the page, and exits with 0 at SIGTERM", async () => {
   const child = spawn(process.execPath, [join(installed, "bin/svc-console.js"), "--port", "0", "--bridge-port", "1", "--ws-port", "1", "--engine-port", "1"], {
     cwd: folder,
     stdio: ["ignore", "pipe", "pipe"],

@@ -7,7 +7,7 @@ import { openLive, openPage, widthOverflow } from "./support/watched-page.ts";
 
 const system = systemOfFile();
 
-it("finds functions, state and what was looked at lately in the palette, and runs commands", async () => {
+it("finds functions, state and recent items in the palette, and runs commands", async () => {
   const worker = await system.worker("finder");
   worker.registerFunction("finder::find", () => 1);
   await worker.call({ function_id: "state::set", payload: { scope: "finder scope", key: "finder/key 1", value: 1 } });
@@ -40,7 +40,7 @@ it("finds functions, state and what was looked at lately in the palette, and run
   await worker.shutdown();
 });
 
-it("goes from page to page by two keys, skips to the content, and tells every shortcut", async () => {
+it("changes pages by two keys, skips to the content, and lists every shortcut", async () => {
   const { page } = await openLive(`${system.console.url}/`);
   await page.keyboard.press("Tab");
   expect(await page.evaluate("document.activeElement.textContent")).toBe("Skip to the content");
@@ -58,7 +58,7 @@ it("goes from page to page by two keys, skips to the content, and tells every sh
   await page.getByRole("dialog", { name: "Keyboard shortcuts" }).getByText("Go to Workers").waitFor();
 });
 
-it("animates nothing for those who prefer reduced motion", async () => {
+it("animates nothing if reduced motion is preferred", async () => {
   const { page } = await openPage("about:blank");
   const release = await holdCalls(page, "engine::functions::list");
   await page.goto(`${system.console.url}/functions`);
@@ -74,7 +74,7 @@ it("copies the link to the view", async () => {
   expect(await clipboard(page)).toBe(page.url());
 });
 
-it("has a drawer on a narrow screen, closed by Escape and by going somewhere, and fits at 400 % zoom", async () => {
+it("has a drawer on a narrow screen, closed by Escape and navigation, and fits at 400 % zoom", async () => {
   const { page } = await openLive(`${system.console.url}/`, { width: 360, height: 225 });
   expect(await page.getByRole("navigation", { name: "Pages" }).count()).toBe(0);
   await page.getByRole("button", { name: "Menu" }).click();
@@ -88,7 +88,7 @@ it("has a drawer on a narrow screen, closed by Escape and by going somewhere, an
   expect(await widthOverflow(page)).toBe(0);
 });
 
-it("leaves out parts of the address that it does not know, and says so", async () => {
+it("ignores unknown parameters in the address, and says so", async () => {
   const { page } = await openPage(`${system.console.url}/workers?system=true&nonsense=1&dir=sideways`);
   await page.getByText("in the address").waitFor();
   await page.getByRole("row").filter({ hasText: "svc-state" }).waitFor();

@@ -17,8 +17,8 @@ interface Chunk {
 const manifest = JSON.parse(readFileSync(new URL("manifest.json", built), "utf8")) as Readonly<Record<string, Chunk>>;
 
 /**
- * What each page loads until it can be used: the code of its address, and the parts that it asks for by itself. `/` is the Dashboard, without which there is no
- * first page.
+ * What each page loads until it can be used: the code of its address and the parts that it requests. `/` is the
+ * Dashboard.
  */
 const DASHBOARD = ["index.html", "pages/dashboard/dashboard-page.tsx"];
 const PAGES: Readonly<Record<string, readonly string[]>> = {
@@ -35,7 +35,7 @@ const PAGES: Readonly<Record<string, readonly string[]>> = {
   "/flow": ["pages/flow/flow-page.tsx", "pages/flow/flow-view.tsx"],
   "/config": ["pages/config/config-page.tsx"],
 };
-/** Heavy things that come when they are needed, by a bound of their own. */
+/** Large chunks that are loaded on demand, each with its own limit. */
 const HEAVY: readonly string[] = [
   "pages/flow/flow-canvas.tsx",
   "pages/traces/detail/map-graph.tsx",
@@ -44,10 +44,10 @@ const HEAVY: readonly string[] = [
   "ui/time-chart-impl.tsx",
 ];
 const isOfPages = new Set([...DASHBOARD, ...Object.values(PAGES).flat(), ...HEAVY]);
-/** What is loaded when somebody opens it: a tab, a dialog, an item's detail. */
+/** Chunks that are loaded on demand: a tab, a dialog, the detail of an item. */
 const parts = Object.keys(manifest).filter((name) => manifest[name]?.isDynamicEntry === true && !isOfPages.has(name));
 
-/** The chunks and all that they cannot run without. */
+/** Returns the chunks and everything that they import. */
 function closure(names: readonly string[], into = new Set<string>()): ReadonlySet<string> {
   for (const name of names) {
     const chunk = manifest[name];
@@ -61,7 +61,7 @@ function closure(names: readonly string[], into = new Set<string>()): ReadonlySe
 
 const sizes = new Map<string, number>();
 
-/** What a browser loads of it: fonts as they are, all else compressed. */
+/** Transfer size: fonts as they are, everything else compressed. */
 function bytes(file: string): number {
   const content = readFileSync(new URL(file, built));
   const size = sizes.get(file) ?? (file.endsWith(".woff2") ? content.length : gzipSync(content, { level: 9 }).length);
@@ -72,7 +72,7 @@ function bytes(file: string): number {
 const total = (files: Iterable<string>): number => [...files].reduce((sum, file) => sum + bytes(file), 0) / KB;
 const initial = closure(DASHBOARD);
 
-/** JavaScript in KB that the chunks need and that is not there yet. */
+/** JavaScript in KB that the chunks add. */
 function added(names: readonly string[], before: ReadonlySet<string> = initial): number {
   return total([...closure(names)].filter((name) => !before.has(name)).map((name) => (manifest[name] as Chunk).file));
 }
@@ -96,7 +96,8 @@ describe("what a browser loads, gzipped", () => {
     const from = Object.values(PAGES)
       .map((names) => closure(names, new Set(initial)))
       .filter((loaded) => [...loaded].some((each) => manifest[each]?.dynamicImports?.includes(name) === true));
-    // Of several pages the one that has least of it; what no page opens itself, a part of a part, is counted from the first load.
+    // Of several pages the one that has loaded least of it; a part that no page opens directly counts from the first
+    // load.
     expect(Math.max(...(from.length === 0 ? [initial] : from).map((loaded) => added([name], loaded)))).toBeLessThanOrEqual(40);
   });
 

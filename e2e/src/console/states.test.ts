@@ -86,7 +86,7 @@ it("keeps the view in the address, and drops invalid parameters with a notice", 
   expect(await page.getByLabel("Keys that begin with").inputValue()).toBe("ad");
   expect(await page.getByRole("combobox", { name: "Items per page" }).inputValue()).toBe("50");
   expect(await page.getByRole("checkbox", { name: "System" }).isChecked()).toBe(true);
-  await page.getByText("left out").waitFor();
+  await page.getByText("in the address").waitFor();
 });
 
 it("can be used with the keyboard alone", async () => {

@@ -9,7 +9,7 @@ import { consoleOfFile, standInOfFile, systemOfFile } from "./support/of-file.ts
 import { checkEach, visit } from "./support/visit.ts";
 import { openLive } from "./support/watched-page.ts";
 
-/** What the browser writes of sockets that break, and of calls that nobody answers. */
+/** Browser messages about broken sockets and calls without a response. */
 const BROKEN = [/Failed to load resource/, /WebSocket connection/];
 const SDK = new URL("../../../packages/sdk/dist/node.js", import.meta.url).href;
 
@@ -25,7 +25,7 @@ const engine = standInOfFile(system);
 const console = consoleOfFile(() => ({ engine: engine.ports }));
 const readOnly = consoleOfFile(() => ({ engine: system.ports, args: ["--read-only"] }));
 let worker: Worker;
-/** The address of each trigger by its type, and of the worker that the engine runs. */
+/** Address of each trigger by its type, and of the worker that the engine runs. */
 const addresses = new Map<string, string>();
 
 beforeAll(async () => {
@@ -61,7 +61,7 @@ beforeAll(async () => {
 
 const call = async <Result>(function_id: string, payload: object): Promise<Result> => (await worker.call({ function_id, payload })) as Result;
 
-/** A place with what changes something there; what leads to it. */
+/** A place with its buttons that change something, and the steps that lead there. */
 interface Place {
   readonly at: string;
   readonly names: readonly string[];
@@ -127,7 +127,7 @@ const button = (page: Page, name: string) => page.getByRole("button", { name, ex
 
 const nameOf = ({ at, names }: Place): string => `${names.join(", ")} on ${at}`;
 
-it("a console that is read-only switches off what changes something, and says why", async () => {
+it("a read-only console disables what changes something, and says why", async () => {
   const { page } = await openLive(`${readOnly.url}/workers`, { expected: BROKEN });
   await checkEach(PLACES, nameOf, async (place) => {
     await visit(page, addressOf(place));
@@ -139,7 +139,7 @@ it("a console that is read-only switches off what changes something, and says wh
   });
 });
 
-it.each(PLACES)("on $at without the engine there is no $names, and there is again with it", async (place) => {
+it.each(PLACES)("on $at $names is disabled without the engine, and enabled again with it", async (place) => {
   const { page } = await openLive(`${console.url}${addressOf(place)}`, { expected: BROKEN });
   await place.before?.(page);
   for (const name of place.names) await expect.poll(() => button(page, name).isEnabled()).toBe(true);

@@ -2,7 +2,7 @@ import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 import { type Browser, chromium } from "playwright-core";
 
-/** Program names, in the order they are tried. The headless shell draws no windows and takes two thirds of the processor time. */
+/** Program names, in the order they are tried. The headless shell draws no windows and needs a third less CPU time. */
 const NAMES = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 const FLAGS = [
   "--headless",
@@ -13,11 +13,11 @@ const FLAGS = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
-  // Pages of one address share a process, and what it compiled.
+  // Pages of one origin share a process and its compiled code.
   "--process-per-site",
 ];
 
-/** A headless Chromium with an empty profile: the one that SVC_CHROMIUM names, else the system's own. */
+/** Starts a headless Chromium with an empty profile: the one in SVC_CHROMIUM, else the one of the system. */
 export async function startBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: chromiumPath(), headless: true, args: FLAGS, timeout: 60_000 });
 }

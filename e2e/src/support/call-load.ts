@@ -5,7 +5,7 @@ export interface CallLoadOptions<Result> {
   readonly call: (made: number) => Promise<Result>;
 }
 
-/** Calls at a steady rate until `end`. */
+/** Makes calls at a steady rate until `end`. */
 export class CallLoad<Result> {
   /** Error codes of the calls that failed. */
   readonly failures: string[] = [];
@@ -20,7 +20,7 @@ export class CallLoad<Result> {
     this.#timer = setInterval(() => this.#call(), options.everyMs);
   }
 
-  /** Resolves when `count` more calls were made. */
+  /** Resolves when `count` more calls have been made. */
   more(count: number): Promise<void> {
     const until = this.#made + count;
     return this.#until(() => this.#made >= until);

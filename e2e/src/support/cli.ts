@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { addEvidence } from "./evidence.ts";
 
 const svcBin = fileURLToPath(new URL("../../../packages/cli/bin/svc.js", import.meta.url));
-/** Installs of workers take from npm's cache what an earlier install left there, and ask for nothing that no test looks at. */
+/** Worker installs use npm's cache and skip what no test checks. */
 const INSTALL_ENV = {
   npm_config_prefer_offline: "true",
   npm_config_audit: "false",
@@ -23,12 +23,12 @@ interface RunOptions {
   readonly cwd: string;
   readonly url?: string;
   readonly timeoutMs?: number;
-  /** Another `svc` than the repository's. */
+  /** Path of another `svc` than the repository's. */
   readonly program?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Runs `svc` as a user types it. Killed after `timeoutMs`. */
+/** Runs `svc` as a user does. Killed after `timeoutMs`. */
 export async function svc(args: readonly string[], options: RunOptions): Promise<CliResult> {
   const env = { ...process.env, ...INSTALL_ENV, NO_COLOR: "1", ...(options.url === undefined ? {} : { SVC_URL: options.url }), ...options.env };
   const child = spawn(process.execPath, [options.program ?? svcBin, ...args], { cwd: options.cwd, env, stdio: ["ignore", "pipe", "pipe"] });
@@ -49,9 +49,9 @@ export async function svc(args: readonly string[], options: RunOptions): Promise
 export interface EngineProcess {
   readonly child: ChildProcess;
   readonly pid: number;
-  /** What it logged so far, JSON lines. */
+  /** Its log so far, JSON lines. */
   output(): string;
-  /** Resolves when a log line holds `text`. Rejects when the engine ends first. */
+  /** Resolves when a log line contains `text`. Rejects if the engine exits first. */
   logged(text: string): Promise<void>;
   readonly exited: Promise<number | string | null>;
 }
@@ -61,7 +61,7 @@ export async function startEngine(options: {
   readonly cwd: string;
   readonly ports: Ports;
   readonly config?: string;
-  /** Another `svc` than the repository's. */
+  /** Path of another `svc` than the repository's. */
   readonly program?: string;
   /** Path of the Node that runs it. Default: the one that runs the test. */
   readonly node?: string;

@@ -5,7 +5,10 @@ const run = promisify(execFile);
 const TIMEOUT_MS = 200_000;
 const MAX_OUTPUT_BYTES = 16 * 1024 * 1024;
 
-/** Runs a program to its end; resolves with its standard output. Rejects with both outputs when it fails. `env` is added to this process's. */
+/**
+ * Runs a program and resolves with its standard output. Rejects with both outputs if it fails. `env` is added to the
+ * environment of this process.
+ */
 export async function runToEnd(
   program: string,
   args: readonly string[],

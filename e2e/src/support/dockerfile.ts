@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 
-/** One instruction: its word in capitals and the rest, lines joined. */
+/** One instruction: its keyword in capitals and the rest, with continued lines joined. */
 export interface Instruction {
   readonly word: string;
   readonly rest: string;
 }
 
-/** The stages of a Dockerfile, each from its FROM on. Comments are left out. */
+/** Returns the stages of a Dockerfile, each starting with its FROM. Comments are skipped. */
 export function readStages(file: string): readonly (readonly Instruction[])[] {
   const lines = readFileSync(file, "utf8")
     .split("\n")

@@ -1,4 +1,4 @@
-/** Something that helps to understand a failed test, such as a process's output or a picture of a page. */
+/** Source of evidence about a failed test, such as the output of a process or a screenshot. */
 export interface EvidenceSource {
   /** First part of the file's name, e.g. `engine`; a number is added. */
   readonly kind: string;
@@ -15,7 +15,7 @@ interface Evidence {
   hasEnded: boolean;
 }
 
-/** Ended sources that are kept. */
+/** Maximum number of ended sources that are kept. */
 const MAX_ENDED = 8;
 
 let current: readonly Evidence[] = [];
@@ -36,7 +36,7 @@ export function addEvidence({ kind, extension, read, outlivesEnd = false }: Evid
   };
 }
 
-/** Everything that is registered, oldest first. */
+/** Returns all registered sources, oldest first. */
 export function registeredEvidence(): readonly Pick<Evidence, "fileName" | "read">[] {
   return current;
 }

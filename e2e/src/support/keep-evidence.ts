@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeAll, type RunnerTask } from "vitest";
 import { dropEndedEvidence, registeredEvidence } from "./evidence.ts";
 
-// Setup file: writes what a failed test saw (output of processes, pictures of pages, screens of terminals) to test-results/.
+// Setup file: writes the evidence of a failed test (process output, screenshots, terminal screens) to test-results/.
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const MAX_NAME_LENGTH = 80;

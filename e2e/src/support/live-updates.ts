@@ -7,7 +7,10 @@ export interface StreamMessage {
   readonly event: { readonly type: string; readonly data: Record<string, unknown> };
 }
 
-/** Follows a system stream of the engine, so that a test can await what happens instead of sleeping. Resolves when the subscription is active. */
+/**
+ * Follows a system stream of the engine, so a test can await events instead of sleeping. Resolves when the subscription
+ * is active.
+ */
 export async function follow(
   port: number,
   streamName: string,
@@ -31,7 +34,7 @@ export async function follow(
           clearTimeout(limit);
           watchers.delete(look);
           const found = seen[at] as StreamMessage;
-          // What came before it is of no further interest.
+          // Earlier items are not needed any more.
           seen.splice(0, at + 1);
           resolve(found);
         };

@@ -1,4 +1,5 @@
-// A collector as a process of its own: takes OTLP/JSON over HTTP and tells on its output, a line of JSON for each request, what came. PORT is its first argument.
+// A collector as a separate process: accepts OTLP/JSON over HTTP and prints each request as a line of JSON. Argument:
+// the port.
 import { createServer } from "node:http";
 
 const records = (groups, scopes, items) => (groups ?? []).flatMap((group) => (group[scopes] ?? []).flatMap((scope) => scope[items] ?? []));
@@ -11,7 +12,7 @@ const server = createServer((request, response) => {
     const spans = records(body.resourceSpans, "scopeSpans", "spans").map(({ spanId, name }) => [spanId, name]);
     const logs = records(body.resourceLogs, "scopeLogs", "logRecords").map(({ body: text }) => text?.stringValue);
     const metrics = records(body.resourceMetrics, "scopeMetrics", "metrics").map(({ name }) => name);
-    // Told before it is acknowledged: what the sender takes for received has been counted.
+    // Printed before the response, so everything that the sender sees as received has been counted.
     process.stdout.write(`${JSON.stringify({ spans, logs, metrics })}\n`, () => response.writeHead(200, { "content-type": "application/json" }).end("{}"));
   });
 });

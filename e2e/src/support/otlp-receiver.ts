@@ -12,12 +12,12 @@ export interface OtlpReceiver {
   readonly httpPort: number;
   /** Headers of the last request over HTTP. */
   headers(): IncomingHttpHeaders;
-  /** Resolves when a request of the signal held the text; names stand in protobuf as they are. */
+  /** Resolves when a request of the signal has contained the text. Protobuf contains names as plain text. */
   received(signal: Signal, text: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A collector by gRPC and by HTTP that takes everything and reads nothing. */
+/** An OTLP collector over gRPC and HTTP that accepts everything and parses nothing. */
 export async function otlpReceiver(): Promise<OtlpReceiver> {
   const bodies: { readonly signal: Signal; readonly body: Buffer }[] = [];
   let headers: IncomingHttpHeaders = {};

@@ -10,7 +10,7 @@ export interface PageServer {
   stop(): Promise<void>;
 }
 
-/** Serves an empty page that has the SDK, bundled as users bundle it for browsers, as the global `svc`. */
+/** Serves an empty page with the SDK, bundled as users bundle it for browsers, as the global `svc`. */
 export async function servePage(): Promise<PageServer> {
   const script = await bundledSdk();
   const server = createServer((request, response) => {
@@ -36,7 +36,7 @@ async function bundledSdk(): Promise<string> {
     cwd: fileURLToPath(new URL("../..", import.meta.url)),
     platform: "browser",
     resolve: { conditionNames: ["browser", "import", "default"] },
-    // A warning tells of something that a browser does not have.
+    // A warning reports something that a browser does not have.
     onLog(_level, log) {
       throw new Error(log.message);
     },

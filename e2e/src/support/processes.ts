@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** True while the process runs; one that has ended and waits to be reaped does not. */
+/** Returns true while the process runs; false for a zombie. */
 export function isRunning(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -10,20 +10,23 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-/** Sends SIGKILL to a process that must be there: number 0 would mean whoever runs the tests. */
+/** Sends SIGKILL to a process that must exist. Pid 0 would be the test runner's own process group. */
 export function killHard(pid: number | undefined): void {
   if (!pid) throw new Error("There is no such process to kill.");
   process.kill(pid, "SIGKILL");
 }
 
-/** Processor time that a process has used so far, in seconds: user and system time of all its threads, in steps of 10 ms. */
+/** Returns the CPU time of a process in seconds: user and system time of all threads, in steps of 10 ms. */
 export function processorSeconds(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
-/** Pids of running processes whose working folder lies in `dir`: everything that was started for a project, whoever its parent is now. */
+/**
+ * Returns the pids of running processes whose working folder is in `dir`: everything that was started for a project,
+ * whatever its parent is.
+ */
 export function processesIn(dir: string): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -31,7 +34,10 @@ export function processesIn(dir: string): number[] {
     .filter((pid) => pid !== process.pid && isRunning(pid) && workingFolder(pid).startsWith(dir));
 }
 
-/** The words a process was started with; of an interpreter the program too. Our own launcher, which names the program as well, is left out. */
+/**
+ * Returns the command line of a process; for an interpreter including the program. Our launcher, which also names the
+ * program, is skipped.
+ */
 export function commandOf(pid: number): string {
   try {
     const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
@@ -54,7 +60,10 @@ function workingFolder(pid: number): string {
   }
 }
 
-/** Resolves when the condition holds; rejects after `timeoutMs`. For things that announce themselves to nobody, such as a process that ends. */
+/**
+ * Resolves when the condition is true; rejects after `timeoutMs`. For events without a notification, such as a process
+ * that exits.
+ */
 export async function eventually(what: string, condition: () => boolean | Promise<boolean>, timeoutMs = 20_000): Promise<void> {
   const until = performance.now() + timeoutMs;
   while (!(await condition())) {

@@ -1,4 +1,5 @@
-// Loaded into a process by `NODE_OPTIONS=--import=…`: writes each place that it connects or sends to into the file of CONNECTIONS_FILE, one per line.
+// Loaded into a process by `NODE_OPTIONS=--import=…`: writes each address that it connects or sends to into
+// CONNECTIONS_FILE, one per line.
 
 import dgram from "node:dgram";
 import dns from "node:dns";
@@ -18,7 +19,7 @@ function watch(prototype, method, describe) {
 
 // `fetch`, http, tls and WebSockets end up here.
 watch(net.Socket.prototype, "connect", (args) => {
-  // Node's own callers pass the arguments as one normalised list.
+  // Calls from within Node pass the arguments as one normalised list.
   const [target, second] = Array.isArray(args[0]) ? args[0] : args;
   if (typeof target !== "object" || target === null) record("tcp", typeof second === "string" ? second : "localhost");
   else if (target.path === undefined) record("tcp", target.host ?? "localhost");

@@ -4,7 +4,7 @@ import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { TmuxClient } from "./tmux-client.ts";
 
-/** Where npm links `svc`, as a user's PATH has it. */
+/** Folder where npm links `svc`, as in a user's PATH. */
 const binFolder = fileURLToPath(new URL("../../../node_modules/.bin", import.meta.url));
 
 const DEFAULT_TIMEOUT_MS = 60_000;
@@ -15,51 +15,55 @@ export interface TerminalOptions {
   readonly columns?: number;
   /** Default 40. */
   readonly rows?: number;
-  /** Beside those of this process; undefined takes one away. */
+  /** Added to the variables of this process; undefined removes one. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
-/** What a command left behind. */
+/** Result of a command. */
 export interface Executed {
   readonly status: number;
-  /** The terminal's text since the command was typed, scrolled-off lines too. */
+  /** Text of the terminal since the command was typed, including scrolled-off lines. */
   readonly text: string;
 }
 
-/** A real terminal with a shell in it, driven by keys and read by its screen. Close it after each test. */
+/** A real terminal with a shell, driven by keys and read from its screen. Close it after each test. */
 export interface Terminal {
-  /** Types text as it is, without Enter. */
+  /** Types literal text, without Enter. */
   type(text: string): Promise<void>;
   /** Presses keys by tmux's names for them, e.g. `Enter`, `C-c`, `Up`. */
   press(...keys: readonly string[]): Promise<void>;
-  /** Types a command on an emptied screen and presses Enter; for commands that go on running. */
+  /** Types a command on a cleared screen and presses Enter; for commands that keep running. */
   start(command: string): Promise<void>;
-  /** Likewise, and waits until the command has ended. */
+  /** Same as `start`, and waits until the command has ended. */
   execute(command: string, options?: { readonly timeoutMs?: number }): Promise<Executed>;
-  /** Waits until the command that was started last has ended. */
+  /** Waits until the last command that was started has ended. */
   ended(options?: { readonly timeoutMs?: number }): Promise<Executed>;
-  /** The visible lines, without blanks at their ends. */
+  /** Returns the visible lines without trailing blanks. */
   screen(): Promise<string>;
-  /** The same with the escape sequences of its colours. */
+  /** Same, with the escape sequences of colours. */
   colouredScreen(): Promise<string>;
-  /** Waits until the screen, or what scrolled off it, shows the pattern; answers the match. Fails with what is there instead. */
+  /**
+   * Waits until the screen or its scrollback matches the pattern; returns the match. The error contains what is shown
+   * instead.
+   */
   shows(pattern: string | RegExp, options?: { readonly timeoutMs?: number }): Promise<RegExpExecArray>;
   resize(size: { readonly columns: number; readonly rows: number }): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Opens a terminal of its own (a tmux server with a socket that nobody else has). `svc` is on its PATH. */
+/** Opens a terminal: a tmux server with its own socket. `svc` is on its PATH. */
 export async function openTerminal({ cwd, columns = 100, rows = 40, env = {} }: TerminalOptions): Promise<Terminal> {
   const folder = mkdtempSync(join(tmpdir(), "svc-terminal-"));
   const rcFile = join(folder, "bashrc");
-  // The prompt counts commands and tells how the one before ended: nothing else on the screen can be taken for it.
+  // The prompt contains the number and the exit status of the previous command, so nothing else on the screen looks
+  // like it.
   writeFileSync(rcFile, "PS1='[\\# $?]$ '\nHISTFILE=/dev/null\n");
   const size = ["-x", String(columns), "-y", String(rows)];
   const client = new TmuxClient(join(folder, "socket"), [...size, "-c", cwd, `bash --rcfile ${rcFile} -i`], terminalEnvironment(env));
   return new TmuxTerminal(client, () => rmSync(folder, { recursive: true, force: true })).ready();
 }
 
-/** Without what belongs to the terminal, or to the engine, of whoever runs the tests. */
+/** The environment without variables of the tester's terminal and engine. */
 function terminalEnvironment(own: TerminalOptions["env"]): NodeJS.ProcessEnv {
   const {
     TMUX: _tmux,
@@ -84,7 +88,7 @@ function terminalEnvironment(own: TerminalOptions["env"]): NodeJS.ProcessEnv {
 class TmuxTerminal implements Terminal {
   readonly #tmux: TmuxClient;
   readonly #remove: () => void;
-  /** Number of the command that the prompt waits for. */
+  /** Number of the command in the next prompt. */
   #number = 1;
 
   constructor(tmux: TmuxClient, remove: () => void) {
@@ -106,7 +110,8 @@ class TmuxTerminal implements Terminal {
   }
 
   async start(command: string): Promise<void> {
-    // On a screen that is empty already nobody could tell when the key has been taken, and what it clears goes into the history, perhaps after ours is cleared.
+    // On an empty screen the effect of the key would not be visible, and what it clears goes into the history, perhaps
+    // after it was cleared.
     if (!(await this.#isEmpty())) await this.press("C-l");
     await this.#until(`an empty screen with the prompt [${this.#number}`, async () => (await this.#isEmpty()) || undefined);
     await this.#tmux.command("clear-history");
@@ -151,7 +156,7 @@ class TmuxTerminal implements Terminal {
     }
   }
 
-  /** True when nothing but a prompt is there. */
+  /** True if the screen shows only a prompt. */
   async #isEmpty(): Promise<boolean> {
     const [, number] = /^\[(\d+) \d+\]\$$/.exec((await this.screen()).trim()) ?? [];
     return number === String(this.#number);
@@ -161,7 +166,7 @@ class TmuxTerminal implements Terminal {
     return trimmed(await this.#tmux.command("capture-pane", "-p", "-S", "-"));
   }
 
-  /** Looks again after each output of the terminal. */
+  /** Checks again after each output of the terminal. */
   async #until<Found>(what: string, look: () => Promise<Found | undefined>, timeoutMs = DEFAULT_TIMEOUT_MS): Promise<Found> {
     let timer: NodeJS.Timeout | undefined;
     const expired = new Promise<true>((resolve) => {

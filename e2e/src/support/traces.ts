@@ -1,6 +1,6 @@
 import { vi } from "vitest";
 
-/** What these tests read of a span (the shape is protocol 10.3's, with what svc adds). */
+/** The members of a span that tests read (shape of protocol 10.3 with the additions of svc). */
 export interface TreeSpan {
   readonly trace_id: string;
   readonly span_id: string;
@@ -29,10 +29,10 @@ export interface Log {
   readonly span_id?: string | null;
 }
 
-/** Calls a function of the engine and resolves with its answer. */
+/** Calls a function of the engine and resolves with its result. */
 export type Ask = <Answer>(functionId: string, payload: unknown) => Promise<Answer>;
 
-/** The names of a tree with their services, in order of their beginning: `[["POST /a (svc)", [...children]]]`. */
+/** Returns the names of a tree with their services, ordered by start: `[["POST /a (svc)", [...children]]]`. */
 export type Outline = readonly (readonly [string, Outline])[];
 
 export function outlineOf(spans: readonly TreeSpan[]): Outline {
@@ -41,12 +41,12 @@ export function outlineOf(spans: readonly TreeSpan[]): Outline {
     .map(({ name, service_name, children }) => [`${name} (${service_name})`, outlineOf(children)] as const);
 }
 
-/** All spans of a tree, parents first. */
+/** Returns all spans of a tree, parents first. */
 export function spansOf(spans: readonly TreeSpan[]): readonly TreeSpan[] {
   return spans.flatMap((span) => [span, ...spansOf(span.children)]);
 }
 
-/** The tree of a trace, once it has `count` spans, all of them ended. */
+/** Resolves with the tree of a trace when it has `count` spans, all ended. */
 export async function treeOf(ask: Ask, traceId: string, count: number, timeoutMs = 15_000): Promise<Tree> {
   return until(
     `the trace has ${count} spans that ended`,
@@ -56,7 +56,7 @@ export async function treeOf(ask: Ask, traceId: string, count: number, timeoutMs
   );
 }
 
-/** Log entries of a trace, once there are `count`. */
+/** Resolves with the log entries of a trace when there are `count`. */
 export async function logsOf(ask: Ask, traceId: string, count: number, timeoutMs = 15_000): Promise<readonly Log[]> {
   const { logs } = await until(
     `the trace has ${count} log entries`,
@@ -67,7 +67,10 @@ export async function logsOf(ask: Ask, traceId: string, count: number, timeoutMs
   return logs;
 }
 
-/** Asks again, 20 times a second, until the answer will do: what is asked of is another process, which tells of no event that this one could await. */
+/**
+ * Polls 20 times a second until the result is accepted. Another process produces it, without an event that a test could
+ * await.
+ */
 export async function until<Answer>(what: string, timeoutMs: number, ask: () => Promise<Answer>, willDo: (answer: Answer) => boolean): Promise<Answer> {
   return vi.waitFor(
     async () => {

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect } from "vitest";
 
-/** Removes the leading marker of each line between the two block comments, as the template asks its reader to do. */
+/** Removes the comment marker of each line between the two block comments, as the template asks its reader to do. */
 export function uncomment(file: string, marker: string, from: string, to: string): void {
   const lines = readFileSync(file, "utf8").split("\n");
   const first = lines.findIndex((line) => line.includes(from));
@@ -12,7 +12,7 @@ export function uncomment(file: string, marker: string, from: string, to: string
   writeFileSync(file, opened.join("\n"));
 }
 
-/** Replaces a text that is there once. */
+/** Replaces a text that occurs exactly once. */
 export function edit(file: string, from: string, to: string): void {
   const text = readFileSync(file, "utf8");
   expect(text.split(from)).toHaveLength(2);

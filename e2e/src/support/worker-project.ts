@@ -4,15 +4,15 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { commandOf, eventually, processesIn } from "./processes.ts";
 
-/** A project in a folder of its own with two small workers, `./workers/hello` and `./workers/there`. */
+/** A project in its own folder with two small workers, `./workers/hello` and `./workers/there`. */
 export interface WorkerProject {
   /** Absolute path. */
   readonly folder: string;
-  /** Ids of running processes that were started for it, a terminal's shell aside. */
+  /** Pids of running processes that were started for it, except the shell of a terminal. */
   processes(): readonly number[];
-  /** Waits until none is left. */
+  /** Waits until none of these processes is running. */
   isQuiet(): Promise<void>;
-  /** To be called when nothing of it runs any more. */
+  /** Call it when nothing of the project is running. */
   remove(): void;
 }
 
@@ -36,7 +36,7 @@ worker.registerFunction("${name}::greet", async ({ whom }) => {
 });
 `;
 
-/** Its workers use the repository's packages, so nothing is fetched for them. */
+/** The workers use the packages of the repository, so nothing is downloaded. */
 export function workerProject({ configured, installHello = INSTALL }: WorkerProjectOptions): WorkerProject {
   const folder = mkdtempSync(join(tmpdir(), "svc-terminal-project-"));
   symlinkSync(modules, join(folder, "node_modules"));

@@ -8,7 +8,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type EngineProcess, type Ports, startEngine } from "../support/cli.ts";
 import { type Executed, openTerminal, type Terminal } from "../support/terminal.ts";
 
-// What a user types at a running system, and what is then on the screen. One project, one engine and one terminal for all of it.
+// The data commands, typed at a running system, in a real terminal. The tests share a project, an engine and a
+// terminal.
 
 const CONFIG = `workers:
   - name: svc-http
@@ -61,7 +62,7 @@ afterAll(async () => {
   rmSync(project, { recursive: true, force: true });
 });
 
-/** Runs a command that is to succeed, and answers what is then on the screen. */
+/** Runs a command that should succeed and returns what is then on the screen. */
 async function shown(command: string): Promise<string> {
   const { status, text } = await terminal.execute(command);
   expect(status, text).toBe(0);
@@ -72,7 +73,7 @@ const failed = (command: string): Promise<Executed> => terminal.execute(command)
 const log = (message: string): Promise<unknown> => worker.call({ function_id: "engine::log::warn", payload: { message, service_name: "math-worker" } });
 
 describe("svc trigger", () => {
-  it("calls with words, a file and a pipe, and draws the trace below the result", async () => {
+  it("calls with arguments, a file and a pipe, and draws the trace below the result", async () => {
     expect(await shown("svc trigger math::add a=2 b=3")).toMatch(/^\{"c":5\}$/m);
     expect(await shown("svc trigger math::add --payload @order.json")).toMatch(/^\{"c":42\}$/m);
     expect(await shown("cat order.json | svc trigger math::add - | cat")).toContain('\n{"c":42}\n');
@@ -81,7 +82,7 @@ describe("svc trigger", () => {
     expect(drawn).toMatch(/^math::double +math-worker .*█.* ms\n└─ math::add +math-worker .*█.* ms$/m);
   });
 
-  it("puts a call on a queue, makes one without an answer, and names what was meant", async () => {
+  it("enqueues a call, calls without a result, and suggests the function that was meant", async () => {
     expect(await shown("svc trigger orders::note --enqueue default")).toMatch(/^[0-9a-f-]{36}$/m);
     await shown("svc trigger orders::note --void");
     const { status, text } = await failed("svc trigger math::ad a=1");
@@ -108,44 +109,44 @@ it("svc functions, triggers and workers fit the terminal", async () => {
   const triggers = await shown("svc triggers");
   expect(triggers).toMatch(/^http +POST \/math\/add +math::add +active/m);
   expect(triggers).toMatch(/^cron +0 3 \* \* \* .*orders::note/m);
-  // No row was broken into two.
+  // No row is wrapped.
   expect(triggers.trimEnd().split("\n")).toHaveLength(5);
   await terminal.resize({ columns: COLUMNS, rows: 40 });
 });
 
-it("svc state stores, shows, lists, and asks before it deletes many", async () => {
+it("svc state stores, shows, lists, and asks before it deletes a prefix", async () => {
   expect(await shown('svc state set users ada \'{"name": "Ada"}\'')).toContain("Stored users/ada, version 1");
   expect(await shown("svc state get users ada")).toMatch(/^\{"name":"Ada"\}$/m);
   expect(await shown("svc state list")).toMatch(/^users +1 +\d+ B$/m);
   expect(await shown("svc state list users")).toMatch(/^ada +1 +\w.* +\{"name":"Ada"\}$/m);
   await terminal.start("svc state delete users --prefix a");
-  await terminal.shows(/Delete 1 key, every key of users that begins with a\? \[y\/N\]/);
+  await terminal.shows(/Delete 1 key, every key of users with the prefix a\? \[y\/N\]/);
   await terminal.type("y");
   await terminal.press("Enter");
   expect(await terminal.ended()).toMatchObject({ status: 0, text: expect.stringContaining("Deleted 1 of users") });
-  expect(await failed("svc state get users ada")).toMatchObject({ status: 1, text: expect.stringContaining("users/ada holds nothing") });
+  expect(await failed("svc state get users ada")).toMatchObject({ status: 1, text: expect.stringContaining("There is no item users/ada") });
 });
 
-it("svc queue shows dead letters, puts them back, and empties a queue that is meant to be", async () => {
+it("svc queue shows dead-letter jobs, redrives them, and purges a queue after confirmation", async () => {
   await shown("svc trigger orders::fail order=7 --enqueue default");
   await expect.poll(() => shown("svc queue list"), { timeout: 20_000 }).toMatch(/^default +0 +0 +0 +1 /m);
   expect(await shown("svc queue peek default --state dead")).toMatch(/orders::fail +1\/1 .*no stock +\{"order":7\}$/m);
-  expect(await shown("svc queue redrive default")).toContain("Put back 1 job of default");
+  expect(await shown("svc queue redrive default")).toContain("Moved 1 dead-letter job back to default");
   await worker.call({ function_id: "queue::enqueue", payload: { queue: "later", function_id: "orders::note", delay_ms: 3_600_000 } });
   await terminal.start("svc queue purge later");
-  await terminal.shows(/Take 1 job out of later for good\? \[y\/N\]/);
+  await terminal.shows(/Delete 1 job from later\? \[y\/N\]/);
   await terminal.press("Enter");
   expect(await terminal.ended()).toMatchObject({ status: 1, text: expect.stringContaining("Nothing was changed") });
-  expect(await shown("svc queue purge later --yes")).toContain("Took out 1 job of later");
+  expect(await shown("svc queue purge later --yes")).toContain("Deleted 1 job from later");
 });
 
-it("svc event emit and svc cron say what came of it", async () => {
-  expect(await shown("svc event emit orders.created id=7")).toContain("Published orders.created: 1 trigger took it");
+it("svc event emit and svc cron report the outcome", async () => {
+  expect(await shown("svc event emit orders.created id=7")).toContain("Published orders.created: 1 trigger received it");
   expect(await shown("svc cron list")).toMatch(/^orders::note +0 3 \* \* \* +in \d.* +never +active/m);
   expect(await shown("svc cron run orders::note")).toContain("Ran orders::note");
 });
 
-it("svc traces lists, and draws the one that is meant by the beginning of its id", async () => {
+it("svc traces lists traces and draws one by the start of its id", async () => {
   await worker.call({ function_id: "math::double", payload: { a: 1 } });
   const list = await shown("svc traces --function math::double");
   const [, id = ""] = /^([0-9a-f]{12}) .* 2 +ok +\S+ +math::double$/m.exec(list) ?? [];
@@ -159,14 +160,14 @@ it("svc completion completes commands and the names of functions at Tab", async 
   expect(await terminal.ended()).toMatchObject({ status: 0, text: expect.stringContaining("Stored notes/today") });
   await terminal.execute("clear");
   await terminal.type("svc trigger math::ad");
-  // Where much goes on at once names may come too late, and there is none: a user presses Tab again, too.
+  // On a busy machine the names may arrive too late and nothing is completed; press Tab again, as a user would.
   await expect.poll(async () => terminal.press("Tab").then(() => terminal.screen()), { timeout: 30_000, interval: 500 }).toMatch(/svc trigger math::add/);
   await terminal.press("C-u");
   await terminal.start("svc trigger math::add a=1 b=1");
   expect((await terminal.ended()).text).toMatch(/^\{"c":2\}$/m);
 });
 
-it("svc logs --follow shows what comes, goes on with the next engine, and ends with 0 at Ctrl-C", async () => {
+it("svc logs --follow shows new entries, reconnects to the next engine, and exits with 0 at Ctrl-C", async () => {
   await log("before following");
   expect(await shown("svc logs --service math-worker")).toMatch(/ warn {2}math-worker before following/);
   await terminal.start("svc logs --follow --level warn --service math-worker");
@@ -185,7 +186,7 @@ it("svc logs --follow shows what comes, goes on with the next engine, and ends w
   expect(await terminal.ended()).toMatchObject({ status: 0 });
 });
 
-it("ends with 3 where no engine is", async () => {
+it("exits with 3 without an engine", async () => {
   await worker.shutdown();
   engine.child.kill("SIGKILL");
   await engine.exited;

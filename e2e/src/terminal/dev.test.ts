@@ -30,13 +30,13 @@ async function isUp(): Promise<void> {
   for (const name of ["hello", "there"]) await terminal.shows(new RegExp(`^${name} +[|] [\\d:.]+ process is ready`, "m"), STARTED);
 }
 
-/** Raw mode would show no keys and take Enter for another character. */
+/** Raw mode would not echo keys and would not translate Enter. */
 async function takesLines(): Promise<void> {
   const { text } = await terminal.execute("stty -a");
   for (const mode of ["icanon", "echo", "isig", "icrnl"]) expect(text).toMatch(new RegExp(`(?<!-)\\b${mode}\\b`));
 }
 
-it("says what to do where there is no config file, and creates none", async () => {
+it("says what to do if there is no config file, and creates none", async () => {
   terminal = await openTerminal({ cwd: tmpdir() });
 
   const { status, text } = await terminal.execute("svc dev; ls config.yaml");
@@ -46,7 +46,7 @@ it("says what to do where there is no config file, and creates none", async () =
   expect(text).toContain("cannot access 'config.yaml'");
 });
 
-it("shows engine, console and workers below their names, restarts, helps, and quits at q with nothing left", async () => {
+it("prefixes output with its source, restarts, shows help, and quits at q without leftovers", async () => {
   await inProject({ columns: 80 });
   await terminal.start(DEV);
   await isUp();
@@ -60,7 +60,7 @@ it("shows engine, console and workers below their names, restarts, helps, and qu
   await terminal.press("h");
   await terminal.shows(/^Keys$/m);
   await terminal.press("o");
-  await terminal.shows(/^(?:Opening http|No browser can be opened from here)/m);
+  await terminal.shows(/^(?:Opening http|Cannot open a browser here)/m);
   await terminal.press("r");
   await terminal.shows("Restarting hello, there");
   await terminal.shows(/^hello +[|] [\d:.]+ restart was asked for(?:.|\n)*^hello +[|] [\d:.]+ process is ready/m, STARTED);
@@ -73,7 +73,7 @@ it("shows engine, console and workers below their names, restarts, helps, and qu
   await takesLines();
 });
 
-it("takes in what a second terminal adds and calls, without colours where they are not wanted, and quits at Ctrl-C", async () => {
+it("applies what a second terminal adds and calls, honours NO_COLOR, and quits at Ctrl-C", async () => {
   await inProject({ env: { NO_COLOR: "1" } });
   await terminal.start(DEV);
   await isUp();
@@ -91,7 +91,7 @@ it("takes in what a second terminal adds and calls, without colours where they a
   await takesLines();
 });
 
-it("says when the engine is gone, ends with 1, and leaves the terminal as it was", async () => {
+it("reports that the engine has exited, exits with 1, and restores the terminal", async () => {
   await inProject();
   await terminal.start(DEV);
   await isUp();
@@ -101,11 +101,11 @@ it("says when the engine is gone, ends with 1, and leaves the terminal as it was
 
   const { status, text } = await terminal.ended(STARTED);
   expect(status).toBe(1);
-  expect(text).toContain("The engine ended by itself (SIGKILL)");
+  expect(text).toContain("The engine exited (SIGKILL)");
   await takesLines();
 });
 
-it("takes everything along when it is killed itself", async () => {
+it("stops everything when it is killed", async () => {
   await inProject();
   await terminal.start(DEV);
   await isUp();
@@ -117,7 +117,7 @@ it("takes everything along when it is killed itself", async () => {
   await project.isQuiet();
 });
 
-it("prints plainly where there is no terminal to show it on", async () => {
+it("prints plain lines without a terminal", async () => {
   await inProject();
   await terminal.start(`${DEV} --no-console 2>&1 | cat`);
   await isUp();

@@ -1,5 +1,5 @@
-// One project from its first prompt to its last check, as a newcomer sees it: create, config, doctor, mcp, console, generate types, and the templates' own
-// tests.
+// One project, as a new user sees it: create, config, doctor, mcp, console, generate types, and the tests of the
+// templates.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,12 +9,14 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type EngineProcess, type Ports, startEngine } from "../support/cli.ts";
 import { openTerminal, type Terminal } from "../support/terminal.ts";
 
-/** Installs what pip would, in a tenth of the time. */
+/** Does what pip does in a tenth of the time. */
 const uv = fileURLToPath(new URL("../../../.cache/toolchains/python/bin/uv", import.meta.url));
 const INSTALL = { timeoutMs: 180_000 };
 const parent = mkdtempSync(join(tmpdir(), "svc-commands-"));
 const project = join(parent, "shop");
-/** Returns when the worker is there, or cannot be: it is installed first, and restarts when a file of its own is written. */
+/**
+ * Returns when the worker is ready or has failed: it is installed first, and restarts when one of its files is written.
+ */
 const UP = "svc trigger worker::wait name=greeter timeout_ms=170000 --timeout-ms=175000";
 let ports: Ports;
 let engine: EngineProcess | undefined;
@@ -81,7 +83,7 @@ describe("in the project", () => {
     await terminal.execute("sed -i 's/svc-sate/svc-state/' config.yaml");
   });
 
-  it("svc doctor says what is wrong before the engine runs, and that it is well with it", async () => {
+  it("svc doctor finds problems before the engine runs, and none with it", async () => {
     expect(await terminal.execute("svc doctor", INSTALL)).toMatchObject({ text: expect.stringMatching(/Node[\s\S]*svc dev/) as string });
 
     engine = await startEngine({ cwd: project, ports });
@@ -96,16 +98,19 @@ describe("in the project", () => {
     expect(text).not.toMatch(/^problem /m);
   });
 
-  it("svc mcp wants to know what agents may call", async () => {
+  it("svc mcp requires --allow", async () => {
     const { status, text } = await terminal.execute("svc mcp");
 
-    expect({ status, text }).toMatchObject({ status: 2, text: expect.stringContaining("No functions are allowed; give the functions that agents may call with --allow") as string });
+    expect({ status, text }).toMatchObject({
+      status: 2,
+      text: expect.stringContaining("No functions are allowed; give the functions that agents may call with --allow") as string,
+    });
     expect(text).toMatch(/^For example: svc mcp --allow 'shop::\*'$/m);
   });
 
-  it("svc mcp names its tools and its address, serves there, and ends with 0 at Ctrl-C", async () => {
+  it("svc mcp prints its tools and its address, serves there, and exits with 0 at Ctrl-C", async () => {
     await terminal.start("svc mcp --allow 'greeter::*' --http 0");
-    const [, url = ""] = await terminal.shows(/Served at (http:\/\/localhost:\d+\/mcp) [\s\S]*^ {2}Authorization: Bearer \S+$\s^Ctrl-C ends it\.$/m);
+    const [, url = ""] = await terminal.shows(/Served at (http:\/\/localhost:\d+\/mcp) [\s\S]*^ {2}Authorization: Bearer \S+$\s^Press Ctrl-C to stop\.$/m);
     expect(await terminal.screen()).toMatch(/^Tools: greeter::greet, greeter::http$/m);
     expect((await fetch(url, { method: "POST" })).status).toBe(401);
 
@@ -115,7 +120,7 @@ describe("in the project", () => {
     await expect(fetch(url)).rejects.toThrow();
   });
 
-  it("svc console names its address, answers there, and ends with 0 at Ctrl-C", async () => {
+  it("svc console prints its address, serves there, and exits with 0 at Ctrl-C", async () => {
     await terminal.start("svc console --port 0 --no-open");
     const [, url = ""] = await terminal.shows(/^The console is at (http:\/\/localhost:\d+\/workers)$/m);
     expect(await (await fetch(url)).text()).toContain("<title>");
@@ -126,17 +131,17 @@ describe("in the project", () => {
     await expect(fetch(url)).rejects.toThrow();
   });
 
-  it("svc generate types writes what the worker's formats say", async () => {
+  it("svc generate types writes types for the worker's formats", async () => {
     const generate = "svc generate types --lang typescript --include 'greeter::*' --out workers/greeter/src/functions.ts";
     expect(await terminal.execute(generate)).toMatchObject({ status: 0, text: expect.stringMatching(/functions\.ts written: 1 typed/) as string });
     expect(readFileSync(join(project, "workers/greeter/src/functions.ts"), "utf8")).toContain('"greeter::greet": { payload: GreeterGreetPayload');
-    // The file stands in the worker's watched folder, so that the worker is started again meanwhile.
+    // The file is in the worker's watched folder, so the worker restarts meanwhile.
     await expect
       .poll(() => terminal.execute(`${generate} --check`), { timeout: 30_000 })
       .toMatchObject({ status: 0, text: expect.stringContaining("is up to date") as string });
   });
 
-  it("the worker's own checks pass, with the types in it", async () => {
+  it("the worker's checks pass with the generated types", async () => {
     const { status, text } = await terminal.execute("(cd workers/greeter && npm run check && npm test)", INSTALL);
 
     expect({ status, text }).toMatchObject({ status: 0, text: expect.stringMatching(/pass 3\s/) as string });

@@ -11,7 +11,7 @@ afterEach(async () => {
   terminal = undefined;
 });
 
-it("tells a command's text and status, keeps what scrolled off, and takes keys and another size", async () => {
+it("returns a command's text and status, keeps scrolled-off lines, and accepts keys and a new size", async () => {
   terminal = await openTerminal({ cwd: tmpdir(), columns: 80, rows: 10 });
 
   expect(await terminal.execute("seq 30; (exit 7)")).toMatchObject({ status: 7, text: expect.stringContaining("\n12\n13\n") as string });
@@ -22,7 +22,7 @@ it("tells a command's text and status, keeps what scrolled off, and takes keys a
   await terminal.shows("stopped");
 });
 
-it("tells the first command's text alone, however late the shell takes its keys", async () => {
+it("returns only the first command's text, however late the shell reads its keys", async () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "svc-late-")));
   terminal = await openTerminal({ cwd: folder });
   const [shell] = processesIn(folder).filter((pid) => commandOf(pid).startsWith("bash "));

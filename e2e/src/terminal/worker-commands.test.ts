@@ -8,10 +8,11 @@ import { isRunning, killHard } from "../support/processes.ts";
 import { type Executed, openTerminal, type Terminal } from "../support/terminal.ts";
 import { type WorkerProject, workerProject } from "../support/worker-project.ts";
 
-// One engine and its project, from the first worker that is added to the last that is removed: each test goes on where the one before ended.
+// One engine and one project, from the first worker that is added to the last that is removed. Each test continues
+// where the one before ended.
 const SLOW = { timeoutMs: 90_000 };
 let project: WorkerProject;
-/** A named pipe: the install of `hello` ends when a line is written to it. */
+/** Named pipe: the install of `hello` ends when a line is written to it. */
 let installPipe: string;
 let ports: Ports;
 let engine: EngineProcess;
@@ -39,7 +40,7 @@ const worker = (command: string): Promise<Executed> => terminal.execute(`svc wor
 const widest = (text: string): number => Math.max(...text.split("\n").map((line) => line.length));
 
 describe("svc worker at a terminal", () => {
-  it("adds several and says how far it is, what was installed and what is ready", async () => {
+  it("adds several and shows progress, what was installed and what is ready", async () => {
     await terminal.start("svc worker add ./workers/hello ./workers/there state");
     await terminal.shows(/Installing dependencies of hello \d+ s/);
     await writeFile(installPipe, "done\n");
@@ -49,20 +50,20 @@ describe("svc worker at a terminal", () => {
     expect(status, text).toBe(0);
     expect(text).toMatch(/^\[1\/3\] \.\/workers\/hello\n(?:.*\n)*Dependencies installed in [\d.]+ m?s\n(?:.*\n)*Ready: hello::greet \(1 function\)$/m);
     expect(text).toMatch(/^\[2\/3\] \.\/workers\/there\n(?:.*\n)*^\[3\/3\] state\nWorker svc-state added to config\.yaml$/m);
-    // Nothing of the line that turned is left.
+    // Nothing of the spinner is left.
     expect(text).not.toMatch(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/);
   });
 
-  it("names what failed, in the right place", async () => {
+  it("reports each failure and a summary", async () => {
     const { status, text } = await worker("add ./workers/hello ./nowhere");
 
     expect(status).toBe(1);
-    expect(text).toMatch(/^error: Worker hello is in config\.yaml already\.$/m);
-    expect(text).toMatch(/^error: There is no folder \.\/nowhere\.$/m);
+    expect(text).toMatch(/^error: Worker hello is already in config\.yaml\.$/m);
+    expect(text).toMatch(/^error: Folder \.\/nowhere not found\.$/m);
     expect(text).toContain("2 of 2 could not be added: ./workers/hello, ./nowhere.");
   });
 
-  it("lists in 80 columns without a line that is wider, in colours unless they are not wanted", async () => {
+  it("lists within 80 columns, in colour unless NO_COLOR is set", async () => {
     await terminal.resize({ columns: 80, rows: 45 });
 
     const { status, text } = await worker("list");
@@ -71,13 +72,13 @@ describe("svc worker at a terminal", () => {
     expect(text).toMatch(/^NAME +KIND +STATE +CPU +MEMORY +RESTARTS +UPTIME +FUNCTIONS$/m);
     expect(text).toMatch(/^hello +local +ready +[\d.]+% +\d+ MiB +0 +\d+ (?:s|min) +hello::/m);
     expect(await terminal.colouredScreen()).toMatch(/\[32mready/);
-    // A line that were wider would go on in the next.
+    // A wider line would wrap.
     expect(text.trim().split("\n")).toHaveLength(6);
     await terminal.execute("NO_COLOR=1 svc worker list");
     expect(await terminal.colouredScreen()).not.toMatch(/\[\d+m/);
   });
 
-  it("shows all about one, and keeps showing it until Ctrl-C", async () => {
+  it("shows the status of one, and updates it until Ctrl-C", async () => {
     const { status, text } = await worker("status hello");
     expect(status).toBe(0);
     expect(text).toMatch(/^hello {2}ready$/m);
@@ -95,7 +96,7 @@ describe("svc worker at a terminal", () => {
     expect(watched.text).toMatch(/^\[\d+ \d+\]\$ svc worker status hello --watch\n(?:\^C)?hello {2}/m);
   });
 
-  it("shows the output of several by time, and follows it over a restart of the engine until Ctrl-C", async () => {
+  it("shows the output of several by time, and follows it across an engine restart until Ctrl-C", async () => {
     const { status, text } = await worker("logs hello there --tail 20");
     expect(status).toBe(0);
     expect(text).toMatch(/^hello [|] [\d:.]+ hello is awake$/m);
@@ -103,13 +104,13 @@ describe("svc worker at a terminal", () => {
     expect(text).toMatch(/^there [|] [\d:.]+ info {2}connected to the engine/m);
 
     await terminal.start("svc worker logs there --tail 1 --follow");
-    // What comes after a line that is there already cannot be missed.
+    // A line that follows a shown one cannot be missed.
     await terminal.shows(/^[\d:.]+ [|!] /m, SLOW);
     await sideways("svc trigger there::greet whom=Ada");
     await terminal.shows(/^[\d:.]+ [|] greeting Ada$/m);
     engine.child.kill("SIGTERM");
     await engine.exited;
-    await terminal.shows("The engine does not answer; going on when it does again.");
+    await terminal.shows("The engine does not respond; reconnecting.");
     engine = await startEngine({ cwd: project.folder, ports });
     await terminal.shows("Reconnected to the engine.", SLOW);
     await terminal.shows(/^[\d:.]+ [|] there is awake$/m, SLOW);
@@ -134,7 +135,7 @@ describe("svc worker at a terminal", () => {
     expect((await worker("logs there --stream install --tail 1")).text).toMatch(/^[\d:.]+ [|] nothing to fetch$/m);
   });
 
-  it("shows how one is run, by its name and by its folder", async () => {
+  it("shows how a worker is run, by name and by folder", async () => {
     const byName = await worker("inspect hello");
     const byFolder = await worker("inspect ./workers/hello");
 
@@ -144,7 +145,7 @@ describe("svc worker at a terminal", () => {
     expect([byName.status, byFolder.status]).toEqual([0, 0]);
   });
 
-  it("asks before it removes, keeps all at a no, and keeps the files at a yes", async () => {
+  it("asks before it removes, changes nothing on no, and keeps the files on yes", async () => {
     await terminal.start("svc worker remove there");
     await terminal.shows("Remove there from config.yaml? [y/N]");
     await terminal.press("Enter");
@@ -161,8 +162,8 @@ describe("svc worker at a terminal", () => {
     expect((await worker("list; ls workers")).text).toMatch(/^svc-observability +module(?:.|\n)*hello\s+there/m);
   });
 
-  it.each(["add", "remove", "list", "status", "logs", "start", "stop", "restart", "update", "inspect"])("helps with %s in 80 columns", async (command) => {
-    // A terminal that is wider than it says shows where a line would not have fitted.
+  it.each(["add", "remove", "list", "status", "logs", "start", "stop", "restart", "update", "inspect"])("%s --help fits 80 columns", async (command) => {
+    // The terminal is wider than it reports, to show lines that would not fit.
     await terminal.resize({ columns: 160, rows: 60 });
 
     const { status, text } = await terminal.execute(`stty cols 80; svc worker ${command} --help`);
@@ -180,7 +181,7 @@ describe("svc worker at a terminal", () => {
     ["logs hello --since yesterday", 2, 'e.g. "10m" or "2h"'],
     ["start", 2, "Name a worker, or pass --all"],
     ["list --url ws://127.0.0.1:1", 3, "No engine reachable"],
-  ])("says what is wrong with %s", async (command, expected, message) => {
+  ])("rejects %s with a message", async (command, expected, message) => {
     const { status, text } = await worker(command);
 
     expect(status).toBe(expected);
@@ -188,7 +189,7 @@ describe("svc worker at a terminal", () => {
   });
 });
 
-/** In a second terminal; its output without the prompt. */
+/** Runs a command in a second terminal; returns its output without the prompt. */
 async function sideways(command: string): Promise<Executed> {
   const other = await openTerminal({ cwd: project.folder, columns: 4_000, rows: 50 });
   try {

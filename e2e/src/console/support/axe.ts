@@ -5,14 +5,14 @@ import { expect } from "vitest";
 import { widthOverflow } from "./watched-page.ts";
 
 const source = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-/** The rules of WCAG 2.2 AA and what axe calls best practice. `hidden-content` finds no violations, it only says what axe could not see. */
+/** WCAG 2.2 AA and axe's best practices. `hidden-content` reports no violations, only what axe could not check. */
 const ALL_RULES = {
   runOnly: { type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] },
   rules: { "hidden-content": { enabled: false } },
 };
-/** The rules among them whose result depends on colours, and so on the theme. */
+/** The rules whose result depends on colours, and so on the theme. */
 const COLOUR_RULES = { runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] } };
-/** Sizes of a wide and of a narrow window. */
+/** Sizes of a wide and a narrow window. */
 const SIZES = [
   { width: 1440, height: 900 },
   { width: 390, height: 844 },
@@ -26,7 +26,7 @@ interface Violation {
 
 /** Maximum number of runs on a page that keeps changing. */
 const MAX_RUNS = 5;
-/** Resolves when the page has drawn what it is told now, e.g. a new size of the window. */
+/** Resolves when the page has drawn a change, e.g. a new window size. */
 const TWO_FRAMES = "new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve))))";
 
 /**

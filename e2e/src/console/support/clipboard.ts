@@ -5,7 +5,7 @@ export async function clipboard(page: Page): Promise<string> {
   return (await page.evaluate("navigator.clipboard.readText()")) as string;
 }
 
-/** What a press of the button copies; an empty text counts as none. */
+/** Returns what the button copies; waits while it is an empty text. */
 export async function copiedBy(button: Locator): Promise<string> {
   const page = button.page();
   await page.evaluate('navigator.clipboard.writeText("")');

@@ -10,7 +10,7 @@ export interface ConsoleProcess {
   readonly child: ChildProcess;
   /** E.g. `http://localhost:15113`. */
   readonly url: string;
-  /** All that it wrote so far. */
+  /** Its output so far. */
   output(): string;
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
@@ -23,7 +23,7 @@ export interface ConsoleOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Starts `svc-console` and resolves when it tells its address. The engine need not be there. */
+/** Starts `svc-console` and resolves when it prints its address. Works without an engine. */
 export async function startConsole(options: ConsoleOptions): Promise<ConsoleProcess> {
   const { bridge, http, realtime } = options.engine;
   const flags = ["--engine-port", http, "--ws-port", realtime, "--bridge-port", bridge, "--port", options.port ?? 0].map(String);

@@ -10,8 +10,9 @@ export interface DeepLink {
 }
 
 /**
- * Checks that each address shows what it says, and still does after another page was visited and one came back. Nothing of it is left out. The first address
- * is loaded with the document, and left by going forward, too; the others are visited inside the page, which reads them in the same way.
+ * Checks that each address shows what it describes, also after another page was visited and after going back, and that
+ * no parameter is ignored. The first address is loaded with the document and also left by going forward; the others are
+ * navigated to within the page, which reads them the same way.
  */
 export async function checkDeepLinks(links: readonly DeepLink[]): Promise<void> {
   const { page } = await openPage(links[0]?.url ?? "about:blank");

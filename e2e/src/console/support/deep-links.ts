@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "rolldown";
 
 const tests = fileURLToPath(new URL("../../../src/console/", import.meta.url));
-/** What each page keeps in its address. */
+/** The parameters that each page keeps in its address. */
 const schemas = fileURLToPath(new URL("../../../../packages/console/src/web/app/search.ts", import.meta.url));
 const CALL = /deepLink\(\s*"(\w+)",\s*\[([^\]]*)\]/g;
 
@@ -16,16 +16,16 @@ export function deepLink(page: string, parameters: readonly string[], what: stri
   return `/${page === "dashboard" ? "" : page}?${parameters.join("&")} ${what}`;
 }
 
-/** `page.parameter` for each that the title of some test names. */
+/** Returns `page.parameter` for each parameter that a test title names. */
 export function namedDeepLinks(): string[] {
   const files = readdirSync(tests).filter((file) => file.endsWith(".test.ts"));
   const calls = files.flatMap((file) => [...readFileSync(`${tests}${file}`, "utf8").matchAll(CALL)]);
   return calls.flatMap(([, page, names = ""]) => [...names.matchAll(/"(\w+)"/g)].map(([, name]) => `${page}.${name}`));
 }
 
-/** `page.parameter` for each that a page keeps in its address. */
+/** Returns `page.parameter` for each parameter that a page keeps in its address. */
 export async function everyParameter(): Promise<string[]> {
-  // From the source: nothing can be imported from the page's bundle.
+  // From the source, because nothing can be imported from the page's bundle.
   const { output } = await build({ input: schemas, write: false });
   const { searchSchemas } = (await import(`data:text/javascript,${encodeURIComponent(output[0].code)}`)) as {
     readonly searchSchemas: Readonly<Record<string, { readonly shape: object }>>;

@@ -1,6 +1,9 @@
 import type { Page } from "playwright-core";
 
-/** Holds the page's calls whose request contains the text until the returned function is called; later ones are not held. */
+/**
+ * Holds calls of the page whose request contains the text, until the returned function is called; later ones are not
+ * held.
+ */
 export async function holdCalls(page: Page, text: string): Promise<() => void> {
   let release = (): void => {};
   const released = new Promise<void>((resolve) => {

@@ -1,14 +1,14 @@
 import type { Page } from "playwright-core";
 import { onTestFinished } from "vitest";
 
-/** The page's socket, of which nothing that the console sends arrives until it is released. */
+/** Socket of a page that receives nothing from the console until it is released. */
 export interface HeldSocket {
-  /** Every message of the page so far, as text. */
+  /** All messages of the page so far, as text. */
   readonly sent: readonly string[];
   release(): void;
 }
 
-/** Before the page goes to the console. It cannot be undone, so the page is closed at the end of the test. */
+/** Call it before the page opens the console. It cannot be undone, so the page is closed at the end of the test. */
 export async function holdSocket(page: Page): Promise<HeldSocket> {
   onTestFinished(() => page.close());
   const sent: string[] = [];

@@ -1,6 +1,6 @@
 import type { Page } from "playwright-core";
 
-/** Puts a text in the place of what the page's editor holds, as if it was pasted. */
+/** Replaces the content of the page's editor, as a paste does. */
 export async function pasteIntoEditor(page: Page, text: string): Promise<void> {
   await page.locator(".cm-content").click();
   await page.keyboard.press("Control+a");

@@ -3,7 +3,7 @@ import type { Worker } from "@svc/sdk";
 
 type Values = Readonly<Record<string, string | number | boolean>>;
 
-/** A span as a test writes it. Times are milliseconds: how long ago it began, and how long it took. */
+/** A span as tests write it. Times in milliseconds: how long ago it started, and its duration. */
 export interface KeptSpan {
   readonly id: string;
   readonly parent?: string;
@@ -11,7 +11,7 @@ export interface KeptSpan {
   readonly ago: number;
   readonly took: number;
   readonly service?: string;
-  /** Why it failed. */
+  /** Error message of a failed span. */
   readonly failed?: string;
   readonly attributes?: Values;
   readonly events?: readonly { readonly name: string; readonly attributes?: Values }[];
@@ -19,7 +19,7 @@ export interface KeptSpan {
   readonly baggage?: Readonly<Record<string, string>>;
 }
 
-/** Ids as the engine takes them, of names by which tests can be read. */
+/** Turns readable names into valid ids. */
 export function traceId(name: string): string {
   return createHash("sha256").update(name).digest("hex").slice(0, 32);
 }
@@ -27,7 +27,7 @@ export function spanId(name: string): string {
   return createHash("sha256").update(name).digest("hex").slice(0, 16);
 }
 
-/** Has the engine keep a trace of these spans, as one that was exported before. */
+/** Stores a trace of these spans in the engine, like one that was exported earlier. */
 export async function keepTrace(worker: Worker, trace: string, spans: readonly KeptSpan[]): Promise<void> {
   const nowMs = Date.now();
   const { reader, writer } = await worker.createChannel();

@@ -4,9 +4,10 @@ import { keepDocuments } from "./pages.ts";
 import { type RunningSystem, type SystemOptions, startSystem } from "./running-system.ts";
 import { StandInEngine } from "./stand-in-engine.ts";
 
-// What the tests of a file have in common: each of these is there once its first `beforeAll` runs, and is ended after the last test. Nobody else ends it.
+// Shared by the tests of a file: started in its first `beforeAll` and stopped after the last test. Tests do not stop
+// them.
 
-/** A system for all tests of the file. */
+/** Starts a system for all tests of the file. */
 export function systemOfFile(options: SystemOptions = {}): RunningSystem {
   let system: RunningSystem | undefined;
   let forgetDocuments: () => Promise<void> = async () => undefined;
@@ -39,7 +40,7 @@ export function systemOfFile(options: SystemOptions = {}): RunningSystem {
   };
 }
 
-/** Stands before the system's engine; before each test it is as if it was not there. */
+/** Starts a stand-in before the system's engine; each test begins with a stand-in that only forwards. */
 export function standInOfFile(system: RunningSystem): StandInEngine {
   const engine = new StandInEngine();
   beforeAll(() => engine.start(system.ports));
@@ -48,7 +49,7 @@ export function standInOfFile(system: RunningSystem): StandInEngine {
   return engine;
 }
 
-/** One more console. */
+/** Starts another console. */
 export function consoleOfFile(options: () => ConsoleOptions): ConsoleProcess {
   let console: ConsoleProcess | undefined;
   let forgetDocuments: () => Promise<void> = async () => undefined;

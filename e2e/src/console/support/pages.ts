@@ -27,7 +27,7 @@ const loadedIn = new WeakMap<Page, number>();
 /** Documents of an earlier generation are not kept. */
 let generation = 0;
 
-/** Started when it is asked for first, and anew should it have crashed. */
+/** Started on first use, and again if it has crashed. */
 export function sharedBrowser(): Promise<Browser> {
   shared ??= startBrowser().then((browser) =>
     browser.once("disconnected", () => {
@@ -72,13 +72,16 @@ export async function takePage(theme: Theme, origin: string | undefined): Promis
   homes.set(page, idle);
   // A document of another console may still be loading parts of itself, which must not count as requests of this test.
   if (originOf(page) !== origin && keptOrigins.has(originOf(page))) await leaveConsole(page);
-  // Why is not known, but after some tests Chromium drew a page that was not in front six or seven times a second only, until it was brought there; and
-  // whatever waits for a frame waited as long.
+  // For an unknown reason Chromium draws a background page only six or seven times a second after some tests, which
+  // delays everything that waits for a frame. Bringing it to the front helps.
   await page.bringToFront();
   return page;
 }
 
-/** Shows an address of a console in a page from `takePage`: in the document that the page has, if `reuse` is true and it may be used, else in a new one. */
+/**
+ * Shows an address of a console in a page from `takePage`: in its current document if `reuse` is true and that is
+ * possible, else in a new one.
+ */
 export async function show(page: Page, url: string, reuse: boolean): Promise<void> {
   const { origin, pathname, search, hash } = new URL(url);
   if (originOf(page) === origin) {
@@ -90,15 +93,15 @@ export async function show(page: Page, url: string, reuse: boolean): Promise<voi
 }
 
 /**
- * Undoes what tests do to a page: what it keeps, its routes, where it is, where the pointer and the focus are. A page of which that cannot be said, since it is
- * at no address of a console or does not answer, is closed. Nothing else of a page is undone: a test that changes it closes its page itself.
+ * Resets a page: storage, routes, address, pointer and focus. Closes a page that cannot be reset because it is at no
+ * address of a console or does not respond. Nothing else is reset: a test that changes more closes its page itself.
  */
 export async function givePageBack(page: Page): Promise<void> {
   try {
     await page.unrouteAll({ behavior: "ignoreErrors" });
     const mayKeep = keptOrigins.has(originOf(page)) && loadedIn.get(page) === generation;
     if (!mayKeep || !(await resetDocument(page))) await leaveConsole(page);
-    // Nothing is below it.
+    // Nothing is under the pointer there.
     await page.mouse.move(-1, -1);
     homes.get(page)?.push(page);
   } catch {
@@ -106,7 +109,7 @@ export async function givePageBack(page: Page): Promise<void> {
   }
 }
 
-/** Navigates to an address where there is nothing. */
+/** Navigates to an address without a page. */
 async function leaveConsole(page: Page): Promise<void> {
   await page.evaluate("sessionStorage.clear()");
   nowhere ??= serveNothing();
@@ -121,7 +124,7 @@ async function openContext(theme: Theme): Promise<Pages> {
   const browser = await sharedBrowser();
   const context = await browser.newContext({
     colorScheme: theme,
-    // A fade is drawn many times, and waited for.
+    // Fades take many frames and are waited for.
     reducedMotion: "reduce",
     timezoneId: "UTC",
     locale: "en-GB",
@@ -131,14 +134,17 @@ async function openContext(theme: Theme): Promise<Pages> {
   return { context, idle: [] };
 }
 
-/** What an earlier page kept in the browser is gone before the first script of this one runs; what this one keeps stays. */
+/**
+ * Clears what an earlier page stored in the browser before the first script of this page runs; what this page stores
+ * stays.
+ */
 const FORGET_ONCE = `if (location.protocol.startsWith("http") && sessionStorage.getItem("opened") === null) {
   sessionStorage.clear();
   localStorage.clear();
   sessionStorage.setItem("opened", "yes");
 }`;
 
-/** On localhost as consoles are, so that the page keeps its process. */
+/** On localhost, like consoles, so the page keeps its process. */
 async function serveNothing(): Promise<string> {
   const server = createServer((_request, response) => response.writeHead(200, { "content-type": "text/html", connection: "close" }).end());
   await once(server.listen(0, "localhost"), "listening");

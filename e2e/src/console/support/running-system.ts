@@ -14,9 +14,9 @@ export interface RunningSystem {
   readonly ports: Ports;
   readonly engine: EngineProcess;
   readonly console: ConsoleProcess;
-  /** A worker in the test's own process, connected. */
+  /** Connects a worker in the process of the test. */
   worker(name: string): Promise<Worker>;
-  /** Kills the engine at once; `startEngine` starts it again on the same data. */
+  /** Kills the engine; `startEngine` starts it again with the same data. */
   killEngine(): Promise<void>;
   startEngine(): Promise<void>;
   stop(): Promise<void>;
@@ -27,7 +27,7 @@ export interface SystemOptions {
   readonly consoleArgs?: readonly string[];
 }
 
-/** A real engine with every module and a real console, on free ports, in a folder of their own. */
+/** Starts an engine with every module and a console, on free ports, in their own folder. */
 export async function startSystem(options: SystemOptions = {}): Promise<RunningSystem> {
   const folder = mkdtempSync(join(tmpdir(), "svc-console-"));
   writeFileSync(join(folder, "config.yaml"), options.config ?? `workers:\n${MODULES.map((name) => `  - name: ${name}\n`).join("")}`);

@@ -7,13 +7,16 @@ import { type RawData, WebSocket, WebSocketServer } from "ws";
 import type { Ports } from "../../support/cli.ts";
 import { discardDocuments } from "./pages.ts";
 
-/** What a call is answered with. `real` has the engine behind answer it. Throw a CallError for an error; a promise that stays open for none at all. */
+/**
+ * Returns the result of a call. `real` lets the engine behind it answer. Throws a CallError for an error; a promise
+ * that stays pending means no response.
+ */
 export type CallScript = (payload: unknown, real: () => Promise<unknown>) => unknown;
 
-/** What becomes of a group of a stream: nothing of it arrives, or it holds other items, or nobody may join it. */
+/** What happens to a group of a stream: nothing arrives, it has other items, or joining is rejected. */
 export type StreamScript = { readonly kind: "hold" } | { readonly kind: "items"; readonly items: readonly unknown[] } | { readonly kind: "refuse" };
 
-/** The engine's end of a connection. */
+/** Engine side of a connection. */
 interface Peer {
   send(data: RawData, isBinary: boolean): void;
   onMessage(listener: (data: RawData, isBinary: boolean) => void): void;
@@ -33,16 +36,17 @@ interface Frame {
 const NOWHERE: Ports = { bridge: 0, http: 0, realtime: 0 };
 
 /**
- * Stands between a console and an engine, and has the engine's bad days: calls that fail, wait or are never answered, streams that stay silent, connections
- * that break. What is not scripted is the engine's own answer, so that no test believes in shapes that no engine sends.
+ * Proxy between a console and an engine that simulates failures: calls that fail, wait or get no response, silent
+ * streams, broken connections. Everything else is forwarded to the engine, so tests use only shapes that the engine
+ * sends.
  */
 export class StandInEngine {
-  /** Where a console finds it, once it is started. */
+  /** Ports for the console, once it is started. */
   ports: Ports = NOWHERE;
   #behind: Ports = NOWHERE;
   readonly #calls = new Map<string, CallScript>();
   readonly #streams = new Map<string, StreamScript>();
-  /** Frames of streams that are held, for the release. */
+  /** Held frames of streams, until they are released. */
   readonly #held = new Map<string, (() => void)[]>();
   readonly #sockets = new Set<Socket>();
   #servers: Server[] = [];
@@ -54,7 +58,7 @@ export class StandInEngine {
     await this.comeBack();
   }
 
-  /** How often the function was called through it. */
+  /** Returns how often the function was called through it. */
   asked(functionId: string): number {
     return this.#asked[functionId] ?? 0;
   }
@@ -67,7 +71,7 @@ export class StandInEngine {
     this.answer(functionId, () => Promise.reject(new CallError(code, message)));
   }
 
-  /** Calls wait until the returned function is called, and then get the engine's answer. */
+  /** Holds calls until the returned function is called; then the engine answers them. */
   delay(functionId: string): () => void {
     let release: () => void = () => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
@@ -86,9 +90,9 @@ export class StandInEngine {
     this.#streams.set(name, script);
   }
 
-  /** Nothing is scripted any more; what was held goes on. */
+  /** Removes all scripts; held calls continue. */
   asIs(): void {
-    // A document may have what the scripts of streams sent.
+    // A document may contain what the scripts of streams sent.
     if (this.#streams.size > 0) discardDocuments();
     this.#calls.clear();
     this.#streams.clear();
@@ -97,18 +101,18 @@ export class StandInEngine {
     for (const send of held) send();
   }
 
-  /** From now on it says that it is another run of the engine. */
+  /** From now on it reports another run id, like a restarted engine. */
   beAnother(instanceId: string): void {
     discardDocuments();
     this.answer("engine::info", async (_payload, real) => ({ ...((await real()) as object), instance_id: instanceId }));
   }
 
-  /** Breaks every connection; who tries again is let in. */
+  /** Breaks every connection; clients can reconnect. */
   drop(): void {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Breaks every connection, and lets nobody in until `comeBack`. */
+  /** Breaks every connection and rejects new ones until `comeBack`. */
   async goAway(): Promise<void> {
     const closed = this.#servers.map((server) => once(server.close(), "close"));
     this.drop();
@@ -141,7 +145,7 @@ export class StandInEngine {
   }
 
   #bridge(client: WebSocket, engine: Peer): void {
-    /** Calls whose answer a script waits for. */
+    /** Calls whose response a script needs. */
     const awaited = new Map<string, (frame: Frame) => void>();
     client.on("message", (data, isBinary) => {
       const frame = frameOf(data, isBinary);
@@ -197,12 +201,14 @@ export class StandInEngine {
   }
 }
 
-/** Binary frames are telemetry, which nobody scripts. */
+/** Binary frames are telemetry, which is never scripted. */
 function frameOf(data: RawData, isBinary: boolean): Frame {
   return isBinary ? {} : (JSON.parse(data.toString()) as Frame);
 }
 
-/** Takes WebSockets, and opens one to the engine for each. What the client says before that is open waits. */
+/**
+ * Accepts WebSockets and opens one to the engine for each. What the client sends before that one is open is buffered.
+ */
 function webSocketServer(port: number, take: (client: WebSocket, engine: Peer) => void): Server {
   const sockets = new WebSocketServer({ noServer: true });
   const server = createHttpServer((_request, response) => response.writeHead(426).end());

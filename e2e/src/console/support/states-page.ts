@@ -5,19 +5,19 @@ import { systemOfFile } from "./of-file.ts";
 import type { RunningSystem } from "./running-system.ts";
 import { openLive, type PageOptions, type WatchedPage } from "./watched-page.ts";
 
-/** What tests of the States page have in common; all is there once a test runs. */
+/** Shared setup of the tests of the States page; ready when the tests run. */
 export interface StatesScene {
   readonly system: RunningSystem;
   readonly worker: Worker;
   set(scope: string, key: string, value: unknown): Promise<unknown>;
   get(scope: string, key: string): Promise<unknown>;
-  /** As text, to the digit: straight from the engine. */
+  /** As exact text, directly from the engine. */
   raw(functionId: string, payload: string): Promise<string>;
-  /** Opens a part of the page, live. */
+  /** Opens the page at a path and waits until it is live. */
   states(path: string, options?: PageOptions): Promise<WatchedPage>;
 }
 
-/** A system for all tests of the file. */
+/** Starts a system for all tests of the file. */
 export function statesScene(): StatesScene {
   const system = systemOfFile();
   let worker: Worker;
@@ -46,10 +46,10 @@ export function statesScene(): StatesScene {
 export const row = (page: Page, text: string) => page.getByRole("row").filter({ hasText: text });
 export const editor = (page: Page) => page.getByRole("textbox", { name: /^Value of / });
 
-/** The editor is loaded when it is needed first; until then its text stands there and cannot be changed. */
+/** The editor is loaded on first use; until then its text is shown read-only. */
 export const ready = (page: Page) => page.locator(".cm-content").waitFor();
 
-/** Puts this in the place of what the editor holds. */
+/** Replaces the content of the editor. */
 export async function type(page: Page, text: string): Promise<void> {
   await ready(page);
   await editor(page).click();

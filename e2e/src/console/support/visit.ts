@@ -1,13 +1,16 @@
 import type { Page } from "playwright-core";
 
-/** No page of the console has this address. */
+/** An address that no page of the console has. */
 const NOWHERE = "/nowhere";
 /** Maximum time for a navigation within the document: the machine may be busy. */
 const NAVIGATION_MS = 20_000;
 /** Maximum time for leaving a page at the end of a test. A page with unsaved changes asks first. */
 const LEAVE_MS = 1_000;
 
-/** Navigates within the document. Resolves to true when the page that says that the address is unknown is there (or gone), or to false after a timeout. */
+/**
+ * Navigates within the document. Resolves to true when the page for unknown addresses is shown (or gone), or to false
+ * after a timeout.
+ */
 function push(path: string, isKnown: boolean, timeoutMs = NAVIGATION_MS): string {
   return `new Promise((resolve) => {
     const isThere = () => (document.getElementById("content")?.textContent ?? "").includes("Page not found") !== ${isKnown};
@@ -28,7 +31,7 @@ export async function visit(page: Page, path: string): Promise<void> {
   await evaluateNavigation(page, path, `${push(NOWHERE, false)}.then((hasLeft) => hasLeft && ${push(path, true)})`);
 }
 
-/** Navigates from where `resetDocument` left the document. */
+/** Navigates away from where `resetDocument` left the document. */
 export async function navigate(page: Page, path: string): Promise<void> {
   await evaluateNavigation(page, path, `localStorage.clear(); ${push(path, true)}`);
 }
@@ -38,8 +41,9 @@ async function evaluateNavigation(page: Page, path: string, script: string): Pro
 }
 
 /**
- * Removes the page of the console from the document, and what the document remembers of it: answers to requests, the position of the focus, what is kept in the
- * browser. Returns false if the document must not be used by another test: it is not connected, shows a message, or has preferences.
+ * Removes the page of the console from the document and what the document remembers of it: cached results, the position
+ * of the focus, browser storage. Returns false if another test must not use the document: it is not connected, shows a
+ * message, or has preferences.
  */
 export async function resetDocument(page: Page): Promise<boolean> {
   return (await page.evaluate(`(async () => {
@@ -61,14 +65,17 @@ export async function resetDocument(page: Page): Promise<boolean> {
   })()`)) as boolean;
 }
 
-/** Removes cached answers, so that a test sees none that an earlier one got. React's own data lead to the cache: the page exports nothing. */
+/**
+ * Removes cached results, so a test sees none of an earlier test. Found through React's internal data, because the page
+ * exports nothing.
+ */
 const REMOVE_QUERIES = `
     const root = document.getElementById("root");
     let fiber = root[Object.keys(root).find((key) => key.startsWith("__reactContainer$"))].stateNode.current;
     while (fiber.memoizedProps?.client === undefined) fiber = fiber.child;
     fiber.memoizedProps.client.removeQueries({ type: "inactive" });`;
 
-/** Runs a check for each case, and reports all that fail, each by its name. */
+/** Runs a check for each case and reports all failures by name. */
 export async function checkEach<Case>(cases: readonly Case[], nameOf: (each: Case) => string, check: (each: Case) => Promise<void>): Promise<void> {
   const failures: Error[] = [];
   for (const each of cases) {

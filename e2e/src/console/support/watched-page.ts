@@ -5,7 +5,10 @@ import { discardDocuments, givePageBack, show, type Theme, takePage } from "./pa
 
 export interface WatchedPage {
   readonly page: Page;
-  /** Everything that a page without fault does not do: errors in the console, uncaught ones, requests to other origins, what the security policy stopped. */
+  /**
+   * Problems of the page: console errors, uncaught errors, requests to other origins, violations of the security
+   * policy.
+   */
   readonly faults: readonly string[];
   close(): Promise<void>;
 }
@@ -14,18 +17,24 @@ export interface PageOptions {
   readonly theme?: Theme;
   readonly width?: number;
   readonly height?: number;
-  /** Texts of console errors that the test brings about, e.g. a request that the browser reports as failed. */
+  /** Console errors that the test causes, e.g. a request that the browser reports as failed. */
   readonly expected?: readonly RegExp[];
-  /** `new`: never a document that an earlier test loaded, e.g. since the test needs what the document remembers to be empty. Default `any`. */
+  /**
+   * `new`: a document that no earlier test has used, e.g. if what the document remembers has to be empty. Default
+   * `any`.
+   */
   readonly document?: "any" | "new";
 }
 
-/** Pages that remember in the document what they saw or what was typed, also while another page is shown. A test of them needs a new document. */
+/**
+ * Pages that remember in the document what they showed or what was typed, also while another page is shown. Their tests
+ * need a new document.
+ */
 const REMEMBERING = /^\/(streams|triggers|workers)\b|[?&]tab=invoke\b/;
 
 /**
- * Opens a page as in a browser that was never here. It is closed at the end of the test at the latest, and what goes wrong in it is written down: a test
- * whose page had a fault has failed.
+ * Opens a page as in a fresh browser. It is closed at the latest at the end of the test. The test fails if the page has
+ * a problem.
  */
 export async function openPage(url: string, options: PageOptions = {}): Promise<WatchedPage> {
   const target = url.startsWith("http") ? new URL(url) : undefined;
@@ -38,7 +47,7 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
   const note = (fault: string): void => {
     if (!(options.expected ?? []).some((pattern) => pattern.test(fault))) faults.push(fault);
   };
-  // A test that opens nothing at first is at home where it goes first.
+  // For a test that opens no page at first, the first address decides the origin.
   let home = target;
   const unwatch = watch(page, note, (asked) => (home ??= asked));
   const removeEvidence = [
@@ -54,9 +63,9 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
     unwatch();
     await givePageBack(page);
   };
-  // Registered before the page can fail, so that one that never opened is told of with its faults.
+  // Registered before the page can fail, so the problems of a page that never opened are reported too.
   onTestFinished(async ({ task }) => {
-    // The state that a failed test leaves is not known.
+    // The state after a failed test is unknown.
     if (task.result?.state === "fail") discardDocuments();
     await close();
     expect(faults, `faults of the page opened as ${url}`).toEqual([]);
@@ -66,7 +75,7 @@ export async function openPage(url: string, options: PageOptions = {}): Promise<
   return { page, faults, close };
 }
 
-/** Notes what a page without fault does not do. `homeOf` is told each address that is asked for and says where the page is at home. */
+/** Records problems of the page. `homeOf` gets each requested address and returns the origin of the page. */
 function watch(page: Page, note: (fault: string) => void, homeOf: (asked: URL) => URL): () => void {
   const onConsole = (message: ConsoleMessage): void => {
     if (message.type() === "error" || message.type() === "warning") note(`console ${message.type()}: ${message.text()}`);
@@ -84,17 +93,17 @@ function watch(page: Page, note: (fault: string) => void, homeOf: (asked: URL) =
   return () => page.off("console", onConsole).off("pageerror", onError).off("request", onRequest).off("websocket", onSocket);
 }
 
-/** Resolves when the page says that it is connected with the console and the engine. */
+/** Resolves when the page shows that it is connected to the console and the engine. */
 export async function live(page: Page): Promise<void> {
   await page.getByRole("status").getByText("Live", { exact: true }).waitFor();
 }
 
-/** The page is not wider than the window. */
+/** Returns by how many pixels the page is wider than the window. */
 export async function widthOverflow(page: Page): Promise<number> {
   return page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") as Promise<number>;
 }
 
-/** Opens a page of the console, and resolves when it is live. */
+/** Opens a page of the console and resolves when it is live. */
 export async function openLive(url: string, options: PageOptions = {}): Promise<WatchedPage> {
   const watched = await openPage(url, options);
   await live(watched.page);

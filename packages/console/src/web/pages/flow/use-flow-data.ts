@@ -8,7 +8,7 @@ import { useModules } from "../../lib/use-modules.ts";
 import { usePolledCall } from "../../lib/use-polled-call.ts";
 import { type FunctionFacts, type Graph, graphOf, NOW_SECONDS, type TriggerFacts, type Use } from "../../model/flow-graph.ts";
 import { type FlowSpan, type SeenCall, seenCalls, varied } from "../../model/seen-calls.ts";
-import { callsOfThings, type JobRun, nameInInput, runsOfJobs, usesOf, withoutUses, callsToRead } from "../../model/uses.ts";
+import { callsOfThings, callsToRead, type JobRun, nameInInput, runsOfJobs, usesOf, withoutUses } from "../../model/uses.ts";
 import { isModuleMissing } from "../../ui/module-missing.tsx";
 
 const EVERY_MS = 15_000;
