@@ -124,7 +124,7 @@ it("svc state stores, shows, lists, and asks before it deletes a prefix", async 
   await terminal.type("y");
   await terminal.press("Enter");
   expect(await terminal.ended()).toMatchObject({ status: 0, text: expect.stringContaining("Deleted 1 of users") });
-  expect(await failed("svc state get users ada")).toMatchObject({ status: 1, text: expect.stringContaining("There is no item users/ada") });
+  expect(await failed("svc state get users ada")).toMatchObject({ status: 1, text: expect.stringContaining("users/ada not found") });
 });
 
 it("svc queue shows dead-letter jobs, redrives them, and purges a queue after confirmation", async () => {
