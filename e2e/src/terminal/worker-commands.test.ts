@@ -179,7 +179,7 @@ describe("svc worker at a terminal", () => {
     ["stop helo", 1, "no worker is named helo"],
     ["restrat", 2, "did you mean restart?"],
     ["logs hello --since yesterday", 2, 'e.g. "10m" or "2h"'],
-    ["start", 2, "Name a worker, or pass --all"],
+    ["start", 2, "Give a worker's name, or pass --all"],
     ["list --url ws://127.0.0.1:1", 3, "No engine reachable"],
   ])("rejects %s with a message", async (command, expected, message) => {
     const { status, text } = await worker(command);
