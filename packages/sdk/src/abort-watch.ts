@@ -1,8 +1,8 @@
 import type { PendingCall } from "./pending-calls.ts";
 
 /**
- * Withdraws calls when their signal aborts. One listener per signal, however many calls share it: a handler that makes a
- * hundred calls would otherwise leave a hundred listeners, and Node warns from eleven on.
+ * Cancels calls when their signal aborts. Registers one listener per signal, however many calls share it: Node prints a
+ * warning when a signal has more than ten listeners, and a handler may make a hundred calls.
  */
 export class AbortWatch {
   readonly #withdraw: (call: PendingCall) => void;

@@ -12,14 +12,14 @@ import { readBaggage } from "./telemetry/baggage.ts";
 import type { Span, SpanOptions } from "./telemetry/own-span.ts";
 import type { TraceHeaders } from "./telemetry/trace-context.ts";
 
-/** What runs just now: a call that a handler has in hand, or a span within one or outside of any. Calls made meanwhile hang below it. */
+/** What runs at the moment: a handler's call or a span. It is the parent of the calls and spans started meanwhile. */
 export interface Active extends TraceHeaders {
   readonly activeCall: ActiveCall | undefined;
-  /** Whether its call is still in hand. */
+  /** Whether its call is still in flight. */
   readonly running: boolean;
 }
 
-/** What an active call needs of its worker. */
+/** What an active call needs from its worker. */
 export interface ActiveCallHost {
   loggerOf(call: ActiveCall): Logger;
   span<Result>(call: ActiveCall, name: string, body: (span: Span) => Result, options: SpanOptions): Result;
@@ -27,7 +27,10 @@ export interface ActiveCallHost {
   startCall(request: CallRequest, parent: ActiveCall, signal: AbortSignal): Promise<unknown>;
 }
 
-/** A call that a handler has in hand. What few handlers use (signal, log, call, state, stream, ...) is made when first asked for. */
+/**
+ * A call whose handler runs. Members that few handlers use (signal, log, call, state, stream, ...) are created at their
+ * first use.
+ */
 export class ActiveCall implements CallContext, Active {
   readonly #host: ActiveCallHost;
   readonly #call: AcceptedCall;
@@ -41,7 +44,7 @@ export class ActiveCall implements CallContext, Active {
   #event: WorkerEvent | undefined;
   #queue: WorkerQueue | undefined;
   #cron: WorkerCron | undefined;
-  /** Set by whoever waits for this call to be over. */
+  /** Runs when the call ends. Set by a shutdown that waits for this call. */
   onEnd: (() => void) | undefined;
   running = true;
 
@@ -93,13 +96,13 @@ export class ActiveCall implements CallContext, Active {
     return this.#log;
   }
 
-  /** A function of its own, so that handlers may take it out of the context. */
+  /** A bound function, so that handlers may destructure the context. */
   get span(): CallContext["span"] {
     this.#span ??= (name, body, options = {}) => this.#host.span(this, name, body, options);
     return this.#span;
   }
 
-  /** A function of its own, so that handlers may take it out of the context: `({ call }) => ...`. */
+  /** A bound function, so that handlers may destructure the context: `({ call }) => ...`. */
   get call(): CallContext["call"] {
     this.#start ??= <Result = Inferred, const Id extends string = string>(request: CallRequest<Id>) =>
       this.#host.startCall(request as CallRequest, this, request.signal ?? this.signal) as Promise<ResultType<Result, Id>>;
@@ -132,8 +135,9 @@ export class ActiveCall implements CallContext, Active {
   }
 
   /**
-   * What an undefined result means. A call that brought a channel to write to, such as an HTTP request, may be answered over that
-   * channel, and an answer without a result says so; a handler that left it alone has answered with nothing.
+   * The result that stands for undefined. A call that brought a writable channel, such as an HTTP request, may send its
+   * response over that channel: then the answer has no result. If the handler did not use the channel, the result is
+   * null.
    */
   get emptyResult(): null | undefined {
     const writers = this.#call.ends?.filter((end) => end.ref.direction === "write") ?? [];
@@ -154,15 +158,15 @@ export class ActiveCall implements CallContext, Active {
   }
 }
 
-/** Carries what runs through asynchronous code, where the platform can. */
-export interface Ambient {
+/** Passes the active call or span through asynchronous code, where the platform supports it. */
+export interface AsyncContext {
   run<Args extends readonly unknown[], Result>(active: Active, body: (...args: Args) => Result, ...args: Args): Result;
   current(): Active | undefined;
-  /** Trace context of what is made just now below `active`: its own, or that of a span of an outside tracer which hangs below it. */
+  /** Trace context for a new child of `active`: that of `active`, or that of an external tracer's span below it. */
   headers(active: Active | undefined): TraceHeaders | undefined;
 }
 
-export const noAmbient: Ambient = {
+export const noAsyncContext: AsyncContext = {
   run: (_active, body, ...args) => body(...args),
   current: () => undefined,
   headers: (active) => active,

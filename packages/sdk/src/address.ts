@@ -1,12 +1,13 @@
 import { MASK, maskConfigText } from "@svc/protocol";
 
 export const DEFAULT_ADDRESS = "ws://localhost:49134";
-/** Where the engine serves streams. */
+/** Default address of the engine's stream listener. */
 export const DEFAULT_STREAMS_ADDRESS = "ws://localhost:3112";
 
 /**
- * The engine's address: the argument, else the environment's `SVC_URL`, else `ws://localhost:49134`.
- * Throws TypeError when it is not a ws:// or wss:// URL.
+ * Returns the engine's address: the argument, else the environment variable `SVC_URL`, else `ws://localhost:49134`.
+ *
+ * @throws TypeError if it is not a ws:// or wss:// URL.
  */
 export function resolveAddress(argument: string | undefined, fromEnvironment: string | undefined): string {
   const [address, source] = pick(argument, fromEnvironment);
@@ -14,10 +15,14 @@ export function resolveAddress(argument: string | undefined, fromEnvironment: st
   return address;
 }
 
-/** Where the streams are: `url` (default `ws://localhost:3112`) with the members of `query` added. Throws TypeError when it is not a ws:// or wss:// URL. */
+/**
+ * Returns `url` (default `ws://localhost:3112`) with the members of `query` added.
+ *
+ * @throws TypeError if it is not a ws:// or wss:// URL.
+ */
 export function streamsAddress(url: string | undefined, query: Readonly<Record<string, string>> = {}): string {
   const address = url ?? DEFAULT_STREAMS_ADDRESS;
-  checkAddress(address, "the address of the streams", DEFAULT_STREAMS_ADDRESS);
+  checkAddress(address, "the streams' address", DEFAULT_STREAMS_ADDRESS);
   const full = new URL(address);
   for (const [name, value] of Object.entries(query)) full.searchParams.append(name, value);
   return full.href;
@@ -33,8 +38,8 @@ function checkAddress(address: string, source: string, example: string): void {
   if (url.protocol !== "ws:" && url.protocol !== "wss:") {
     throw new TypeError(`${source} must begin with ws:// or wss://, not ${url.protocol}//; give it as ${example}`);
   }
-  // A fragment is refused by WebSocket clients with a far less helpful error.
-  if (url.hash !== "") throw new TypeError(`${source} must not hold a #fragment`);
+  // WebSocket clients reject a fragment too, but with an unclear error.
+  if (url.hash !== "") throw new TypeError(`${source} must not contain a #fragment`);
 }
 
 function pick(argument: string | undefined, fromEnvironment: string | undefined): readonly [string, string] {
@@ -43,7 +48,7 @@ function pick(argument: string | undefined, fromEnvironment: string | undefined)
   return [DEFAULT_ADDRESS, "the address"];
 }
 
-/** The address as it may stand in logs: without password and query. */
+/** Returns the address for logs, with password and query masked. */
 export function redactAddress(address: string): string {
   const url = new URL(address);
   if (url.password !== "") url.password = MASK;

@@ -1,19 +1,19 @@
 import { backoffMs } from "@svc/protocol";
 
 export interface ReconnectOptions {
-  /** Wait before the first new attempt, in milliseconds. Default 1,000. */
+  /** Wait before the first retry, in milliseconds. Default 1,000. */
   readonly initialDelayMs?: number | undefined;
   /** Factor from one wait to the next. Default 2. */
   readonly multiplier?: number | undefined;
   /** Maximum wait in milliseconds, jitter included. Default 30,000. */
   readonly maxDelayMs?: number | undefined;
-  /** Share of the wait by which it is randomly longer or shorter, 0 to 1. Default 0.3. */
+  /** Random variation of each wait, as a fraction from 0 to 1. Default 0.3. */
   readonly jitter?: number | undefined;
-  /** Attempts without a lasting connection after which the worker gives up (state `failed`). Default: never. */
+  /** Failed attempts after which the worker gives up (state `failed`). Default: unlimited. */
   readonly maxAttempts?: number | undefined;
 }
 
-/** How long to wait before the next attempt to connect; grows with each attempt until `reset`. */
+/** Computes the wait before the next connection attempt. It grows with each attempt until `reset`. */
 export class Backoff {
   readonly #initialDelayMs: number;
   readonly #multiplier: number;
@@ -23,13 +23,17 @@ export class Backoff {
   readonly #random: () => number;
   #attempts = 0;
 
-  /** Throws TypeError for values out of range. `random` gives numbers from 0 up to 1. */
+  /**
+   * `random` returns numbers from 0 up to 1.
+   *
+   * @throws TypeError for values out of range.
+   */
   constructor(options: ReconnectOptions = {}, random: () => number = Math.random) {
-    this.#initialDelayMs = within("reconnect.initialDelayMs", options.initialDelayMs ?? 1000, 0, 86_400_000);
-    this.#multiplier = within("reconnect.multiplier", options.multiplier ?? 2, 1, 100);
-    this.#maxDelayMs = within("reconnect.maxDelayMs", options.maxDelayMs ?? 30_000, 0, 86_400_000);
-    this.#jitter = within("reconnect.jitter", options.jitter ?? 0.3, 0, 1);
-    this.#maxAttempts = within("reconnect.maxAttempts", options.maxAttempts ?? Number.POSITIVE_INFINITY, 0, Number.POSITIVE_INFINITY);
+    this.#initialDelayMs = inRange("reconnect.initialDelayMs", options.initialDelayMs ?? 1000, 0, 86_400_000);
+    this.#multiplier = inRange("reconnect.multiplier", options.multiplier ?? 2, 1, 100);
+    this.#maxDelayMs = inRange("reconnect.maxDelayMs", options.maxDelayMs ?? 30_000, 0, 86_400_000);
+    this.#jitter = inRange("reconnect.jitter", options.jitter ?? 0.3, 0, 1);
+    this.#maxAttempts = inRange("reconnect.maxAttempts", options.maxAttempts ?? Number.POSITIVE_INFINITY, 0, Number.POSITIVE_INFINITY);
     this.#random = random;
   }
 
@@ -38,7 +42,7 @@ export class Backoff {
     return this.#attempts;
   }
 
-  /** The wait before the next attempt in milliseconds, or undefined when there shall be none. */
+  /** Returns the wait before the next attempt in milliseconds, or undefined if no attempt is left. */
   next(): number | undefined {
     if (this.#attempts >= this.#maxAttempts) return undefined;
     this.#attempts++;
@@ -51,7 +55,7 @@ export class Backoff {
   }
 }
 
-function within(name: string, value: number, low: number, high: number): number {
+function inRange(name: string, value: number, low: number, high: number): number {
   if (typeof value === "number" && value >= low && value <= high) return value;
   throw new TypeError(`${name} must be a number from ${low} to ${high}, not ${String(value)}`);
 }

@@ -7,7 +7,7 @@ import { WebSocket, WebSocketServer } from "ws";
 import { connect } from "./browser.ts";
 import { silentLogger } from "./logger.ts";
 
-// The platform's WebSocket is played by `ws`, which has the same interface; e2e has a real browser.
+// `ws` replaces the platform's WebSocket, since it has the same interface. An e2e test uses a real browser.
 const platform = globalThis as { WebSocket?: unknown };
 const before = platform.WebSocket;
 let server: WebSocketServer;
@@ -42,7 +42,7 @@ describe("a page's connection", () => {
     await page.shutdown({ timeout_ms: 1 });
   });
 
-  it("offers nothing without a token", async () => {
+  it("offers no subprotocol without a token", async () => {
     const connection = once(server, "connection");
     const page = connect(`ws://127.0.0.1:${port()}`, { logger: silentLogger });
     const [, request] = (await connection) as [WebSocket, IncomingMessage];
@@ -50,17 +50,17 @@ describe("a page's connection", () => {
     await page.shutdown({ timeout_ms: 1 });
   });
 
-  it("may be given up before it stands", async () => {
+  it("can be terminated before it is open", async () => {
     const page = connect(`ws://127.0.0.1:${port()}`, { logger: silentLogger });
     await page.shutdown({ timeout_ms: 1 });
     expect(page.connectionState).toBe("closed");
   });
 
-  it("refuses a token that is none when it is made", () => {
+  it("rejects an invalid token when it is created", () => {
     expect(() => connect(`ws://127.0.0.1:${port()}`, { logger: silentLogger, token: "" })).toThrow(TypeError);
   });
 
-  it("writes and reads channels, and breaks off with a code that is no good end", async () => {
+  it("writes and reads channels, and aborts with a code that is not a normal end", async () => {
     const page = connect(`ws://127.0.0.1:${port()}`, { logger: silentLogger, token: "t" });
     const connections = on(server, "connection") as AsyncIterableIterator<[WebSocket, IncomingMessage]>;
     const nextEnd = async (): Promise<{ readonly socket: WebSocket; readonly request: IncomingMessage }> => {

@@ -1,12 +1,13 @@
 import { tokenSubprotocols } from "@svc/protocol";
 import type { OpenSocket, Socket, SocketEvents } from "./socket.ts";
 
-/** The parts of the platform's WebSocket that are used here, so that no DOM types are needed to build this package. */
-interface PlatformSocket {
+/** The parts of the platform's WebSocket that this package uses. Declared here, so that it builds without DOM types. */
+export interface PlatformSocket {
   binaryType: string;
+  readonly readyState: number;
   readonly bufferedAmount: number;
   send(frame: string | Uint8Array): void;
-  close(code?: number): void;
+  close(code?: number, reason?: string): void;
   addEventListener(type: string, listener: (event: PlatformEvent) => void): void;
 }
 interface PlatformEvent {
@@ -19,20 +20,26 @@ type PlatformConstructor = new (address: string, protocols: readonly string[]) =
 const decoder = new TextDecoder();
 
 /**
- * Opens sockets by the platform's own WebSocket, which can neither ping nor set headers: the token, `token` or else the password
- * in the address, goes as a subprotocol, since browsers do not send an address's credentials.
+ * Opens sockets with the platform's WebSocket, which can neither ping nor set headers. The token (`token`, else the
+ * password in the address) is sent as a subprotocol, since browsers do not send an address's credentials.
  */
 export function browserSockets(token: string | undefined): OpenSocket {
   const given = token === undefined ? undefined : tokenSubprotocols(token);
   return (address, events) => {
-    const { WebSocket } = globalThis as unknown as { readonly WebSocket?: PlatformConstructor };
-    if (WebSocket === undefined) throw new TypeError("this platform has no global WebSocket; on Node import @svc/sdk instead of @svc/sdk/browser");
-    const url = new URL(address);
-    const protocols = given ?? (url.password === "" ? [] : tokenSubprotocols(decodeURIComponent(url.password)));
-    url.username = "";
-    url.password = "";
-    return new BrowserSocket(new WebSocket(url.href, protocols), events);
+    const { password } = new URL(address);
+    const protocols = given ?? (password === "" ? [] : tokenSubprotocols(decodeURIComponent(password)));
+    return new BrowserSocket(openPlatformSocket(address, protocols), events);
   };
+}
+
+/** Opens a platform WebSocket without the address's credentials: some browsers reject addresses that contain them. */
+export function openPlatformSocket(address: string, protocols: readonly string[]): PlatformSocket {
+  const { WebSocket } = globalThis as unknown as { readonly WebSocket?: PlatformConstructor };
+  if (WebSocket === undefined) throw new TypeError("this platform has no global WebSocket; on Node import @svc/sdk instead of @svc/sdk/browser");
+  const url = new URL(address);
+  url.username = "";
+  url.password = "";
+  return new WebSocket(url.href, protocols);
 }
 
 class BrowserSocket implements Socket {
@@ -50,7 +57,8 @@ class BrowserSocket implements Socket {
     socket.addEventListener("message", (event) => {
       if (!this.#ended) events.message(typeof event.data === "string" ? event.data : decoder.decode(event.data as ArrayBuffer));
     });
-    // `close` always follows, and the platform does not say what went wrong. Where `ws` stands in for it, an error that nobody hears ends the process.
+    // `close` always follows, and the platform gives no details. Tests use `ws` as the platform's WebSocket: there, an
+    // error without a listener ends the process.
     socket.addEventListener("error", () => {});
     socket.addEventListener("close", (event) => {
       const reason = event.reason ?? "";
@@ -74,7 +82,10 @@ class BrowserSocket implements Socket {
     this.#socket.close(1000);
   }
 
-  /** The platform has no way to cut a socket; its close is left to go on alone. */
+  /**
+   * The platform cannot destroy a socket, so this reports the end at once and lets the closing handshake run on its
+   * own.
+   */
   terminate(): void {
     this.#socket.close();
     this.#end("ended by this side");

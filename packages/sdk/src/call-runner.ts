@@ -1,5 +1,5 @@
 import { CallError } from "@svc/protocol";
-import { ActiveCall, type ActiveCallHost, type Ambient } from "./active-call.ts";
+import { ActiveCall, type ActiveCallHost, type AsyncContext } from "./active-call.ts";
 import type { Handler } from "./calls.ts";
 import { parseBySchema, type ZodSchema } from "./schema.ts";
 import type { AcceptedCall } from "./session.ts";
@@ -7,27 +7,27 @@ import { callErrorFrom } from "./thrown.ts";
 
 export interface FunctionEntry {
   readonly handler: Handler<unknown>;
-  /** Reads the payload before the handler sees it. */
+  /** Validates and converts the payload before the handler runs. */
   readonly schema: ZodSchema | undefined;
 }
 
-/** Where outcomes go. */
+/** Receives the outcomes of calls. */
 export interface Answers {
   answer(invocationId: string, result: unknown): void;
   fail(invocationId: string, error: CallError): void;
 }
 
-/** Runs handlers, all at once: the engine bounds how many calls a worker holds. */
+/** Runs handlers, all concurrently: the engine limits the calls in flight per worker. */
 export class CallRunner {
   readonly #host: ActiveCallHost;
-  readonly #ambient: Ambient;
+  readonly #asyncContext: AsyncContext;
   readonly #answers: Answers;
   readonly #entries = new Map<string, FunctionEntry>();
   readonly #active = new Map<string, ActiveCall>();
 
-  constructor(options: { readonly host: ActiveCallHost; readonly ambient: Ambient; readonly answers: Answers }) {
+  constructor(options: { readonly host: ActiveCallHost; readonly asyncContext: AsyncContext; readonly answers: Answers }) {
     this.#host = options.host;
-    this.#ambient = options.ambient;
+    this.#asyncContext = options.asyncContext;
     this.#answers = options.answers;
   }
 
@@ -35,7 +35,7 @@ export class CallRunner {
     this.#entries.set(functionId, entry);
   }
 
-  /** Removes this registration only; a later one of the same id stays. */
+  /** Removes this registration only, not a later one with the same id. */
   remove(functionId: string, entry: FunctionEntry): boolean {
     return this.#entries.get(functionId) === entry && this.#entries.delete(functionId);
   }
@@ -50,7 +50,7 @@ export class CallRunner {
     this.#active.set(call.invocationId, active);
     let outcome: unknown;
     try {
-      outcome = this.#ambient.run(active, carryOut, entry, call.payload, active);
+      outcome = this.#asyncContext.run(active, runHandler, entry, call.payload, active);
       if (isThenable(outcome)) {
         outcome.then(
           (result) => this.#done(active, result),
@@ -69,7 +69,7 @@ export class CallRunner {
     this.#active.get(invocationId)?.abort(reason);
   }
 
-  /** One promise for each call in hand, resolved when its handler is through. */
+  /** Returns one promise per call in flight, which resolves when its handler ends. */
   ends(): readonly Promise<void>[] {
     return [...this.#active.values()].map(
       (active) =>
@@ -88,23 +88,23 @@ export class CallRunner {
   #failed(active: ActiveCall, thrown: unknown): void {
     this.#settle(active);
     const error = callErrorFrom(thrown);
-    // A CallError is an answer; anything else is a surprise that its author wants to see here, with its stack.
+    // A CallError is an intended answer. Log anything else with its stack: it is likely a bug in the handler.
     if (error !== thrown) active.log.error("a handler failed", { error: thrown });
     this.#answers.fail(active.invocation_id, error);
     active.end();
   }
 
-  /** After a reconnect the same id may be in hand again; only the call's own entry goes. */
+  /** Deletes the call's own entry only: after a reconnect the engine may send the same id again. */
   #settle(active: ActiveCall): void {
     if (this.#active.get(active.invocation_id) === active) this.#active.delete(active.invocation_id);
   }
 }
 
-function carryOut(entry: FunctionEntry, payload: unknown, active: ActiveCall): unknown {
+function runHandler(entry: FunctionEntry, payload: unknown, active: ActiveCall): unknown {
   if (entry.schema === undefined) return entry.handler(payload, active);
   const { function_id } = active;
   const input = parseBySchema(entry.schema, payload, () => ({ text: `the payload does not fit function ${function_id}`, details: { function_id } }));
-  // Only a schema with asynchronous checks gives a promise.
+  // Only a schema with asynchronous checks returns a promise.
   return input instanceof Promise ? input.then((parsed) => entry.handler(parsed, active)) : entry.handler(input, active);
 }
 

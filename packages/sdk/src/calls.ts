@@ -20,11 +20,14 @@ export type PayloadOf<Id> = Part<Id, "payload">;
 export type ResultOf<Id> = Part<Id, "result">;
 
 export interface CallOptions {
-  /** Deadline in milliseconds, 1 to 86,400,000. Default: `callTimeoutMs` of `connect`, else what the function registered with, else 30,000. */
+  /**
+   * Deadline in milliseconds, 1 to 86,400,000. Default: `callTimeoutMs` of `connect`, else what the function registered
+   * with, else 30,000.
+   */
   readonly timeout_ms?: number | undefined;
-  /** Withdraws the call when it aborts; the call then rejects with `call_cancelled`. */
+  /** Cancels the call when it aborts. The call then rejects with `call_cancelled`. */
   readonly signal?: AbortSignal | undefined;
-  /** The caller's own remarks, handed to the handler as `context.metadata`. */
+  /** Any JSON value. The handler receives it as `context.metadata`. */
   readonly metadata?: unknown;
 }
 
@@ -32,7 +35,7 @@ interface FunctionChoice<Id extends string> {
   readonly function_id: Id;
 }
 
-/** Whom to call with what. The payload may be left out, which sends null, unless the function's known type wants one. */
+/** Function to call and its payload. The default payload is null, unless `Functions` declares a payload type. */
 export type CallRequest<Id extends string = string> = CallOptions &
   FunctionChoice<Id> &
   (Id extends keyof Functions
@@ -47,51 +50,58 @@ export interface EnqueueReceipt {
   readonly messageReceiptId: string;
 }
 
-/** Stands for "no type was given"; no caller can name it by accident. */
+/** Marks a type parameter without an argument. Not exported, so that callers cannot pass it. */
 declare const inferred: unique symbol;
 export type Inferred = typeof inferred;
 
-/** The given type, else what `Functions` knows of the function. */
+/** The given type, else the result type in `Functions`. */
 export type ResultType<Result, Id> = [Result] extends [Inferred] ? ResultOf<Id> : Result;
 
-/** What a handler knows about the call that it carries out. */
+/** The call that a handler runs. */
 export interface CallContext {
-  /** Who called, by the engine's word. Absent when the engine itself called. */
+  /** The caller, as identified by the engine. Absent if the engine itself called. */
   readonly caller: Caller | undefined;
-  /** The queued job that this call carries out. */
+  /** The queued job that this call runs. Absent for other calls. */
   readonly job: Job | undefined;
-  /** The caller's remarks, or the trigger's `metadata`; of an event also its topic, see `EventMetadata`. */
+  /** The caller's `metadata`, or the trigger's. For events it also contains the topic, see `EventMetadata`. */
   readonly metadata: unknown;
-  /** Aborts when the caller withdraws the call, when its deadline passes, and when the connection is lost. */
+  /** Aborts when the caller cancels the call, when its deadline passes, and when the connection is lost. */
   readonly signal: AbortSignal;
   readonly invocation_id: string;
   readonly function_id: string;
   /** W3C trace context of the call. */
   readonly traceparent: string | undefined;
-  /** W3C baggage of the call, as it came; calls made within the handler carry it on. */
+  /** W3C baggage of the call, as received. Calls made within the handler pass it on. */
   readonly baggage: string | undefined;
-  /** One entry of `baggage`, decoded. */
+  /** Returns one entry of `baggage`, decoded. */
   baggageEntry(name: string): string | undefined;
-  /** Its lines carry the worker, the function, the call and the span, and are kept by the engine with that span. */
+  /** Its lines contain the worker, the function, the call and the span. The engine stores them with that span. */
   readonly log: Logger;
   /**
-   * Runs `body` and records it as a span of its own below this call's, to the end of the promise that it may give. What it throws is recorded and
-   * thrown on. Calls and log lines made inside hang below the span; in browsers only its `traceparent` does.
+   * Runs `body` and records it as a span below this call's. The span lasts until the promise of `body` settles, if it
+   * returns one. An error is recorded and rethrown. Calls and log lines made inside belong to the span. In browsers
+   * only its `traceparent` links them.
    */
   span<Result>(name: string, body: (span: Span) => Result, options?: SpanOptions): Result;
-  /** As `worker.call`, but passes the trace on and, unless `signal` is given, is withdrawn when this call's signal aborts. */
+  /**
+   * As `worker.call`, but passes the trace on. Unless `signal` is given, the call is cancelled when this call's signal
+   * aborts.
+   */
   call<Result = Inferred, const Id extends string = string>(request: CallRequest<Id>): Promise<ResultType<Result, Id>>;
-  /** As `worker.state`, by this context's `call`. */
+  /** As `worker.state`, with this context's `call`. */
   readonly state: WorkerState;
-  /** As `worker.stream`, by this context's `call`. */
+  /** As `worker.stream`, with this context's `call`. */
   readonly stream: WorkerStream;
-  /** As `worker.event`, by this context's `call`. */
+  /** As `worker.event`, with this context's `call`. */
   readonly event: WorkerEvent;
-  /** As `worker.queue`, by this context's `call`. */
+  /** As `worker.queue`, with this context's `call`. */
   readonly queue: WorkerQueue;
-  /** As `worker.cron`, by this context's `call`. */
+  /** As `worker.cron`, with this context's `call`. */
   readonly cron: WorkerCron;
 }
 
-/** Returns or resolves to the result, which must be JSON; undefined answers without one. What it throws becomes the caller's error. */
+/**
+ * Returns or resolves to the result, a JSON value. Undefined sends no result. A thrown error becomes the caller's
+ * error.
+ */
 export type Handler<Input, Result = unknown> = (input: Input, context: CallContext) => Result | Promise<Result>;

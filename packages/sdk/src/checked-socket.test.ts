@@ -52,7 +52,7 @@ it("passes everything on once the check has resolved", async () => {
   expect(closed).toEqual([]);
 });
 
-it.each(["close", "terminate"] as const)("ends at once by %s while the check is under way, and opens nothing afterwards", async (end) => {
+it.each(["close", "terminate"] as const)("ends at once by %s during the check, and opens nothing afterwards", async (end) => {
   const { closed, events } = recorded();
   let pass = (): void => {};
   const below = inner();

@@ -1,6 +1,6 @@
 import type { Socket, SocketEvents } from "./socket.ts";
 
-/** A socket that is opened when a check resolves, and closed with the check's error when it rejects. */
+/** A socket that opens when `check` resolves, and closes with the error of `check` when it rejects. */
 export class CheckedSocket implements Socket {
   readonly #events: SocketEvents;
   #socket: Socket | undefined;

@@ -1,8 +1,11 @@
-/** Time comes in by this door, so that tests move it by hand. */
+/** Source of time. Tests replace it by a manual clock. */
 export interface Clock {
-  /** Milliseconds from an arbitrary start; never goes back. */
+  /** Milliseconds since an arbitrary start. Never decreases. */
   monotonicMs(): number;
-  /** Runs `action` once after `delayMs`. Returns how to call it off. `background`: a process with nothing else to do need not wait for it. */
+  /**
+   * Runs `action` once after `delayMs` milliseconds. Returns a function that cancels it. A `background` timer does not
+   * keep the process running.
+   */
   after(delayMs: number, action: () => void, options?: { readonly background?: boolean }): () => void;
 }
 
@@ -10,7 +13,7 @@ export const systemClock: Clock = {
   monotonicMs: () => performance.now(),
   after(delayMs, action, options) {
     const timer = setTimeout(action, delayMs);
-    // In browsers a timer is a number, and pages end without asking for it.
+    // In browsers a timer is a number, without `unref`.
     if (options?.background === true && typeof timer === "object") timer.unref();
     return () => clearTimeout(timer);
   },

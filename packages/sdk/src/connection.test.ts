@@ -5,7 +5,7 @@ import { silentLogger } from "./logger.ts";
 import { ManualClock } from "./manual-clock.test.support.ts";
 import type { Socket, SocketEvents } from "./socket.ts";
 
-/** A socket in memory: the test plays the engine by `events`. */
+/** A socket in memory. The test calls `events` in place of the engine. */
 class MemorySocket implements Socket {
   readonly events: SocketEvents;
   readonly sent: string[] = [];
@@ -62,7 +62,7 @@ function setUp(reconnect: ReconnectOptions = { jitter: 0 }) {
 }
 
 describe("the connection", () => {
-  it("tells of opening, greeting, loss and the new attempt in this order", () => {
+  it("reports opening, registration, loss and the new attempt in this order", () => {
     const { socket, told, connection, clock } = setUp();
     socket().events.opened();
     connection.confirmed();
@@ -72,7 +72,7 @@ describe("the connection", () => {
     expect(told).toEqual(["connecting", "opened", "connected", "message hello", "lost", "reconnecting"]);
   });
 
-  it("waits 1, 2, 4, 8, 16, 30 and again 30 seconds between attempts that fail", () => {
+  it("waits 1, 2, 4, 8, 16, 30 and again 30 seconds between failed attempts", () => {
     const { clock, sockets, socket } = setUp();
     for (const seconds of [1, 2, 4, 8, 16, 30, 30]) {
       const before = sockets.length;
@@ -84,7 +84,7 @@ describe("the connection", () => {
     }
   });
 
-  it("goes on trying when the engine refuses it, and tells with which status, also while the next attempt is under way", () => {
+  it("retries when the engine refuses it, and exposes the status, also during the next attempt", () => {
     const { clock, socket, connection } = setUp();
     socket().events.closed("refused with HTTP 401: wrong token", { status: 401, message: "wrong token" });
     clock.advance(1000);
@@ -94,7 +94,7 @@ describe("the connection", () => {
     expect([connection.lastProblem, connection.refusal]).toEqual(["", undefined]);
   });
 
-  it("keeps the back-off when sockets open and close again before the engine greets", () => {
+  it("does not reset the backoff when sockets close before the engine registers the worker", () => {
     const { clock, sockets, socket } = setUp();
     for (const seconds of [1, 2, 4]) {
       socket().events.opened();
@@ -107,14 +107,14 @@ describe("the connection", () => {
     }
   });
 
-  it.each(["greeted", "stable"])("starts the back-off anew after a connection that was %s, whatever the close", (how) => {
+  it.each(["registered", "stable"])("resets the backoff after a connection that was %s, with any close", (how) => {
     const { clock, sockets, socket, connection } = setUp();
     for (const seconds of [1, 2, 4]) {
       socket().events.closed("refused");
       clock.advance(seconds * 1000);
     }
     socket().events.opened();
-    if (how === "greeted") connection.confirmed();
+    if (how === "registered") connection.confirmed();
     else clock.advance(STABLE_AFTER_MS);
     const before = sockets.length;
     socket().events.closed("closed with code 1000");
@@ -122,7 +122,7 @@ describe("the connection", () => {
     expect(sockets).toHaveLength(before + 1);
   });
 
-  it("cuts a handshake that takes too long and tries again", () => {
+  it("terminates a handshake that takes too long and retries", () => {
     const { clock, sockets, socket, connection } = setUp();
     clock.advance(HANDSHAKE_TIMEOUT_MS);
     expect(socket().terminated).toBe(true);
@@ -131,7 +131,7 @@ describe("the connection", () => {
     expect(sockets).toHaveLength(2);
   });
 
-  it("notices within 25 s that the engine is silent and does not answer a ping", () => {
+  it("detects within 25 s that the engine sends nothing and does not answer a ping", () => {
     const { clock, socket, connection } = setUp();
     socket().events.opened();
     const first = socket();
@@ -158,7 +158,7 @@ describe("the connection", () => {
     expect(clock.timers).toBe(0);
   });
 
-  it("closes politely, cuts after a second, and leaves no timer", async () => {
+  it("closes with a handshake, terminates after a second, and leaves no timer", async () => {
     const { clock, socket, connection } = setUp();
     socket().events.opened();
     const stopped = connection.stop();
@@ -179,7 +179,7 @@ describe("the connection", () => {
     expect(clock.timers).toBe(0);
   });
 
-  it("tries again when a socket cannot even be made", () => {
+  it("retries if a socket cannot be created", () => {
     const clock = new ManualClock();
     let attempts = 0;
     const connection = new Connection({
@@ -225,13 +225,13 @@ describe("the connection", () => {
     expect(connection.state).toBe("reconnecting");
   });
 
-  it("never shows the address's secrets", () => {
+  it("never exposes the address's secrets", () => {
     expect(setUp().connection.shownAddress).toBe("ws://svc:***@engine:1/?***");
   });
 });
 
-describe("the back-off", () => {
-  it("spreads each wait by the jitter to both sides", () => {
+describe("the backoff", () => {
+  it("varies each wait by the jitter in both directions", () => {
     expect(new Backoff({}, () => 0).next()).toBe(700);
     expect(new Backoff({}, () => 0.999_999).next()).toBe(1300);
   });

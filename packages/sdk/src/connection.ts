@@ -2,27 +2,27 @@ import { CallError } from "@svc/protocol";
 import { redactAddress } from "./address.ts";
 import type { Backoff } from "./backoff.ts";
 import type { Clock } from "./clock.ts";
+import { LivenessCheck } from "./liveness-check.ts";
 import type { Logger } from "./logger.ts";
-import { SilenceWatch } from "./silence-watch.ts";
 import type { OpenSocket, Socket, UpgradeRefusal } from "./socket.ts";
 
 /**
- * `connecting`: the first attempt is under way. `connected`: the engine has greeted this worker. `reconnecting`: the connection
- * was lost, or an attempt failed, and the next one waits or is under way. `failed`: the allowed attempts are used up.
- * `closed`: the worker was shut down. `disconnected`: not started.
+ * `disconnected`: not started. `connecting`: the first attempt is in progress. `connected`: the engine has registered
+ * this worker. `reconnecting`: the connection was lost or an attempt failed, and the next attempt is scheduled or in
+ * progress. `failed`: no attempts are left. `closed`: the worker was shut down.
  */
 export type ConnectionState = "disconnected" | "connecting" | "connected" | "reconnecting" | "failed" | "closed";
 
 export const HANDSHAKE_TIMEOUT_MS = 10_000;
-/** A connection that lasted so long counts as good, and the back-off starts anew. */
+/** A connection that lasted this long counts as stable and resets the backoff. */
 export const STABLE_AFTER_MS = 5000;
-/** How long a goodbye may take before the socket is cut. */
+/** Time limit of the closing handshake; then the socket is terminated. */
 export const CLOSE_TIMEOUT_MS = 1000;
 
 export interface ConnectionEvents {
   opened(): void;
   message(text: string): void;
-  /** Only after `opened`. */
+  /** Called only after `opened`. */
   lost(): void;
   state(state: ConnectionState): void;
 }
@@ -34,11 +34,13 @@ export interface ConnectionOptions {
   readonly backoff: Backoff;
   readonly logger: Logger;
   readonly events: ConnectionEvents;
-  /** Whether a close with this code is the engine's last word, after which no attempt is made. Default: none is. */
+  /** Whether no attempt follows a close with this code. Default: an attempt always follows. */
   readonly isFinal?: ((closeCode: number) => boolean) | undefined;
 }
 
-/** Keeps one socket to the engine open: handshake deadline, heartbeat, and a new attempt after every close, clean or not. */
+/**
+ * Keeps one socket to the engine open: handshake timeout, heartbeat, and a new attempt after every close, clean or not.
+ */
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #shownAddress: string;
@@ -47,20 +49,20 @@ export class Connection {
   #open = false;
   #wasConfirmed = false;
   #lastProblem = "";
-  /** Why this side ends the present socket; empty when it does not. */
-  #cause = "";
+  /** Why this side drops the present socket. Empty if it does not. */
+  #dropReason = "";
   #refusal: UpgradeRefusal | undefined;
-  readonly #silence: SilenceWatch;
+  readonly #liveness: LivenessCheck;
   readonly #timers = new Set<() => void>();
   #stopped: (() => void) | undefined;
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
     this.#shownAddress = redactAddress(options.address);
-    this.#silence = new SilenceWatch({
+    this.#liveness = new LivenessCheck({
       clock: options.clock,
-      ask: () => this.#socket?.ping?.(),
-      dead: (silentMs) => this.drop(`nothing was heard from the engine for ${silentMs} ms`),
+      ping: () => this.#socket?.ping?.(),
+      onDead: (silentMs) => this.drop(`nothing was received from the engine for ${silentMs} ms`),
     });
   }
 
@@ -68,22 +70,22 @@ export class Connection {
     return this.#state;
   }
 
-  /** Why the last attempt or connection ended; empty when none has. */
+  /** Why the last attempt or connection ended. Empty before the first end. */
   get lastProblem(): string {
     return this.#lastProblem;
   }
 
-  /** How the last attempt was refused; undefined when it was not. */
+  /** The engine's refusal of the last attempt. Undefined if it did not refuse. */
   get refusal(): UpgradeRefusal | undefined {
     return this.#refusal;
   }
 
-  /** Whether the engine ever greeted this worker. */
+  /** Whether the engine ever registered this worker. */
   get wasConfirmed(): boolean {
     return this.#wasConfirmed;
   }
 
-  /** The address without secrets. */
+  /** The address without secrets, for logs and errors. */
   get shownAddress(): string {
     return this.#shownAddress;
   }
@@ -97,7 +99,7 @@ export class Connection {
     this.#attempt("connecting");
   }
 
-  /** Frames that come while no socket is open are dropped; the session sends none then. */
+  /** Drops frames while no socket is open. The session sends none then. */
   send(frame: string | Uint8Array): void {
     if (this.#open) this.#socket?.send(frame);
   }
@@ -106,7 +108,7 @@ export class Connection {
     return this.#socket?.flushed() ?? Promise.resolve();
   }
 
-  /** The engine greeted this worker: the connection works. */
+  /** Called when the engine has registered this worker: the connection works. */
   confirmed(): void {
     if (!this.#open) return;
     this.#wasConfirmed = true;
@@ -114,13 +116,15 @@ export class Connection {
     this.#enter("connected");
   }
 
-  /** Cuts the socket; a new attempt follows. For an engine that has stopped reading. */
+  /** Terminates the socket, after which a new attempt follows. For an engine that stopped reading. */
   drop(reason: string): void {
-    this.#cause = reason;
+    this.#dropReason = reason;
     this.#socket?.terminate();
   }
 
-  /** Ends for good. Resolves when the socket is closed, at the latest after a second. */
+  /**
+   * Closes the connection without a new attempt. Resolves when the socket is closed, after one second at the latest.
+   */
   async stop(): Promise<void> {
     if (this.#state === "closed") return;
     const socket = this.#socket;
@@ -141,14 +145,14 @@ export class Connection {
   #attempt(state: "connecting" | "reconnecting"): void {
     const { address, openSocket } = this.#options;
     this.#enter(state);
-    // Set by the callbacks of this attempt's socket; nothing of an earlier socket is alive here.
+    // Set by the callbacks of this attempt's socket. No earlier socket exists here.
     let closedWhileOpening: string | undefined;
-    this.#cause = "";
+    this.#dropReason = "";
     try {
       this.#socket = openSocket(address, {
         opened: () => this.#onOpened(),
         message: (text) => this.#onMessage(text),
-        alive: () => this.#silence.heard(),
+        alive: () => this.#liveness.received(),
         closed: (reason, refusal, code) => {
           if (this.#socket === undefined) closedWhileOpening = reason;
           else this.#onClosed(reason, refusal, code);
@@ -162,25 +166,25 @@ export class Connection {
       return;
     }
     this.#after(HANDSHAKE_TIMEOUT_MS, () => {
-      this.#cause = `the handshake took longer than ${HANDSHAKE_TIMEOUT_MS} ms`;
+      this.#dropReason = `the handshake took longer than ${HANDSHAKE_TIMEOUT_MS} ms`;
       this.#socket?.terminate();
     });
   }
 
   #onOpened(): void {
     this.#cancelTimers();
-    // A stop that came during the handshake keeps its own way; its socket is being cut.
+    // A stop during the handshake already terminates this socket.
     if (this.#stopped !== undefined) return;
     this.#open = true;
     this.#lastProblem = "";
     this.#refusal = undefined;
     this.#after(STABLE_AFTER_MS, () => this.#options.backoff.reset());
-    if (this.#socket?.ping !== undefined) this.#silence.start();
+    if (this.#socket?.ping !== undefined) this.#liveness.start();
     this.#guard(() => this.#options.events.opened());
   }
 
   #onMessage(text: string): void {
-    this.#silence.heard();
+    this.#liveness.received();
     this.#guard(() => this.#options.events.message(text));
   }
 
@@ -189,7 +193,7 @@ export class Connection {
     this.#open = false;
     this.#socket = undefined;
     this.#cancelTimers();
-    this.#lastProblem = this.#cause === "" ? reason : this.#cause;
+    this.#lastProblem = this.#dropReason === "" ? reason : this.#dropReason;
     this.#refusal = refusal;
     if (wasOpen) this.#guard(() => this.#options.events.lost());
     if (this.#stopped !== undefined) {
@@ -197,14 +201,14 @@ export class Connection {
       this.#stopped();
       return;
     }
-    // A listener told of the loss may have shut the worker down already.
+    // A listener of `lost` may have shut the worker down already.
     if (this.#state === "closed") return;
-    this.#planNext(code !== undefined && this.#options.isFinal?.(code) === true);
+    this.#scheduleRetry(code !== undefined && this.#options.isFinal?.(code) === true);
   }
 
-  #planNext(isOver: boolean): void {
+  #scheduleRetry(isFinal: boolean): void {
     const { backoff, logger } = this.#options;
-    const delayMs = isOver ? undefined : backoff.next();
+    const delayMs = isFinal ? undefined : backoff.next();
     const status = this.#refusal === undefined ? {} : { status: this.#refusal.status };
     const fields = { address: this.#shownAddress, reason: this.#lastProblem, ...status, attempt: backoff.attempts };
     if (delayMs === undefined) {
@@ -212,7 +216,7 @@ export class Connection {
       this.#enter("failed");
       return;
     }
-    logger.warn("not connected to the engine, trying again", { ...fields, delay_ms: delayMs });
+    logger.warn("not connected to the engine; retrying", { ...fields, delay_ms: delayMs });
     this.#after(delayMs, () => this.#attempt("reconnecting"));
     this.#enter("reconnecting");
   }
@@ -232,22 +236,22 @@ export class Connection {
   }
 
   #cancelTimers(): void {
-    this.#silence.stop();
+    this.#liveness.stop();
     for (const cancel of this.#timers) cancel();
     this.#timers.clear();
   }
 
-  /** What a listener throws must not reach the socket's loop. */
+  /** An error of a listener must not reach the socket's event loop. */
   #guard(action: () => void): void {
     try {
       action();
     } catch (error) {
-      this.#options.logger.error("a connection listener failed; this is a defect of the SDK or of a listener", { error });
+      this.#options.logger.error("a connection listener failed; this is a bug in the SDK or the listener", { error });
     }
   }
 }
 
-/** The error of a wait for the connection that ended without one. */
+/** Returns the error for a wait that ended without a connection. */
 export function notConnected(connection: Connection, why: string): CallError {
   const problem = connection.lastProblem === "" ? "" : `: ${connection.lastProblem}`;
   const { shownAddress: address, refusal } = connection;

@@ -1,6 +1,9 @@
 import type { Clock } from "./clock.ts";
 
-/** One timer for many deadlines, armed for the earliest: a timer per call would cost more than the call's own bookkeeping. */
+/**
+ * One timer for many deadlines, set to the earliest. A timer per call would cost more than the rest of the call's
+ * bookkeeping.
+ */
 export class DeadlineTimer {
   readonly #clock: Clock;
   readonly #expire: (nowMs: number) => void;
@@ -8,14 +11,14 @@ export class DeadlineTimer {
   #armedForMs = Number.POSITIVE_INFINITY;
   #cancel: (() => void) | undefined;
 
-  /** `nextMs` says when the next deadline is, at the latest; `expire` handles those that have come. */
+  /** `nextMs` returns a time not later than the next deadline. `expire` handles the deadlines that have passed. */
   constructor(options: { readonly clock: Clock; readonly nextMs: () => number; readonly expire: (nowMs: number) => void }) {
     this.#clock = options.clock;
     this.#nextMs = options.nextMs;
     this.#expire = options.expire;
   }
 
-  /** To be called whenever a deadline was added. Cheap when it is not the earliest. */
+  /** Must be called after each added deadline. Cheap if it is not the earliest. */
   update(): void {
     if (this.#nextMs() < this.#armedForMs) this.#arm();
   }
@@ -31,7 +34,8 @@ export class DeadlineTimer {
     const nextMs = this.#nextMs();
     if (nextMs === Number.POSITIVE_INFINITY) return;
     this.#armedForMs = nextMs;
-    // Timers may fire a little early by the monotonic clock; a deadline must not be looked at in vain.
+    // Timers may fire slightly early by the monotonic clock. Wait at least 1 ms, so that no check finds nothing
+    // expired.
     const delayMs = Math.max(1, Math.ceil(nextMs - this.#clock.monotonicMs()));
     this.#cancel = this.#clock.after(delayMs, () => {
       this.#expire(this.#clock.monotonicMs());

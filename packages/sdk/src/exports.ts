@@ -1,4 +1,4 @@
-// What every platform exports besides its own `connect`.
+// Exports of every platform besides its own `connect`.
 
 export type { ChannelRef } from "@svc/protocol";
 export { CallError, type Caller, type ErrorCode, type Job } from "@svc/protocol";
@@ -13,7 +13,7 @@ export type { CronEvent, CronOutcome, CronRun, CronSchedule, CronTriggered } fro
 export type { WorkerCron } from "./cron/worker-cron.ts";
 export type { EventMetadata, EventTopic } from "./event/event-types.ts";
 export type { WorkerEvent } from "./event/worker-event.ts";
-// By star, because a module can only merge its declarations into what another one exports by star (or declares itself).
+// Exported with `*`, because a module can only merge its declarations into exports of this form (or its own).
 export * from "./functions.ts";
 export { type HttpHandler, http } from "./http/http.ts";
 export type { HttpFile, HttpRequest, HttpTriggerPayload } from "./http/http-request.ts";

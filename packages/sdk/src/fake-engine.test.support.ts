@@ -5,14 +5,14 @@ import { type WebSocket, WebSocketServer } from "ws";
 
 export type Frame = Readonly<Record<string, unknown>>;
 
-/** The engine's side of one end of a channel. */
+/** The engine's side of one channel end. */
 export class ChannelEnd {
   readonly socket: WebSocket;
   readonly url: string;
-  /** Texts as they are, bytes as `{ bytes }`. */
+  /** Strings unchanged, bytes as `{ bytes }`. */
   readonly items: (string | { readonly bytes: number })[] = [];
   readonly bytes: Buffer[] = [];
-  /** Code and reason. */
+  /** Close code and reason. */
   readonly closed: Promise<readonly [number, string]>;
 
   constructor(socket: WebSocket, url: string) {
@@ -28,7 +28,10 @@ export class ChannelEnd {
   }
 }
 
-/** `OTLP`, `LOGS` or `MTRC`, the resource's attributes by name, and the spans, log records or metrics. */
+/**
+ * One telemetry frame: `OTLP`, `LOGS` or `MTRC`, the resource's attributes by name, and the spans, log records or
+ * metrics.
+ */
 export interface TelemetryFrame {
   readonly signal: string;
   readonly resource: Readonly<Record<string, unknown>>;
@@ -50,25 +53,25 @@ interface OtlpAttribute {
   readonly value: Readonly<Record<string, unknown>>;
 }
 
-/** Attributes of OTLP/JSON with their bare values. */
+/** Converts attributes of OTLP/JSON to plain values. */
 export function plainAttributes(attributes: readonly OtlpAttribute[]): Readonly<Record<string, unknown>> {
   return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 }
 
-/** A real WebSocket server that greets workers; the test reads their frames and writes the engine's. */
+/** A real WebSocket server that registers workers. The test reads their frames and writes the engine's. */
 export class FakeEngine {
   readonly #server: WebSocketServer;
   readonly frames: Frame[] = [];
   readonly headers: IncomingHttpHeaders[] = [];
   readonly sockets: WebSocket[] = [];
-  /** Sockets of channel ends, in the order they came. */
+  /** Sockets of channel ends, in the order of their arrival. */
   readonly ends: ChannelEnd[] = [];
   readonly #waiting = new Set<() => void>();
-  /** Frames of telemetry of all workers. */
+  /** Telemetry frames of all workers. */
   readonly telemetry: TelemetryFrame[] = [];
-  /** Further members of `workerregistered`; with `engine` it is an engine of svc. */
+  /** Additional members of `workerregistered`. With `engine` it is a svc engine. */
   greeting: Frame = {};
-  /** Answers frames by itself: what it returns is sent back. */
+  /** Answers frames automatically: the returned frame is sent back. */
   reply: (frame: Frame) => Frame | undefined = () => undefined;
   /** Runs before a ping is answered. */
   beforePong: () => void = () => {};
@@ -125,7 +128,7 @@ export class FakeEngine {
     for (const look of [...this.#waiting]) look();
   }
 
-  /** The socket of the end that came as the so-manieth, from 1. */
+  /** Resolves to the n-th channel end, counted from 1. */
   async end(number = 1): Promise<ChannelEnd> {
     for (;;) {
       const end = this.ends[number - 1];
@@ -144,7 +147,7 @@ export class FakeEngine {
     });
   }
 
-  /** The first frame, past or to come, that has these members. */
+  /** Resolves to the first frame, past or future, that has these members. */
   async frame(members: Frame, occurrence = 1): Promise<Frame> {
     for (;;) {
       const found = this.frames.filter((frame) => Object.entries(members).every(([name, value]) => JSON.stringify(frame[name]) === JSON.stringify(value)))[
@@ -155,7 +158,7 @@ export class FakeEngine {
     }
   }
 
-  /** What `find` gives for the telemetry so far, once it gives something. */
+  /** Resolves to the result of `find` for the telemetry so far, once it is defined. */
   async told<Found>(find: (frames: readonly TelemetryFrame[]) => Found | undefined): Promise<Found> {
     for (;;) {
       const found = find(this.telemetry);

@@ -1,10 +1,10 @@
 import { CallError, isUuid, MAX_FRAME_BYTES, type WireError } from "@svc/protocol";
 
-// Frames of an SDK: the envelope first and the payload last (feature `payload_last`), so that the engine can read the envelope
-// and pass the payload on without looking for its end.
+// Frames of an SDK: the envelope comes first and the payload last (feature `payload_last`), so that the engine can read
+// the envelope and forward the payload without parsing it.
 
 export interface CallFrameFields {
-  /** Absent: no answer is wanted. */
+  /** Absent if the caller wants no answer. */
   readonly invocationId: string | undefined;
   readonly functionId: string;
   /** JSON text. */
@@ -29,7 +29,7 @@ export function encodeCall(fields: CallFrameFields): string {
   return `${frame},"data":${fields.payload}}`;
 }
 
-/** `result` is JSON text; undefined writes neither result nor error. */
+/** `result` is JSON text. Undefined writes neither result nor error. */
 export function encodeResult(invocationId: string, functionId: string, result: string | undefined): string {
   const head = `{"type":"invocationresult","invocation_id":"${invocationId}","function_id":${JSON.stringify(functionId)}`;
   return result === undefined ? `${head}}` : `${head},"result":${result}}`;
@@ -39,7 +39,7 @@ export function encodeFailure(invocationId: string, functionId: string, error: W
   return `{"type":"invocationresult","invocation_id":"${invocationId}","function_id":${JSON.stringify(functionId)},"error":${errorText(error)}}`;
 }
 
-/** An error's details are a handler's own; when JSON cannot hold them the error travels without. */
+/** A handler provides the details of its error. If JSON cannot represent them, the error is sent without them. */
 function errorText(error: WireError): string {
   try {
     return JSON.stringify(error);
@@ -50,9 +50,12 @@ function errorText(error: WireError): string {
 
 const encoder = new TextEncoder();
 
-/** Why a frame may not be written, or undefined. The engine would close the connection over it. */
-export function oversize(frame: string, what: string): CallError | undefined {
-  // A string of n UTF-16 units has n to 3n bytes, so only frames near the limit are measured.
+/**
+ * Returns the error for a frame over the size limit, or undefined. The engine would close the connection for such a
+ * frame.
+ */
+export function oversizeError(frame: string, what: string): CallError | undefined {
+  // A string of n UTF-16 units has n to 3n bytes in UTF-8, so only long frames are measured.
   if (frame.length * 3 <= MAX_FRAME_BYTES) return undefined;
   const bytes = frame.length > MAX_FRAME_BYTES ? frame.length : encoder.encode(frame).length;
   if (bytes <= MAX_FRAME_BYTES) return undefined;
@@ -61,23 +64,24 @@ export function oversize(frame: string, what: string): CallError | undefined {
   });
 }
 
-/** Which call a frame that is not JSON belongs to. */
-export interface BrokenFrame {
+/** The call that a malformed frame belongs to. */
+export interface MalformedFrame {
   readonly type: "invokefunction" | "invocationresult";
   readonly invocationId: string;
   readonly functionId: string;
 }
 
 const TAILS = ['"type":"invokefunction","invocation_id":"', '"type":"invocationresult","invocation_id":"'] as const;
-/** How many places of a broken frame are tried before it is given up. */
+/** Maximum number of positions tried in a malformed frame. */
 const MAX_TAIL_TRIES = 16;
 
 /**
- * Reads which call a broken frame belongs to. The engine writes the envelope behind a payload that it has not read, so the
- * frame's tail is JSON although the payload is not. Inside the payload or the metadata something may look like that tail:
- * metadata would leave a closing brace too many, and what stands in the payload is overridden by the members behind it.
+ * Reads which call a malformed frame belongs to. The engine writes the envelope after a payload that it has not parsed,
+ * so the end of the frame is valid JSON even if the payload is not. The payload or the metadata may contain text that
+ * looks like this end. In metadata it leaves one closing brace too many, and in the payload the later members override
+ * it.
  */
-export function readBrokenFrame(text: string): BrokenFrame | undefined {
+export function readMalformedFrame(text: string): MalformedFrame | undefined {
   let end = text.length;
   for (let tries = 0; tries < MAX_TAIL_TRIES; tries++) {
     const at = Math.max(...TAILS.map((tail) => (end > 0 ? text.lastIndexOf(tail, end - 1) : -1)));
@@ -89,7 +93,7 @@ export function readBrokenFrame(text: string): BrokenFrame | undefined {
   return undefined;
 }
 
-function readTail(text: string): BrokenFrame | undefined {
+function readTail(text: string): MalformedFrame | undefined {
   let tail: unknown;
   try {
     tail = JSON.parse(text);

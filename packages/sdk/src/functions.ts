@@ -1,5 +1,5 @@
 /**
- * The functions that calls know by type. Empty here; a project declares its own:
+ * Payload and result types by function id. Empty here. A project declares its own:
  *
  * ```ts
  * declare module "@svc/sdk" {

@@ -40,7 +40,7 @@ afterEach(async () => {
   await engine.stop();
 });
 
-it("worker.event calls the functions of the same names with the members of the wire", async () => {
+it("worker.event calls the functions of the same names with the wire's members", async () => {
   expect(await worker.event.emit("t", { a: 1 })).toBe(3);
   expect(await worker.event.emit("t")).toBe(3);
   expect(await worker.event.publish("t", [1])).toBeUndefined();
@@ -53,7 +53,7 @@ it("worker.event calls the functions of the same names with the members of the w
   ]);
 });
 
-it("worker.cron calls the functions of the same names with the members of the wire", async () => {
+it("worker.cron calls the functions of the same names with the wire's members", async () => {
   expect(await worker.cron.list()).toEqual([{ trigger_id: "x" }]);
   expect(await worker.cron.history("x", { limit: 2 })).toEqual([{ outcome: "ok" }]);
   expect(await worker.cron.triggerNow("x")).toEqual({ outcome: "enqueued" });
@@ -69,7 +69,7 @@ it("worker.cron calls the functions of the same names with the members of the wi
   ]);
 });
 
-it("worker.cron.list turns the pages", async () => {
+it("worker.cron.list requests all pages", async () => {
   engine.reply = ({ type, invocation_id, function_id, data }) => {
     if (type !== "invokefunction" || invocation_id === undefined) return undefined;
     const isLast = (data as { cursor?: string }).cursor === "2";
@@ -78,11 +78,11 @@ it("worker.cron.list turns the pages", async () => {
   expect(await worker.cron.list()).toEqual([{ trigger_id: "a" }, { trigger_id: "b" }]);
 });
 
-it("runAt is a Date or RFC 3339, and anything else a TypeError that says so", async () => {
+it("runAt is a Date or RFC 3339, anything else rejects with TypeError", async () => {
   const { queue } = worker;
   await queue.enqueue("q", "f", 1, { runAt: "2026-03-01T09:00:00+01:00" });
   expect(asked).toEqual([["queue::enqueue", { queue: "q", function_id: "f", run_at: "2026-03-01T09:00:00+01:00", data: 1 }]]);
-  const message = "runAt must be a Date, or text in RFC 3339 like 2026-03-01T09:00:00Z; it is";
+  const message = "runAt must be a Date or an RFC 3339 string such as 2026-03-01T09:00:00Z; it is";
   for (const [runAt, shown] of [
     ["tomorrow", "'tomorrow'"],
     [new Date(Number.NaN), "Invalid Date"],
@@ -93,7 +93,7 @@ it("runAt is a Date or RFC 3339, and anything else a TypeError that says so", as
   }
 });
 
-it("worker.queue calls the functions of the same names with the members of the wire", async () => {
+it("worker.queue calls the functions of the same names with the wire's members", async () => {
   const { queue } = worker;
   const options = { delayMs: 1, runAt: new Date(0), priority: 2, dedupeKey: "k", expiresInMs: 3, group: "g", maxAttempts: 4 };
   const wire = { delay_ms: 1, run_at: "1970-01-01T00:00:00.000Z", priority: 2, dedupe_key: "k", expires_in_ms: 3, group: "g", max_attempts: 4 };

@@ -16,8 +16,8 @@ afterEach(async () => {
   await engine.stop();
 });
 
-describe("a function that is reached over HTTP", () => {
-  it("is registered with how to reach it", async () => {
+describe("a function that is called over HTTP", () => {
+  it("is registered with its url and settings", async () => {
     const invocation: HttpFunction = {
       url: "https://pay.example/charge",
       method: "PUT",
@@ -52,7 +52,7 @@ describe("a function that is reached over HTTP", () => {
   });
 
   it.each([[undefined], [null], [{}], [{ url: 7 }], [{ url: "a.example" }], [{ url: "ftp://a.example/" }], [{ url: "https://a.example/", timeout_ms: 0 }]])(
-    "is refused at once when it is %j",
+    "is rejected at registration if it is %j",
     (value) => {
       expect(() => worker.registerFunction("f", value as never)).toThrow(TypeError);
     },

@@ -1,15 +1,15 @@
 import { type Caller, isUuid, type Job, type MessageOf, messageSchemas, type WireError } from "@svc/protocol";
 import { mayHoldChannelRefs } from "./channels/channel-refs.ts";
-import { type BrokenFrame, readBrokenFrame } from "./frames.ts";
+import { type MalformedFrame, readMalformedFrame } from "./frames.ts";
 
-/** A call that the engine asks this worker to carry out. */
+/** A call that the engine sends to this worker. */
 export interface InboundCall {
   readonly type: "invokefunction";
-  /** Absent only from engines that want no answer. */
+  /** Absent only from engines that expect no answer. */
   readonly invocationId: string | undefined;
   readonly functionId: string;
   readonly payload: unknown;
-  /** False: the payload certainly names no channel. */
+  /** False if the payload certainly contains no channel reference. */
   readonly mayHoldChannels: boolean;
   readonly metadata: unknown;
   readonly traceparent: string | undefined;
@@ -18,26 +18,26 @@ export interface InboundCall {
   readonly job: Job | undefined;
 }
 
-/** The answer to a call of this worker. */
+/** The answer to a call that this worker made. */
 export interface InboundResult {
   readonly type: "invocationresult";
   readonly invocationId: string;
   readonly result: unknown;
   readonly error: WireError | undefined;
-  /** The text of the whole frame, for callers that want the result's. */
+  /** Text of the whole frame, for callers that want the result as JSON text. */
   readonly frame: string;
 }
 
-type RareType = "workerregistered" | "cancelinvocation" | "registertrigger" | "unregistertrigger" | "triggerregistrationresult" | "error" | "ping" | "pong";
+type SchemaType = "workerregistered" | "cancelinvocation" | "registertrigger" | "unregistertrigger" | "triggerregistrationresult" | "error" | "ping" | "pong";
 
 export type Inbound =
   | InboundCall
   | InboundResult
-  | { [Type in RareType]: MessageOf<Type> }[RareType]
+  | { [Type in SchemaType]: MessageOf<Type> }[SchemaType]
   | { readonly type: "ignored" }
-  | { readonly type: "broken"; readonly problem: string; readonly call: BrokenFrame | undefined };
+  | { readonly type: "malformed"; readonly problem: string; readonly call: MalformedFrame | undefined };
 
-const RARE: ReadonlySet<string> = new Set<RareType>([
+const SCHEMA_TYPES: ReadonlySet<string> = new Set<SchemaType>([
   "workerregistered",
   "cancelinvocation",
   "registertrigger",
@@ -50,38 +50,39 @@ const RARE: ReadonlySet<string> = new Set<RareType>([
 
 const ignored = { type: "ignored" } as const;
 
-/** Reads a frame from the engine. Never throws. Message types that are unknown here are ignored, for newer engines. */
+/** Decodes a frame from the engine. Never throws. Ignores unknown message types, which newer engines may send. */
 export function decodeInbound(text: string): Inbound {
   let raw: unknown;
   try {
     raw = JSON.parse(text);
   } catch (cause) {
     if (text.trim() === "") return ignored;
-    const call = readBrokenFrame(text);
+    const call = readMalformedFrame(text);
     const what = call === undefined ? "frame" : "payload";
-    return { type: "broken", problem: `the ${what} is not JSON${call === undefined ? `: ${(cause as Error).message}` : ""}`, call };
+    return { type: "malformed", problem: `the ${what} is not JSON${call === undefined ? `: ${(cause as Error).message}` : ""}`, call };
   }
-  if (typeof raw !== "object" || raw === null || Array.isArray(raw)) return { type: "broken", problem: "the frame is not a JSON object", call: undefined };
+  if (typeof raw !== "object" || raw === null || Array.isArray(raw)) return { type: "malformed", problem: "the frame is not a JSON object", call: undefined };
   const members = raw as Readonly<Record<string, unknown>>;
-  // The two messages of every call are checked by hand: a schema costs more than the rest of the call.
+  // The two messages of every call are checked by hand: validating them with a schema costs more than the rest of the
+  // call.
   if (members.type === "invokefunction") return inboundCall(members, text);
   if (members.type === "invocationresult") return inboundResult(members, text);
-  if (typeof members.type !== "string" || !RARE.has(members.type)) return ignored;
-  const parsed = messageSchemas[members.type as RareType].safeParse(members);
+  if (typeof members.type !== "string" || !SCHEMA_TYPES.has(members.type)) return ignored;
+  const parsed = messageSchemas[members.type as SchemaType].safeParse(members);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
-  return { type: "broken", problem: `${members.type}: ${issue?.path.join(".") ?? ""} ${issue?.message ?? "malformed"}`, call: undefined };
+  return { type: "malformed", problem: `${members.type}: ${issue?.path.join(".") ?? ""} ${issue?.message ?? "malformed"}`, call: undefined };
 }
 
 function inboundCall(members: Readonly<Record<string, unknown>>, text: string): Inbound {
   const invocationId = members.invocation_id ?? undefined;
   const functionId = members.function_id;
   if (invocationId !== undefined && (typeof invocationId !== "string" || !isUuid(invocationId))) {
-    return { type: "broken", problem: "invokefunction: `invocation_id` is not a UUID", call: undefined };
+    return { type: "malformed", problem: "invokefunction: `invocation_id` is not a UUID", call: undefined };
   }
   if (typeof functionId !== "string") {
     const call = invocationId === undefined ? undefined : ({ type: "invokefunction", invocationId, functionId: "" } as const);
-    return { type: "broken", problem: "invokefunction: `function_id` is not a string", call };
+    return { type: "malformed", problem: "invokefunction: `function_id` is not a string", call };
   }
   return {
     type: "invokefunction",
@@ -99,7 +100,7 @@ function inboundCall(members: Readonly<Record<string, unknown>>, text: string): 
 
 function inboundResult(members: Readonly<Record<string, unknown>>, frame: string): Inbound {
   const invocationId = members.invocation_id;
-  if (typeof invocationId !== "string") return { type: "broken", problem: "invocationresult: `invocation_id` is not a string", call: undefined };
+  if (typeof invocationId !== "string") return { type: "malformed", problem: "invocationresult: `invocation_id` is not a string", call: undefined };
   return { type: "invocationresult", invocationId, result: members.result, error: members.error ? wireErrorOf(members.error) : undefined, frame };
 }
 
@@ -119,7 +120,10 @@ function jobOf(value: unknown): Job | undefined {
   return typeof queue === "string" && typeof id === "string" && typeof attempt === "number" ? { queue, id, attempt } : undefined;
 }
 
-/** An error in any shape that was ever sent; one without code and message counts as `UNKNOWN`, as on the published wire. */
+/**
+ * Reads an error in any form that engines ever sent. An error without code and message becomes `UNKNOWN`, as published
+ * clients do.
+ */
 function wireErrorOf(value: unknown): WireError {
   if (typeof value === "object" && value !== null) {
     const { code, message, stacktrace, details } = value as Readonly<Record<string, unknown>>;

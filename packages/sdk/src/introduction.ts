@@ -1,18 +1,18 @@
 import { FEATURES } from "@svc/protocol";
-import type { Greeting, WorkerOptions } from "./options.ts";
+import type { RuntimeInfo, WorkerOptions } from "./options.ts";
 import { VERSION } from "./version.ts";
 
-/** What a worker says about itself to the engine. */
-export function introductionOf(name: string, options: WorkerOptions, greeting: Greeting, sendsLogs: boolean): Readonly<Record<string, unknown>> {
+/** Returns the payload with which a worker introduces itself to the engine. */
+export function introductionOf(name: string, options: WorkerOptions, runtimeInfo: RuntimeInfo, sendsLogs: boolean): Readonly<Record<string, unknown>> {
   return {
-    runtime: greeting.runtime,
+    runtime: runtimeInfo.runtime,
     version: VERSION,
     name,
     description: options.description,
-    os: greeting.os,
-    pid: greeting.pid,
-    isolation: greeting.isolation ?? null,
-    telemetry: { language: greeting.language, framework: greeting.framework },
+    os: runtimeInfo.os,
+    pid: runtimeInfo.pid,
+    isolation: runtimeInfo.isolation ?? null,
+    telemetry: { language: runtimeInfo.language, framework: runtimeInfo.framework },
     kind: options.kind ?? "worker",
     features: sendsLogs ? FEATURES : FEATURES.filter((feature) => feature !== "logs"),
   };

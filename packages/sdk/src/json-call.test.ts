@@ -22,20 +22,20 @@ describe("a call with JSON text", () => {
     engine.send(`{${result}"type":"invocationresult","invocation_id":"${String(invocation_id)}","function_id":"math::add"}`);
   };
 
-  it("gives the text of the result with every digit", async () => {
+  it("returns the text of the result with every digit", async () => {
     const result = worker.callJson({ function_id: "math::add", payload: '{"a": 1}' });
     await answered('"result":{"sum": 9007199254740993, "huge":1e400},');
     expect(await result).toBe('{"sum": 9007199254740993, "huge":1e400}');
   });
 
-  it("sends null without a payload, and gives null where nothing was answered", async () => {
+  it("sends null without a payload, and returns null without a result", async () => {
     const result = worker.callJson({ function_id: "math::add" });
     await answered("");
     expect(await result).toBe("null");
     expect(await engine.frame({ function_id: "math::add" })).toMatchObject({ data: null });
   });
 
-  it("wants no answer where it is void, and keeps every digit", async () => {
+  it("has no answer if it is void, and keeps every digit", async () => {
     const texts: string[] = [];
     await worker.connected();
     engine.sockets[0]?.on("message", (data) => texts.push(String(data)));
@@ -44,7 +44,7 @@ describe("a call with JSON text", () => {
     expect(texts.join("")).toContain('{"a": 9007199254740993}');
   });
 
-  it("sends its text as it is, digit by digit", async () => {
+  it("sends its text unchanged", async () => {
     const texts: string[] = [];
     await worker.connected();
     engine.sockets[0]?.on("message", (data) => texts.push(String(data)));
@@ -54,7 +54,7 @@ describe("a call with JSON text", () => {
     expect(texts.at(-1)).toContain('"data":{"a": 9007199254740993, "b":1e400}}');
   });
 
-  it.each(["", "{a: 1}", '1},"type":"ping"', "undefined"])("refuses %j, which is not JSON, and sends nothing", async (payload) => {
+  it.each(["", "{a: 1}", '1},"type":"ping"', "undefined"])("rejects %j, which is not JSON, and sends nothing", async (payload) => {
     await worker.connected();
     await expect(worker.callJson({ function_id: "math::add", payload })).rejects.toMatchObject({ code: "invalid_input" });
     expect(engine.frames.some(({ function_id }) => function_id === "math::add")).toBe(false);

@@ -1,20 +1,22 @@
 import { CallError } from "@svc/protocol";
 import type { CallOptions } from "./calls.ts";
 
-// Calls whose payload and result are JSON text: reading the text into values and writing it again would round long numbers.
+// Calls with payload and result as JSON text: parsing and rewriting the text would round long numbers.
 
-/** Whom to call with which JSON text. */
+/** Function to call and its payload as JSON text. */
 export interface JsonCallRequest extends CallOptions {
   readonly function_id: string;
-  /** JSON text, sent as it is. Default `null`. */
+  /** JSON text, sent unchanged. Default `null`. */
   readonly payload?: string | undefined;
 }
 
-/** JSON text as the payload of a call, which then wants the text of its result. */
+/** A payload as JSON text. The call then resolves to the JSON text of its result. */
 export class JsonPayload {
   readonly text: string;
 
-  /** Throws CallError `invalid_input` when the text is not JSON. */
+  /**
+   * @throws CallError `invalid_input` if the text is not JSON.
+   */
   constructor(text: string, functionId: string) {
     try {
       JSON.parse(text);

@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.ts";
 
-/** A clock that stands still until a test moves it. */
+/** A clock that only a test moves. */
 export class ManualClock implements Clock {
   #nowMs = 0;
   readonly #timers = new Set<{ readonly atMs: number; readonly action: () => void }>();
@@ -19,7 +19,7 @@ export class ManualClock implements Clock {
     return this.#timers.size;
   }
 
-  /** Moves time on and runs what falls due, in its order; what those start is run too when it falls due in the span. */
+  /** Moves time forward and runs the timers that become due, in order, including timers that they start. */
   advance(ms: number): void {
     const untilMs = this.#nowMs + ms;
     for (;;) {

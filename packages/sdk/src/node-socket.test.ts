@@ -52,7 +52,7 @@ async function withPair(test: (pair: Opened) => Promise<void>): Promise<void> {
 }
 
 describe("the Node socket", () => {
-  it("writes the frames of one tick at once, and flushed resolves when they are written", () =>
+  it("writes the frames of one tick together, and flushed resolves when they are written", () =>
     withPair(async ({ socket, peer }) => {
       const received: string[] = [];
       const all = new Promise<void>((resolve) => {
@@ -74,7 +74,7 @@ describe("the Node socket", () => {
       await socket.flushed();
     }));
 
-  it("takes binary frames as text, and frames of the largest size", () =>
+  it("accepts binary frames as text, and frames of the maximum size", () =>
     withPair(async ({ peer, messages, nextMessage }) => {
       let next = nextMessage();
       peer.send(Buffer.from('{"type":"ping"}'));
@@ -85,7 +85,7 @@ describe("the Node socket", () => {
       expect(messages.map((text) => text.length)).toEqual([15, MAX_FRAME_BYTES + 1024]);
     }));
 
-  it("says why it closed, and writes what was sent just before a close", () =>
+  it("reports why it closed, and writes what was sent just before a close", () =>
     withPair(async ({ socket, peer, closed }) => {
       const message = once(peer, "message");
       socket.send("last words");
@@ -94,7 +94,7 @@ describe("the Node socket", () => {
       expect(await closed).toContain("1000");
     }));
 
-  it("names the peer's reason", () =>
+  it("reports the peer's reason", () =>
     withPair(async ({ peer, closed }) => {
       peer.close(1012, "restarting");
       expect(await closed).toBe("closed with code 1012 (restarting)");
@@ -122,7 +122,7 @@ describe("the Node socket", () => {
     const sockets = new Set<TcpSocket>();
     const server = createServer((socket) => {
       sockets.add(socket.on("error", () => {}));
-      // Left open: the refusal must not wait for its end.
+      // Left open: the refusal must not wait for the end of the body.
       socket.write(`HTTP/1.1 ${head}\r\nContent-Length: ${body === "" ? 0 : body.length + (body.startsWith("x") ? 1 : 0)}\r\n\r\n${body}`);
     }).listen(0, "127.0.0.1");
     await once(server, "listening");

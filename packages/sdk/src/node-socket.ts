@@ -5,10 +5,13 @@ import { CheckedSocket } from "./checked-socket.ts";
 import { describeRefusal, readRefusal } from "./refused-upgrade.ts";
 import type { OpenSocket, Socket, SocketEvents, UpgradeRefusal } from "./socket.ts";
 
-/** The engine may add its envelope to a payload that was just within the limit. */
+/** The engine adds its envelope to payloads that may be just within the limit. */
 const MAX_INBOUND_BYTES = 2 * MAX_FRAME_BYTES;
 
-/** Opens sockets by `ws`, with these headers on the upgrade; each after `beforeConnect` has resolved, where there is one. */
+/**
+ * Opens sockets with `ws`, with these headers on the upgrade request. If `beforeConnect` is given, each attempt waits
+ * for it first.
+ */
 export function nodeSockets(headers: Readonly<Record<string, string>>, beforeConnect?: () => Promise<void>): OpenSocket {
   if (beforeConnect === undefined) return (address, events) => new NodeSocket(address, headers, events);
   return (address, events) => new CheckedSocket(beforeConnect, () => new NodeSocket(address, headers, events), events);
@@ -16,8 +19,8 @@ export function nodeSockets(headers: Readonly<Record<string, string>>, beforeCon
 
 class NodeSocket implements Socket {
   readonly #socket: WebSocket;
-  /** The TCP or TLS socket below; known from the upgrade on. */
-  #below: TcpSocket | undefined;
+  /** The underlying TCP or TLS socket. Known after the upgrade. */
+  #tcpSocket: TcpSocket | undefined;
   #corked = false;
   #whenFlushed: Promise<void> | undefined;
   #resolveFlushed: (() => void) | undefined;
@@ -27,11 +30,11 @@ class NodeSocket implements Socket {
   constructor(address: string, headers: Readonly<Record<string, string>>, events: SocketEvents) {
     this.#socket = new WebSocket(address, { headers, perMessageDeflate: false, maxPayload: MAX_INBOUND_BYTES });
     this.#socket.on("upgrade", (response) => {
-      // Bun has a `ws` of its own, which shows no socket.
-      this.#below = (response.socket as TcpSocket | null) ?? undefined;
+      // Bun has its own `ws`, which does not expose the socket.
+      this.#tcpSocket = (response.socket as TcpSocket | null) ?? undefined;
     });
     this.#socket.on("unexpected-response", (_request, response) => {
-      // Never rejects, and what follows does not throw.
+      // Neither `readRefusal` nor the callback can fail.
       void readRefusal(response).then((refusal) => {
         this.#refusal = refusal;
         this.#socket.terminate();
@@ -41,7 +44,7 @@ class NodeSocket implements Socket {
     this.#socket.on("message", (data: RawData) => events.message((data as Buffer).toString()));
     this.#socket.on("ping", () => events.alive());
     this.#socket.on("pong", () => events.alive());
-    // `close` always follows; the error only says why.
+    // `close` always follows. The error only gives the reason.
     this.#socket.on("error", (error) => {
       this.#problem = error.message || ("code" in error ? String(error.code) : error.name);
     });
@@ -57,10 +60,11 @@ class NodeSocket implements Socket {
   }
 
   send(frame: string | Uint8Array): void {
-    // One write to the system per tick instead of two per frame halves what a busy connection costs, here and in the engine.
-    if (!this.#corked && this.#below !== undefined) {
+    // Batches the frames of one tick into one write instead of two per frame. This halves the cost of a busy
+    // connection, here and in the engine.
+    if (!this.#corked && this.#tcpSocket !== undefined) {
       this.#corked = true;
-      this.#below.cork();
+      this.#tcpSocket.cork();
       setImmediate(this.#flush);
     }
     this.#socket.send(frame);
@@ -69,7 +73,7 @@ class NodeSocket implements Socket {
   readonly #flush = (): void => {
     if (!this.#corked) return;
     this.#corked = false;
-    this.#below?.uncork();
+    this.#tcpSocket?.uncork();
     this.#resolveFlushed?.();
     this.#whenFlushed = undefined;
     this.#resolveFlushed = undefined;

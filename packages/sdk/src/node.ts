@@ -3,34 +3,40 @@ import { resolveAddress, streamsAddress } from "./address.ts";
 import { nodeChannelSockets } from "./channels/node-channel-socket.ts";
 import { systemClock } from "./clock.ts";
 import { createLogger, jsonLine, type Logger, logLevelFrom } from "./logger.ts";
-import { nodeAmbient } from "./node-ambient.ts";
+import { nodeAsyncContext } from "./node-async-context.ts";
 import { nodeSockets } from "./node-socket.ts";
 import type { WorkerOptions } from "./options.ts";
 import { processIsEnding, shutDownOnSignals } from "./process-signals.ts";
 import { StreamClient, type StreamClientOptions } from "./stream-client/stream-client.ts";
-import { nodeFigures } from "./telemetry/node-figures.ts";
+import { nodeProcessStats } from "./telemetry/node-process-stats.ts";
 import { newUuid } from "./uuid.ts";
 import { Worker } from "./worker.ts";
 
-// By star, because a project can only merge its declarations into what comes by star all the way.
+// Exported with `*`, because a project can only merge its declarations into exports that use `*` all the way.
 export * from "./exports.ts";
 
 export interface NodeWorkerOptions extends WorkerOptions {
-  /** Headers of the upgrade, e.g. `authorization`. Default: a bearer header of `SVC_TOKEN` where that is set and the address has no password. */
+  /**
+   * Headers of the upgrade request, e.g. `authorization`. Default: a bearer header with `SVC_TOKEN`, if it is set and
+   * the address has no password.
+   */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Runs before each attempt to connect, e.g. to check who listens at the address. The attempt fails with its error when it rejects. */
+  /**
+   * Runs before each connection attempt, e.g. to check which process listens at the address. If it rejects, the attempt
+   * fails with its error.
+   */
   readonly beforeConnect?: (() => Promise<void>) | undefined;
-  /** On SIGTERM and SIGINT, once: shut all workers of this process down and exit 0. Default true. */
+  /** Whether the first SIGTERM or SIGINT shuts down all workers of this process and exits with 0. Default true. */
   readonly handleSignals?: boolean | undefined;
 }
 
 /**
- * Connects a worker to the engine and keeps it connected. Returns at once: what is registered and called before the connection
- * stands is sent when it does.
+ * Connects a worker to the engine and keeps it connected. Returns at once. Registrations and calls made before the
+ * connection is up are sent when it is.
  *
- * @param address `ws://` or `wss://` URL; default the environment's `SVC_URL`, else `ws://localhost:49134`. May hold
- *   credentials: `ws://svc:TOKEN@host`.
- * @throws TypeError for an address that is no such URL and for options out of range.
+ * @param address `ws://` or `wss://` URL. Default: the environment variable `SVC_URL`, else `ws://localhost:49134`. May
+ *   contain credentials: `ws://svc:TOKEN@host`.
+ * @throws TypeError for another address and for options out of range.
  */
 export function connect(address: string, options?: NodeWorkerOptions): Worker;
 export function connect(options?: NodeWorkerOptions): Worker;
@@ -40,11 +46,11 @@ export function connect(first?: string | NodeWorkerOptions, second?: NodeWorkerO
   const worker = new Worker(address, options, {
     openSocket: nodeSockets({ ...tokenHeader(address), ...options.headers }, options.beforeConnect),
     openChannelSocket: nodeChannelSockets,
-    ambient: nodeAmbient,
+    asyncContext: nodeAsyncContext,
     clock: systemClock,
     newId: newUuid,
     name: process.env.SVC_WORKER_NAME?.trim() || `${hostname()}:${process.pid}`,
-    greeting: {
+    runtimeInfo: {
       runtime: "node",
       os: `${platform()} ${release()} (${arch()})`,
       pid: process.pid,
@@ -54,7 +60,7 @@ export function connect(first?: string | NodeWorkerOptions, second?: NodeWorkerO
     },
     logger: stderrLogger(),
     telemetry: { byDefault: true, variable: process.env.SVC_TELEMETRY },
-    figures: nodeFigures,
+    stats: nodeProcessStats,
     processIsEnding,
   });
   if (options.handleSignals ?? true) shutDownOnSignals(worker);
@@ -62,16 +68,22 @@ export function connect(first?: string | NodeWorkerOptions, second?: NodeWorkerO
 }
 
 export interface NodeStreamClientOptions extends StreamClientOptions {
-  /** Headers of the upgrade, e.g. `authorization`. Default: a bearer header of `token`, else of `SVC_TOKEN` where the URL has no password. */
+  /**
+   * Headers of the upgrade request, e.g. `authorization`. Default: a bearer header with `token`, else with `SVC_TOKEN`
+   * if the URL has no password.
+   */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Runs before each attempt to connect, e.g. to check who listens at the address. The attempt fails with its error when it rejects. */
+  /**
+   * Runs before each connection attempt, e.g. to check which process listens at the address. If it rejects, the attempt
+   * fails with its error.
+   */
   readonly beforeConnect?: (() => Promise<void>) | undefined;
 }
 
 /**
- * Connects to the engine's streams, to see what happens in them, and keeps connected. Returns at once.
+ * Connects to the engine's streams, to receive their changes, and keeps the connection. Returns at once.
  *
- * @throws TypeError for a URL that is none and for options out of range.
+ * @throws TypeError for an invalid URL and for options out of range.
  */
 export function connectStreams(options: NodeStreamClientOptions = {}): StreamClient {
   const address = streamsAddress(options.url, options.query);
@@ -85,7 +97,7 @@ function tokenHeader(address: string): Readonly<Record<string, string>> {
   return token === undefined || token === "" || new URL(address).password !== "" ? {} : { authorization: `Bearer ${token}` };
 }
 
-/** JSON lines on stderr: stdout belongs to the program. */
+/** Logs JSON lines to stderr: stdout belongs to the program. */
 function stderrLogger(): Logger {
   return createLogger({ level: logLevelFrom(process.env.SVC_LOG_LEVEL), write: (record) => process.stderr.write(`${jsonLine(record)}\n`) });
 }

@@ -1,5 +1,5 @@
 import { CallError } from "@svc/protocol";
-import { encodeCall, oversize } from "./frames.ts";
+import { encodeCall, oversizeError } from "./frames.ts";
 import { JsonPayload } from "./json-call.ts";
 import { jsonTextOf } from "./json-text.ts";
 import { MAX_QUEUED_CALLS } from "./pending-calls.ts";
@@ -8,16 +8,20 @@ import { MAX_QUEUED_CALLS } from "./pending-calls.ts";
 export interface OutboundCall {
   readonly action?: { readonly type: "void" } | { readonly type: "enqueue"; readonly queue: string } | undefined;
   readonly functionId: string;
-  /** A value, or a JsonPayload: then the call resolves to the JSON text of its result. */
+  /** A value, or a JsonPayload. With a JsonPayload the call resolves to the JSON text of its result. */
   readonly payload?: unknown;
   readonly metadata?: unknown;
-  /** As the caller named it; absent leaves the deadline to the worker's options. */
+  /** The caller's deadline. If absent, the worker's options decide. */
   readonly timeoutMs?: number | undefined;
   readonly traceparent?: string | undefined;
   readonly baggage?: string | undefined;
 }
 
-/** The call as a frame. Throws `invalid_input` for what JSON cannot hold and `payload_too_large`. */
+/**
+ * Encodes the call as a frame.
+ *
+ * @throws CallError `invalid_input` if JSON cannot represent the call, `payload_too_large` if the frame is too large.
+ */
 export function encodeOutbound(call: OutboundCall, invocationId: string | undefined, timeoutMs: number | undefined): string {
   const frame = encodeCall({
     invocationId,
@@ -29,7 +33,7 @@ export function encodeOutbound(call: OutboundCall, invocationId: string | undefi
     metadata: call.metadata === undefined ? undefined : jsonText(call.metadata, call.functionId, "metadata"),
     timeoutMs,
   });
-  const tooLarge = oversize(frame, `the payload for function ${call.functionId}`);
+  const tooLarge = oversizeError(frame, `the payload for function ${call.functionId}`);
   if (tooLarge !== undefined) throw tooLarge;
   return frame;
 }
@@ -48,6 +52,6 @@ function jsonText(value: unknown, functionId: string, what: "payload" | "metadat
 }
 
 export function queueFull(functionId: string): CallError {
-  const message = `not connected, and ${MAX_QUEUED_CALLS} calls already wait for the connection (the bound); function ${functionId} was not called`;
+  const message = `not connected, and ${MAX_QUEUED_CALLS} calls already wait for the connection (the limit); function ${functionId} was not called`;
   return new CallError("disconnected", message, { details: { function_id: functionId, max_queued_calls: MAX_QUEUED_CALLS, executed: "no" } });
 }

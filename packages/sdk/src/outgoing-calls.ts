@@ -1,6 +1,6 @@
 import { CallError } from "@svc/protocol";
 import { AbortWatch } from "./abort-watch.ts";
-import type { Active, Ambient } from "./active-call.ts";
+import type { Active, AsyncContext } from "./active-call.ts";
 import type { CallRequest } from "./calls.ts";
 import type { Clock } from "./clock.ts";
 import { type Connection, notConnected } from "./connection.ts";
@@ -9,18 +9,18 @@ import type { OutboundCall } from "./outbound-call.ts";
 import { requestRefusal } from "./refusals.ts";
 import type { Session } from "./session.ts";
 
-/** Bytes that may wait to be written; above it new calls are refused with `overloaded`. */
+/** Maximum number of unsent bytes. Above it new calls fail with `overloaded`. */
 export const MAX_BACKLOG_BYTES = 64 * 1024 * 1024;
 
 interface Parts {
   readonly session: Session;
   readonly connection: Connection;
-  readonly ambient: Ambient;
+  readonly asyncContext: AsyncContext;
   readonly clock: Clock;
   readonly isShuttingDown: () => boolean;
 }
 
-/** Begins the calls that a worker makes, and ends those whose time is up or whose signal fires. */
+/** Starts the calls that a worker makes. Ends those whose deadline passes or whose signal aborts. */
 export class OutgoingCalls {
   readonly #parts: Parts;
   readonly #aborts: AbortWatch;
@@ -33,12 +33,12 @@ export class OutgoingCalls {
     this.#deadlines = new DeadlineTimer({ clock, nextMs: () => session.nextDeadlineMs, expire: (nowMs) => session.advance(nowMs) });
   }
 
-  /** Rejects with CallError, always by the call's deadline. `parent` is what the call hangs below. */
+  /** Rejects with CallError, by the call's deadline at the latest. `parent` is the call or span that makes the call. */
   start(request: CallRequest, action: OutboundCall["action"], parent: Active | undefined, signal: AbortSignal | undefined): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const refusal = this.#refusalOf(request, parent, signal);
       if (refusal !== undefined) throw refusal;
-      const headers = this.#parts.ambient.headers(parent);
+      const headers = this.#parts.asyncContext.headers(parent);
       const pending = this.#parts.session.call(
         {
           action,
@@ -59,12 +59,12 @@ export class OutgoingCalls {
     });
   }
 
-  /** No deadline is watched any more. */
+  /** Stops the deadline timer. */
   stop(): void {
     this.#deadlines.stop();
   }
 
-  /** Why a call is not even begun, or undefined. */
+  /** Returns why a call cannot start, or undefined. */
   #refusalOf(request: CallRequest, parent: Active | undefined, signal: AbortSignal | undefined): CallError | undefined {
     const refusal = requestRefusal(request, signal);
     if (refusal !== undefined) return refusal;
@@ -75,6 +75,6 @@ export class OutgoingCalls {
     }
     if (connection.state === "failed") return notConnected(connection, `function ${id} was not called: gave up connecting to`);
     if (connection.bufferedBytes <= MAX_BACKLOG_BYTES) return undefined;
-    return new CallError("overloaded", `over ${MAX_BACKLOG_BYTES} bytes wait to be written to the engine; function ${id} was not called, slow down`);
+    return new CallError("overloaded", `over ${MAX_BACKLOG_BYTES} bytes to the engine are unsent; function ${id} was not called. Make fewer calls at a time`);
   }
 }

@@ -1,6 +1,6 @@
 import type { CallRunner, FunctionEntry } from "./call-runner.ts";
 import type { Handler } from "./calls.ts";
-import { type HttpFunction, httpFunctionProblem, notHere } from "./http-function.ts";
+import { type HttpFunction, httpFunctionProblem, notInvokable } from "./http-function.ts";
 import { timeoutProblem } from "./refusals.ts";
 import type { FunctionOptions, Registration, TriggerTypeInput } from "./registration-options.ts";
 import { isZodSchema, toJsonSchema } from "./schema.ts";
@@ -13,7 +13,10 @@ interface Parts {
   readonly providers: TriggerProviders;
 }
 
-/** What a worker provides: tells the engine of it, and keeps what runs when the engine asks for it. */
+/**
+ * Registers the functions and trigger types that a worker provides: announces them to the engine and keeps their
+ * handlers.
+ */
 export class OwnRegistrations {
   readonly #parts: Parts;
 
@@ -23,7 +26,7 @@ export class OwnRegistrations {
 
   addFunction(id: string, handler: Handler<never> | HttpFunction, options: FunctionOptions): Registration {
     const { session, runner } = this.#parts;
-    const elsewhere = typeof handler === "function" ? undefined : handler;
+    const httpFunction = typeof handler === "function" ? undefined : handler;
     const refusal = typeof handler === "function" ? undefined : httpFunctionProblem(handler);
     if (refusal !== undefined) throw new TypeError(`the handler of function ${id} ${refusal}`);
     const problem = timeoutProblem(options.timeout_ms, `timeout_ms of function ${id}`);
@@ -36,11 +39,12 @@ export class OwnRegistrations {
       metadata: options.metadata,
       timeout_ms: options.timeout_ms,
       validate: options.validate,
-      invocation: elsewhere,
+      invocation: httpFunction,
     });
-    // Every overload of the worker's method ties the handler's input to what the schema gives or to what the author says comes in.
+    // Every overload of the worker's method ties the handler's input to the schema's output or to the type that the
+    // author declares.
     const entry: FunctionEntry = {
-      handler: typeof handler === "function" ? (handler as Handler<unknown>) : notHere(id),
+      handler: typeof handler === "function" ? (handler as Handler<unknown>) : notInvokable(id),
       schema: isZodSchema(options.request_format) ? options.request_format : undefined,
     };
     runner.add(id, entry);
@@ -52,7 +56,10 @@ export class OwnRegistrations {
     };
   }
 
-  /** Returns its undo. The handlers get what the schema gives, or whatever comes where there is none. */
+  /**
+   * Returns a function that unregisters the type. The handlers receive the schema's output, or the raw config if there
+   * is no schema.
+   */
   addTriggerType(type: TriggerTypeInput, handlers: TriggerHandlers): () => void {
     const { session, providers } = this.#parts;
     const { id } = type;

@@ -1,22 +1,22 @@
 import { CallError, MAX_TIMEOUT_MS } from "@svc/protocol";
 
-/** Calls that may wait for the connection at a time; above it a call is refused. */
+/** Maximum number of calls that wait for the connection. Further calls fail. */
 export const MAX_QUEUED_CALLS = 1000;
 
-/** What a caller waits for. Ends exactly once. */
+/** A call that awaits its result. Ends exactly once. */
 export class PendingCall {
   readonly functionId: string;
-  /** Undefined for a void call, which ends when it is written. */
+  /** Undefined for a void call, which ends when it is sent. */
   readonly invocationId: string | undefined;
-  /** The caller wants the JSON text of the result. */
+  /** Whether the caller wants the JSON text of the result. */
   readonly wantsText: boolean;
-  readonly #namesDeadline: boolean;
+  readonly #hasOwnDeadline: boolean;
   #timeoutMs: number;
   #deadlineMs: number;
-  /** The frame while it waits for the connection; undefined once written. */
+  /** The frame while it waits for the connection. Undefined once sent. */
   waiting: string | undefined;
   ended = false;
-  /** Set by whoever must let go of something when the call ends, however it ends. */
+  /** Runs when the call ends, in any way. Set to release what belongs to the call. */
   onEnd: (() => void) | undefined;
   readonly #resolve: (result: unknown) => void;
   readonly #reject: (error: CallError) => void;
@@ -26,8 +26,8 @@ export class PendingCall {
       readonly functionId: string;
       readonly invocationId: string | undefined;
       readonly timeoutMs: number;
-      /** The caller named it, or the worker's options did. */
-      readonly namesDeadline: boolean;
+      /** Whether the caller or the worker's options set the deadline. */
+      readonly hasOwnDeadline: boolean;
       readonly deadlineMs: number;
       readonly wantsText?: boolean;
     },
@@ -38,7 +38,7 @@ export class PendingCall {
     this.invocationId = fields.invocationId;
     this.#timeoutMs = fields.timeoutMs;
     this.#deadlineMs = fields.deadlineMs;
-    this.#namesDeadline = fields.namesDeadline;
+    this.#hasOwnDeadline = fields.hasOwnDeadline;
     this.wantsText = fields.wantsText ?? false;
     this.#resolve = resolve;
     this.#reject = reject;
@@ -52,9 +52,12 @@ export class PendingCall {
     return this.#deadlineMs;
   }
 
-  /** An engine of ours answers every call at its deadline, and the function may have named one of its own: then ours must not come first. */
+  /**
+   * Moves the deadline to the maximum, unless it was set on this side. A svc engine answers every call at its deadline.
+   * The function may have registered its own deadline, so this side's default must not expire first.
+   */
   leaveDeadlineToEngine(): void {
-    if (this.#namesDeadline) return;
+    if (this.#hasOwnDeadline) return;
     this.#deadlineMs += MAX_TIMEOUT_MS - this.#timeoutMs;
     this.#timeoutMs = MAX_TIMEOUT_MS;
   }
@@ -78,29 +81,29 @@ export class PendingCall {
 }
 
 /**
- * The calls of this worker that have no answer yet: written ones by id, and those that wait for the connection, in order.
- * Deadlines need no timer per call: `earliestDeadlineMs` says when `expire` has work to do next.
+ * The calls of this worker without an answer: sent calls by id, and calls that wait for the connection, in order.
+ * Deadlines need no timer per call: `earliestDeadlineMs` says when `takeExpired` has work to do next.
  */
 export class PendingCalls {
-  readonly #written = new Map<string, PendingCall>();
+  readonly #sent = new Map<string, PendingCall>();
   readonly #waiting = new Set<PendingCall>();
   #earliestDeadlineMs = Number.POSITIVE_INFINITY;
 
-  /** Never later than the first deadline; may be earlier, since calls that end do not move it. */
+  /** Not later than the first deadline. May be earlier, since calls that end do not change it. */
   get earliestDeadlineMs(): number {
     return this.#earliestDeadlineMs;
   }
 
   get size(): number {
-    return this.#written.size + this.#waiting.size;
+    return this.#sent.size + this.#waiting.size;
   }
 
   get full(): boolean {
     return this.#waiting.size >= MAX_QUEUED_CALLS;
   }
 
-  addWritten(call: PendingCall, invocationId: string): void {
-    this.#written.set(invocationId, call);
+  addSent(call: PendingCall, invocationId: string): void {
+    this.#sent.set(invocationId, call);
     this.#noteDeadline(call);
   }
 
@@ -114,46 +117,46 @@ export class PendingCalls {
     if (call.deadlineMs < this.#earliestDeadlineMs) this.#earliestDeadlineMs = call.deadlineMs;
   }
 
-  /** Takes out the written call of this id. */
+  /** Removes and returns the sent call with this id. */
   take(invocationId: string): PendingCall | undefined {
-    const call = this.#written.get(invocationId);
-    if (call !== undefined) this.#written.delete(invocationId);
+    const call = this.#sent.get(invocationId);
+    if (call !== undefined) this.#sent.delete(invocationId);
     return call;
   }
 
   remove(call: PendingCall): void {
     this.#waiting.delete(call);
-    if (call.invocationId !== undefined && this.#written.get(call.invocationId) === call) this.#written.delete(call.invocationId);
+    if (call.invocationId !== undefined && this.#sent.get(call.invocationId) === call) this.#sent.delete(call.invocationId);
   }
 
-  /** Takes out and returns the calls that wait for the connection, in the order they were made. */
+  /** Removes and returns the calls that wait for the connection, in the order they were made. */
   takeWaiting(): readonly PendingCall[] {
     const calls = [...this.#waiting];
     this.#waiting.clear();
     return calls;
   }
 
-  written(): Iterable<PendingCall> {
-    return this.#written.values();
+  sent(): Iterable<PendingCall> {
+    return this.#sent.values();
   }
 
-  /** Takes out and returns the calls that were written. */
-  takeWritten(): readonly PendingCall[] {
-    const calls = [...this.#written.values()];
-    this.#written.clear();
+  /** Removes and returns the sent calls. */
+  takeSent(): readonly PendingCall[] {
+    const calls = [...this.#sent.values()];
+    this.#sent.clear();
     return calls;
   }
 
   all(): readonly PendingCall[] {
-    return [...this.#written.values(), ...this.#waiting];
+    return [...this.#sent.values(), ...this.#waiting];
   }
 
-  /** Takes out and returns the calls whose deadline has come. */
+  /** Removes and returns the calls whose deadline has passed. */
   takeExpired(nowMs: number): readonly PendingCall[] {
     if (nowMs < this.#earliestDeadlineMs) return [];
     const expired: PendingCall[] = [];
     let earliest = Number.POSITIVE_INFINITY;
-    for (const calls of [this.#written.values(), this.#waiting.values()]) {
+    for (const calls of [this.#sent.values(), this.#waiting.values()]) {
       for (const call of calls) {
         if (call.deadlineMs <= nowMs) expired.push(call);
         else if (call.deadlineMs < earliest) earliest = call.deadlineMs;

@@ -19,7 +19,7 @@ const PROGRAM = `
   worker.registerFunction("slow", (_input, { call }) => call({ function_id: "gate" }));
 `;
 
-// Node 20 runs no TypeScript, so the child processes get the SDK's sources as one JavaScript file.
+// Node 20 does not run TypeScript, so the child processes get the SDK's sources as one JavaScript file.
 beforeAll(async () => {
   await build({
     input: join(import.meta.dirname, "node.js"),
@@ -38,7 +38,7 @@ beforeEach(async () => {
 afterEach(() => engine.stop());
 
 describe("a worker process", () => {
-  it("that waits at its top level to be connected exits 0 on SIGTERM, without a word about it", async () => {
+  it("that awaits connected() at its top level exits 0 on SIGTERM, without output", async () => {
     const refusing = createServer((_request, response) => response.writeHead(503).end());
     const asked = once(
       refusing.on("upgrade", (_request, socket) => socket.end("HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n")).listen(0, "127.0.0.1"),
@@ -62,7 +62,7 @@ describe("a worker process", () => {
     refusing.close();
   });
 
-  it.each(["SIGTERM", "SIGINT"] as const)("on %s finishes the call in hand, then exits 0, and logs JSON lines on stderr only", async (signal) => {
+  it.each(["SIGTERM", "SIGINT"] as const)("on %s finishes the call in flight, then exits 0, and logs JSON lines on stderr only", async (signal) => {
     const child = spawn(process.execPath, ["--input-type=module", "--eval", PROGRAM], {
       cwd: folder,
       env: { ...process.env, SVC_URL: engine.address, SVC_LOG_LEVEL: "info" },

@@ -4,18 +4,21 @@ const workers = new Set<Worker>();
 let isEnding = false;
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 
-/** On the first SIGTERM or SIGINT shuts this worker down, with all others given here, and exits 0. A second signal kills as ever. */
+/**
+ * Shuts this worker down on the first SIGTERM or SIGINT, with all others passed here, and exits with 0. A second signal
+ * ends the process at once, as by default.
+ */
 export function shutDownOnSignals(worker: Worker): void {
   if (workers.size === 0) for (const signal of SIGNALS) process.once(signal, onSignal);
   workers.add(worker);
-  // A worker that was shut down by hand leaves the signals to the program again.
+  // After the last worker was shut down by the program, signals have their default effect again.
   worker.onConnectionState((state) => {
     if (state !== "closed" || !workers.delete(worker)) return;
     if (workers.size === 0) stopListening();
   });
 }
 
-/** True once a signal has begun to shut the workers down. */
+/** True once a signal has started the shutdown of the workers. */
 export function processIsEnding(): boolean {
   return isEnding;
 }
@@ -28,7 +31,7 @@ function onSignal(): void {
   isEnding = true;
   const all = [...workers];
   workers.clear();
-  // The second signal must find the default behaviour, so that a shutdown that takes too long can be cut short.
+  // Restores the default behaviour, so that a second signal can cut a long shutdown short.
   stopListening();
   void Promise.all(all.map((worker) => worker.shutdown())).then(
     () => process.exit(0),

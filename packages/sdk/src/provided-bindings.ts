@@ -1,6 +1,6 @@
 import { encodeMessage, type MessageOf, type TriggerId, type WireError } from "@svc/protocol";
 
-/** A trigger that the engine asks a provider of its type to bind. */
+/** A trigger that the engine asks the provider of its type to bind. */
 export interface Binding<Config = unknown> {
   readonly id: string;
   readonly trigger_type: string;
@@ -9,11 +9,14 @@ export interface Binding<Config = unknown> {
   readonly metadata?: unknown;
 }
 
-/** The bindings that the engine delivered to this worker as a provider. The engine's word to let go names only the id. */
+/**
+ * The bindings that the engine sent to this worker as a provider. Needed because the engine's unbind message contains
+ * only the id.
+ */
 export class ProvidedBindings {
   readonly #byId = new Map<string, Binding>();
 
-  /** Keeps the binding; returns it with the one that it replaces. */
+  /** Adds the binding. Returns it with the binding that it replaces. */
   add(message: MessageOf<"registertrigger">): { readonly binding: Binding; readonly replaced: Binding | undefined } {
     const replaced = this.remove(message.id);
     const binding: Binding = {
@@ -44,7 +47,7 @@ export class ProvidedBindings {
   }
 }
 
-/** The provider's answer to a binding that was delivered to it. */
+/** Encodes the provider's answer to a binding. */
 export function encodeBindingResult(binding: Pick<Binding, "id" | "trigger_type" | "function_id">, error: WireError | undefined): string {
   return encodeMessage({
     type: "triggerregistrationresult",

@@ -1,5 +1,5 @@
-// biome-ignore-all lint/suspicious/noConsole: the samples show what comes.
-// The README's samples, for the type checker; readme.test.ts keeps the two the same. Never run here.
+// biome-ignore-all lint/suspicious/noConsole: the samples print what they receive.
+// The README's samples, for the type checker. readme.test.ts compares the two. Never run.
 
 import { CallError, connect } from "@svc/sdk";
 import { z } from "zod";
@@ -99,7 +99,7 @@ import { connectStreams } from "@svc/sdk";
 const todos = worker.stream.group<{ text: string; done: boolean }>("todos", "mine");
 await todos.set("1", { text: "buy tea", done: false });
 await todos.update("1", [{ type: "set", path: "done", value: true }]);
-await todos.send({ type: "cheer", data: "well done" }); // reaches who is there; is not stored
+await todos.send({ type: "cheer", data: "well done" }); // reaches the present subscribers; is not stored
 
 const streams = connectStreams();
 const mine = streams.collection<{ text: string; done: boolean }>({ streamName: "todos", groupId: "mine" });

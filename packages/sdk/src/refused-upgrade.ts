@@ -3,15 +3,15 @@ import type { UpgradeRefusal } from "./socket.ts";
 
 const MAX_BODY_BYTES = 8 * 1024;
 const MAX_MESSAGE_LENGTH = 500;
-/** How long the body is waited for; the status alone says enough. */
+/** Maximum wait for the body. The status alone is enough. */
 const BODY_TIMEOUT_MS = 1000;
 
-/** Reads what the answer says, for a second and 8 KiB at most. Never rejects. */
+/** Reads the engine's message from the response, for at most one second and 8 KiB. Never rejects. */
 export async function readRefusal(response: IncomingMessage): Promise<UpgradeRefusal> {
   return { status: response.statusCode ?? 0, message: messageIn(await startOf(response)) };
 }
 
-/** For people: the status, what the engine says, and what to do about it. */
+/** Returns a message for users: the status, the engine's message and what to do about it. */
 export function describeRefusal({ status, message }: UpgradeRefusal): string {
   const hint = status === 401 ? "; check the token (SVC_TOKEN)" : "";
   return `the connection was refused with HTTP ${status}${message === undefined ? "" : `: ${message}`}${hint}`;
@@ -36,7 +36,7 @@ function startOf(response: IncomingMessage): Promise<string> {
   });
 }
 
-/** The message of the engine's `{"error":{"code","message"}}`; undefined for anything else. */
+/** Returns the message of the engine's `{"error":{"code","message"}}`, or undefined for anything else. */
 function messageIn(body: string): string | undefined {
   let parsed: unknown;
   try {

@@ -2,40 +2,45 @@ import type { Format, InputOf, JsonSchema, OutputOf, ZodSchema } from "./schema.
 
 export interface FunctionOptions<Request extends Format | undefined = Format | undefined, Response extends Format | undefined = Format | undefined> {
   readonly description?: string | undefined;
-  /** What the payload looks like. A zod schema also types the handler's input and is enforced before the handler runs. */
+  /** Schema of the payload. A zod schema also types the handler's input and is enforced before the handler runs. */
   readonly request_format?: Request;
-  /** What the result looks like; shown, and by a zod schema also typed, but not enforced. */
+  /** Schema of the result, shown in listings. A zod schema also types the handler's result. Not enforced. */
   readonly response_format?: Response;
-  /** Descriptive only; any JSON. */
+  /** Any JSON, shown in listings. */
   readonly metadata?: unknown;
-  /** Deadline that the engine gives calls of this function that name none, in milliseconds, 1 to 86,400,000. */
+  /** Deadline of calls of this function without `timeout_ms`, in milliseconds, 1 to 86,400,000. */
   readonly timeout_ms?: number | undefined;
-  /** The engine refuses payloads that do not fit `request_format`, before they travel here. Default: what the engine's config says, usually not. */
+  /**
+   * Whether the engine rejects payloads that do not match `request_format`, before they are sent here. Default: the
+   * engine's config, usually not.
+   */
   readonly validate?: boolean | undefined;
 }
 
-/** What a handler may return where its function has this response format. */
+/** Result type of a handler whose function has this response format. */
 export type ResultFor<Response> = Response extends ZodSchema ? InputOf<Response> : unknown;
-/** A format that is only shown. */
-export type HandFormat = JsonSchema | boolean;
+/** A format that is shown in listings and not enforced by the SDK. */
+export type ShownFormat = JsonSchema | boolean;
 
 export interface Registration {
   readonly id: string;
-  /** Undoes this registration. Once is enough; again does nothing. Calls in hand are finished. */
+  /** Removes this registration. Further calls do nothing. Calls in flight are finished. */
   unregister(): void;
 }
 
-/** `Config` and `Call` are the formats' types. */
+/** `Config` and `Call` are the types of the two formats. */
 export interface TriggerTypeInput<Config extends Format | undefined = Format | undefined, Call extends Format | undefined = Format | undefined> {
   readonly id: string;
   readonly description: string;
-  /** What the config of a trigger of this type looks like. A zod schema also types the bindings' config and refuses those that do not fit. */
+  /**
+   * Schema of a trigger's config. A zod schema also types the bindings' config and rejects configs that do not match.
+   */
   readonly trigger_request_format?: Config;
-  /** What the payload looks like with which functions are called. */
+  /** Schema of the payload with which this type calls functions. */
   readonly call_request_format?: Call;
-  /** The engine refuses triggers whose config does not fit `trigger_request_format`. Default false. */
+  /** Whether the engine rejects triggers whose config does not match `trigger_request_format`. Default false. */
   readonly validate?: boolean | undefined;
 }
 
-/** The config that the handlers of a trigger type get. */
+/** Config type in the handlers of a trigger type. */
 export type ConfigFor<Config> = Config extends ZodSchema ? OutputOf<Config> : unknown;

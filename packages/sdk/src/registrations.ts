@@ -11,7 +11,7 @@ export interface FunctionRegistration {
   readonly metadata?: unknown;
   readonly timeout_ms?: number | undefined;
   readonly validate?: boolean | undefined;
-  /** Present when the engine calls the function over HTTP. */
+  /** Present if the engine calls the function over HTTP. */
   readonly invocation?: HttpFunction | undefined;
 }
 
@@ -34,11 +34,15 @@ export interface TriggerTypeRegistration {
 type Kind = "functions" | "triggers" | "types";
 const NOUN = { functions: "function id", triggers: "trigger id", types: "trigger type" } as const satisfies Record<Kind, string>;
 
-/** What this worker has registered, as the frames that say so: replayed on every open in the order types, functions, triggers. */
+/** The registrations of this worker, as frames. Replayed on every open in the order types, functions, triggers. */
 export class Registrations {
   readonly #frames: Record<Kind, Map<string, string>> = { types: new Map(), functions: new Map(), triggers: new Map() };
 
-  /** The frame to send. Throws TypeError for a bad or taken id and for what JSON cannot hold. */
+  /**
+   * Returns the frame to send.
+   *
+   * @throws TypeError for an invalid or taken id and for values that JSON cannot represent.
+   */
   addFunction(registration: FunctionRegistration): string {
     const message: MessageOf<"registerfunction"> = {
       type: "registerfunction",
@@ -97,7 +101,7 @@ export class Registrations {
     return this.#frames[kind].has(id);
   }
 
-  /** False when it was not registered. */
+  /** Returns false if it was not registered. */
   remove(kind: Kind, id: string): boolean {
     return this.#frames[kind].delete(id);
   }

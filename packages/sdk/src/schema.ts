@@ -4,13 +4,13 @@ import * as core from "zod/v4/core";
 /** A schema of zod 4 (classic or mini). */
 export type ZodSchema = core.$ZodType;
 
-/** A JSON Schema document, written by hand. */
+/** A JSON Schema document. */
 export interface JsonSchema {
   readonly [keyword: string]: unknown;
   readonly _zod?: never;
 }
 
-/** What says how a payload looks: a zod schema, which is also enforced, or a JSON Schema, which is only shown. */
+/** Schema of a payload: a zod schema, which the SDK also enforces, or a JSON Schema, which is only shown. */
 export type Format = ZodSchema | JsonSchema | boolean;
 
 export type InputOf<Schema extends ZodSchema> = core.input<Schema>;
@@ -20,7 +20,11 @@ export function isZodSchema(format: unknown): format is ZodSchema {
   return typeof format === "object" && format !== null && "_zod" in format;
 }
 
-/** The format as JSON Schema. Throws TypeError, naming `what`, when there is no such thing. */
+/**
+ * Returns the format as JSON Schema.
+ *
+ * @throws TypeError that names `what`, if the format cannot be converted.
+ */
 export function toJsonSchema(format: Format | undefined, what: string): unknown {
   if (format === undefined || typeof format === "boolean") return format;
   if (isZodSchema(format)) {
@@ -36,32 +40,35 @@ export function toJsonSchema(format: Format | undefined, what: string): unknown 
   return format;
 }
 
-/** What does not fit what, for the error. */
-export interface Misfit {
+/** Describes a value that does not match its schema, for the error. */
+export interface Mismatch {
   /** e.g. `the payload does not fit function math::add`. */
   readonly text: string;
   readonly details: Readonly<Record<string, unknown>>;
 }
 
-/** The value as the schema reads it: defaults filled in, transforms done. Throws (or rejects with) `invalid_input`, naming the field. */
-export function parseBySchema(schema: ZodSchema, value: unknown, misfit: () => Misfit): unknown {
+/**
+ * Returns the schema's output for the value: defaults filled in, transforms applied. Returns a promise if the schema
+ * has asynchronous checks. Throws or rejects with `invalid_input`, which names the field.
+ */
+export function parseBySchema(schema: ZodSchema, value: unknown, mismatch: () => Mismatch): unknown {
   try {
     const parsed = core.safeParse(schema, value);
     if (parsed.success) return parsed.data;
-    throw invalidInput(misfit(), parsed.error.issues);
+    throw invalidInput(mismatch(), parsed.error.issues);
   } catch (thrown) {
     if (!(thrown instanceof core.$ZodAsyncError)) throw thrown;
   }
   return core.safeParseAsync(schema, value).then((parsed) => {
     if (parsed.success) return parsed.data;
-    throw invalidInput(misfit(), parsed.error.issues);
+    throw invalidInput(mismatch(), parsed.error.issues);
   });
 }
 
-/** So many issues travel in an error. */
+/** Maximum number of issues in an error. */
 const MAX_ISSUES = 20;
 
-function invalidInput({ text, details }: Misfit, issues: readonly core.$ZodIssue[]): CallError {
+function invalidInput({ text, details }: Mismatch, issues: readonly core.$ZodIssue[]): CallError {
   const named = issues.slice(0, MAX_ISSUES).map((issue) => ({ path: issue.path.map(String).join("."), message: issue.message }));
   const first = named.map(({ path, message }) => (path === "" ? message : `\`${path}\`: ${message}`)).join("; ");
   return new CallError("invalid_input", `${text}: ${first}`, { details: { ...details, issues: named } });

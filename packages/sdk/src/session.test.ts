@@ -12,7 +12,7 @@ interface Step extends Json {
   readonly effects?: readonly Json[];
 }
 
-/** Drives a session as vectors/session/README.md says, and keeps what it hands out. */
+/** Drives a session as described in vectors/session/README.md, and records its effects. */
 class Probe implements SessionOutput {
   frames: string[] = [];
   effects: Json[] = [];
@@ -143,7 +143,7 @@ describe("the session, by its scenarios", () => {
           probe.frames.map((frame) => JSON.parse(frame)),
           where,
         ).toEqual(step.frames ?? []);
-        for (const frame of probe.frames) expect(payloadStandsLast(frame), `${where}: ${frame}`).toBe(true);
+        for (const frame of probe.frames) expect(isPayloadLast(frame), `${where}: ${frame}`).toBe(true);
         expect(probe.effects, where).toMatchObject((step.effects ?? []) as Json[]);
       }
     });
@@ -156,7 +156,7 @@ function cycle(): unknown {
   return self;
 }
 
-function payloadStandsLast(frame: string): boolean {
+function isPayloadLast(frame: string): boolean {
   const members = Object.keys(JSON.parse(frame) as Json);
   return ["data", "result"].every((name) => !members.includes(name) || members.at(-1) === name);
 }
@@ -168,7 +168,7 @@ describe("the session", () => {
     return probe;
   };
 
-  it("refuses the call that would be one too many to wait for the connection, and names the bound", () => {
+  it("rejects a call above the maximum of waiting calls, and names the limit", () => {
     const probe = new Probe();
     for (let n = 0; n < MAX_QUEUED_CALLS; n++) probe.call(`c${n}`, { functionId: "f" });
     expect(probe.effects).toEqual([]);
@@ -189,7 +189,7 @@ describe("the session", () => {
     expect(probe.effects).toEqual([]);
   });
 
-  it("says when the next deadline is due, and infinity when nothing waits", () => {
+  it("reports when the next deadline is due, and infinity if no call is pending", () => {
     const probe = opened();
     expect(probe.session.nextDeadlineMs).toBe(Number.POSITIVE_INFINITY);
     probe.call("a", { functionId: "f", timeoutMs: 300 });
@@ -202,14 +202,14 @@ describe("the session", () => {
     expect(probe.session.pendingCalls).toBe(0);
   });
 
-  it("sends the connection's own call timeout with calls that name none", () => {
+  it("sends the worker's call timeout with calls that have none", () => {
     const probe = new Probe(7000);
     probe.take({ do: "open" });
     probe.take({ do: "call", as: "a", function_id: "f" });
     expect(JSON.parse(probe.frames[0] as string)).toMatchObject({ timeout_ms: 7000 });
   });
 
-  it("refuses a payload over the frame limit locally and sends nothing", () => {
+  it("rejects a payload over the frame limit locally and sends nothing", () => {
     const probe = opened();
     probe.take({ do: "call", as: "big", function_id: "f", payload: "x".repeat(MAX_FRAME_BYTES) });
     expect(probe.frames).toEqual([]);
@@ -238,13 +238,13 @@ describe("the session", () => {
     expect(probe.frames).toEqual([]);
   });
 
-  it("says where in a payload the number is that JSON does not have", () => {
+  it("names the path of a number in the payload that JSON cannot represent", () => {
     const probe = opened();
     probe.take({ do: "call", as: "bad", function_id: "f", payload: { rows: [{ price: Number.POSITIVE_INFINITY }] } });
     expect(probe.effects).toMatchObject([{ message: expect.stringContaining("rows[0].price is Infinity") }]);
   });
 
-  it("answers serialization_error for a result that holds NaN", () => {
+  it("answers serialization_error for a result that contains NaN", () => {
     const probe = opened();
     probe.take({ do: "register_function", id: "f" });
     const invocation_id = "11111111-1111-4111-8111-111111111111";
@@ -253,7 +253,7 @@ describe("the session", () => {
     expect(JSON.parse(probe.frames[0] as string)).toMatchObject({ invocation_id, error: { code: "serialization_error" } });
   });
 
-  it("answers serialization_error for a result that JSON cannot hold, payload_too_large for one that is too large", () => {
+  it("answers serialization_error for a result that JSON cannot represent, payload_too_large for one that is too large", () => {
     const probe = opened();
     probe.take({ do: "register_function", id: "f" });
     const ids = ["11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"] as const;
@@ -264,7 +264,7 @@ describe("the session", () => {
     expect(JSON.parse(probe.frames[0] as string)).toMatchObject({ invocation_id: ids[1], error: { code: "payload_too_large" } });
   });
 
-  it("sends an error without its details when JSON cannot hold them", () => {
+  it("sends an error without its details if JSON cannot represent them", () => {
     const probe = opened();
     probe.take({ do: "register_function", id: "f" });
     const invocation_id = "11111111-1111-4111-8111-111111111111";
@@ -274,17 +274,17 @@ describe("the session", () => {
     expect(JSON.parse(probe.frames[0] as string)).toMatchObject({ error: { code: "mine", message: "m" } });
   });
 
-  it("runs a call that comes twice once", () => {
+  it("runs a call once that arrives twice", () => {
     const probe = opened();
     probe.take({ do: "register_function", id: "f" });
     const frame = { type: "invokefunction", invocation_id: "11111111-1111-4111-8111-111111111111", function_id: "f", data: 1 };
     probe.take({ do: "receive", frame });
     probe.take({ do: "receive", frame });
     expect(probe.effects).toEqual([]);
-    expect(probe.logs).toContain("a call came twice and is run once");
+    expect(probe.logs).toContain("a call arrived twice; running it once");
   });
 
-  it.each(["", "  ", "x".repeat(257), "a\nb"])("refuses the id %j for functions, trigger types and triggers with a TypeError", (id) => {
+  it.each(["", "  ", "x".repeat(257), "a\nb"])("rejects the id %j for functions, trigger types and triggers with a TypeError", (id) => {
     const { session } = new Probe();
     expect(() => session.registerFunction({ id })).toThrow(TypeError);
     expect(() => session.registerTriggerType({ id, description: "d" })).toThrow(TypeError);
@@ -292,7 +292,7 @@ describe("the session", () => {
     expect(() => session.registerTrigger({ type: "http", function_id: id, config: {} })).toThrow(TypeError);
   });
 
-  it("refuses the same id twice, and takes it again after it was unregistered", () => {
+  it("rejects an id that is registered, and accepts it after it was unregistered", () => {
     const { session } = new Probe();
     session.registerFunction({ id: "f" });
     expect(() => session.registerFunction({ id: "f" })).toThrow("function id f is already registered by this worker; unregister it first");

@@ -1,5 +1,5 @@
 import { CallError, type ChannelRef, DEFAULT_TIMEOUT_MS, encodeMessage, type InvocationId, type MessageOf, memberTexts, type WireError } from "@svc/protocol";
-import { encodeCall, encodeFailure, encodeResult, oversize } from "./frames.ts";
+import { encodeCall, encodeFailure, encodeResult, oversizeError } from "./frames.ts";
 import { decodeInbound, type Inbound, type InboundCall } from "./inbound.ts";
 import { JsonPayload } from "./json-call.ts";
 import { jsonTextOf } from "./json-text.ts";
@@ -8,24 +8,27 @@ import { callTimeout, PendingCall, PendingCalls } from "./pending-calls.ts";
 import { type Binding, encodeBindingResult, ProvidedBindings } from "./provided-bindings.ts";
 import { type FunctionRegistration, Registrations, type TriggerRegistration, type TriggerTypeRegistration } from "./registrations.ts";
 
-/** What became of a trigger. `inactive`: it waits for its function or its type. `error`: `reason` says why. */
+/**
+ * Status of a trigger. `inactive`: its function or its type is not registered at present. `error`: `reason` gives the
+ * cause.
+ */
 export interface TriggerResult {
   readonly status: "active" | "inactive" | "error";
   readonly reason?: string | undefined;
 }
 
-/** An inbound call that has been accepted; it always has an id to answer to. */
+/** An accepted inbound call. Always has an id. */
 export interface AcceptedCall extends InboundCall {
   readonly invocationId: string;
-  /** Ends of channels in the payload; they go when the call is given up. */
+  /** Channel ends in the payload. They are aborted when the call is cancelled. */
   readonly ends?: readonly { readonly ref: ChannelRef; readonly wasUsed?: boolean; breakOff(error: CallError): void }[];
 }
 
-/** Where the session hands out what it wants done. Nothing here may throw. */
+/** Receives the effects of the session. The methods must not throw. */
 export interface SessionOutput {
-  /** Only called between `opened` and `closed`. */
+  /** Called only between `opened` and `closed`. */
   send(frame: string): void;
-  /** `takesTelemetry`: it is an engine of svc, which keeps what this worker tells of its work. */
+  /** `takesTelemetry`: the engine is a svc engine, which stores telemetry. */
   registered(workerId: string, takesTelemetry: boolean): void;
   run(call: AcceptedCall): void;
   cancel(invocationId: string, reason: string): void;
@@ -37,16 +40,19 @@ export interface SessionOutput {
 
 export interface SessionOptions {
   readonly output: SessionOutput;
-  /** Payload of the register call: how the worker introduces itself. */
+  /** Payload of the register call. */
   readonly introduction: Readonly<Record<string, unknown>>;
-  /** Gives a new UUID. */
+  /** Returns a new UUID. */
   readonly newId: () => string;
-  /** Deadline of calls that name none, in milliseconds. Default 30,000, of which the engine is not told: it is its own default. */
+  /**
+   * Deadline of calls without `timeout_ms`, in milliseconds. Default 30,000. The default is not sent, since it is also
+   * the engine's.
+   */
   readonly callTimeoutMs?: number | undefined;
 }
 
 /**
- * The worker's side of the wire without any I/O: what to send and what to do for each frame, each open and close and each
+ * The worker's side of the protocol, without I/O: decides what to send and to run for each frame, open, close and
  * passing of time. Times are milliseconds of one monotonic clock.
  */
 export class Session {
@@ -54,15 +60,18 @@ export class Session {
   readonly #newId: () => string;
   readonly #introduction: string;
   readonly #callTimeoutMs: number | undefined;
-  /** Known when it has greeted. Whatever was not written, or to whom is not known yet, has the deadline of this side. */
+  /**
+   * Whether the engine answers calls at their deadline. Known once it has registered this worker. Until then, and for
+   * unsent calls, this side enforces the deadline.
+   */
   #engineKeepsDeadlines = false;
   readonly #registrations = new Registrations();
   readonly #pending = new PendingCalls();
-  /** Inbound calls that are not answered yet, by invocation id, with the id of their function. */
+  /** Unanswered inbound calls: function id by invocation id. */
   readonly #inbound = new Map<string, string>();
   readonly #bindings = new ProvidedBindings();
-  /** Unregistered functions that are still run: the engine may have sent calls of them before it read that they are unregistered. */
-  readonly #leaving = new Set<string>();
+  /** Unregistered functions whose calls still run: the engine may have sent calls before it read the unregistration. */
+  readonly #unregistering = new Set<string>();
   #onDrained: (() => void) | undefined;
   #open = false;
   #previous: { readonly workerId: string; readonly token: string | undefined } | undefined;
@@ -83,7 +92,7 @@ export class Session {
     });
   }
 
-  /** When `advance` is due next; infinite when nothing waits. */
+  /** Time at which `advance` is due next. Infinite if no call is pending. */
   get nextDeadlineMs(): number {
     return this.#pending.earliestDeadlineMs;
   }
@@ -94,7 +103,10 @@ export class Session {
 
   // --- the connection ---
 
-  /** The socket opened: greets, replays all registrations, then writes the calls that waited and have not expired. */
+  /**
+   * Handles the open of the socket: introduces the worker, replays all registrations, then sends the waiting calls that
+   * have not expired.
+   */
   opened(nowMs: number): void {
     this.#open = true;
     if (this.#previous !== undefined) {
@@ -107,15 +119,16 @@ export class Session {
   }
 
   /**
-   * The socket closed. Sent calls fail and are never sent again: the function may have run. Running handlers are cancelled,
-   * since the engine has failed their calls; bindings are let go, since the engine delivers them anew.
+   * Handles the close of the socket. Sent calls fail and are never sent again: the function may have run. Running
+   * handlers are cancelled, since the engine has failed their calls. Bindings are unbound, since the engine sends them
+   * again.
    */
   closed(): void {
     if (!this.#open) return;
     this.#open = false;
     this.#drained();
     this.#engineKeepsDeadlines = false;
-    for (const call of this.#pending.takeWritten()) {
+    for (const call of this.#pending.takeSent()) {
       call.reject(
         new CallError("disconnected", `the connection ended before function ${call.functionId} answered; it may have run`, {
           details: { function_id: call.functionId },
@@ -128,7 +141,7 @@ export class Session {
     for (const binding of this.#bindings.removeAll()) this.#output.unbind(binding);
   }
 
-  /** Time passed: fails the calls whose deadline has come and tells the engine. */
+  /** Fails the calls whose deadline has passed, and cancels them at the engine. */
   advance(nowMs: number): void {
     for (const call of this.#pending.takeExpired(nowMs)) {
       const written = call.waiting === undefined;
@@ -137,7 +150,7 @@ export class Session {
     }
   }
 
-  /** One promise for each call without an answer, resolved when it ends. */
+  /** Returns one promise per pending call, which resolves when the call ends. */
   callEnds(): readonly Promise<void>[] {
     return this.#pending.all().map(
       (call) =>
@@ -151,72 +164,85 @@ export class Session {
     );
   }
 
-  /** Fails every call that has no answer yet, sent or not. For the end of the worker. */
+  /** Fails every pending call, sent or not. For the shutdown of the worker. */
   failAll(error: CallError): void {
-    for (const call of this.#pending.takeWritten()) call.reject(error);
+    for (const call of this.#pending.takeSent()) call.reject(error);
     for (const call of this.#pending.takeWaiting()) call.reject(neverSent(error));
   }
 
   // --- registrations ---
 
-  /** Throws TypeError for a bad or taken id. */
+  /**
+   * @throws TypeError for an invalid or taken id.
+   */
   registerFunction(registration: FunctionRegistration): void {
-    this.#announce(this.#registrations.addFunction(registration));
+    this.#sendIfOpen(this.#registrations.addFunction(registration));
   }
 
   unregisterFunction(id: string): void {
-    if (this.#registrations.remove("functions", id)) this.#announce(JSON.stringify({ type: "unregisterfunction", id }));
+    if (this.#registrations.remove("functions", id)) this.#sendIfOpen(JSON.stringify({ type: "unregisterfunction", id }));
   }
 
   /**
-   * Unregisters all functions. Resolves when no more calls can arrive: the engine has read that, or the socket has closed. Calls that arrive
-   * until then are run. The answer to a ping shows it, since the engine handles frames in order.
+   * Unregisters all functions. Resolves when no more calls can arrive: when the engine has read the unregistration, or
+   * the socket has closed. Calls that arrive until then are run. Since the engine handles frames in order, its answer
+   * to a ping proves that it has read the earlier frames.
    */
   drain(): Promise<void> {
     const ids = this.#registrations.functionIds();
     for (const id of ids) this.unregisterFunction(id);
     if (!this.#open || ids.length === 0) return Promise.resolve();
-    for (const id of ids) this.#leaving.add(id);
+    for (const id of ids) this.#unregistering.add(id);
     return new Promise((resolve) => {
       this.#onDrained = resolve;
-      this.#announce('{"type":"ping"}');
+      this.#sendIfOpen('{"type":"ping"}');
     });
   }
 
   #drained(): void {
-    this.#leaving.clear();
+    this.#unregistering.clear();
     this.#onDrained?.();
     this.#onDrained = undefined;
   }
 
-  /** Gives the trigger's id. Throws TypeError for a bad function id or type. */
+  /**
+   * Returns the trigger's id.
+   *
+   * @throws TypeError for an invalid function id or type.
+   */
   registerTrigger(registration: Omit<TriggerRegistration, "id">): string {
     const id = this.#newId();
-    this.#announce(this.#registrations.addTrigger({ ...registration, id }));
+    this.#sendIfOpen(this.#registrations.addTrigger({ ...registration, id }));
     return id;
   }
 
   unregisterTrigger(id: string, type: string): void {
-    if (this.#registrations.remove("triggers", id)) this.#announce(JSON.stringify({ type: "unregistertrigger", id, trigger_type: type }));
+    if (this.#registrations.remove("triggers", id)) this.#sendIfOpen(JSON.stringify({ type: "unregistertrigger", id, trigger_type: type }));
   }
 
-  /** Throws TypeError for a bad or taken id. */
+  /**
+   * @throws TypeError for an invalid or taken id.
+   */
   registerTriggerType(registration: TriggerTypeRegistration): void {
-    this.#announce(this.#registrations.addTriggerType(registration));
+    this.#sendIfOpen(this.#registrations.addTriggerType(registration));
   }
 
   unregisterTriggerType(id: string): void {
-    if (this.#registrations.remove("types", id)) this.#announce(JSON.stringify({ type: "unregistertriggertype", id }));
+    if (this.#registrations.remove("types", id)) this.#sendIfOpen(JSON.stringify({ type: "unregistertriggertype", id }));
   }
 
-  /** While the socket is closed nothing needs to be said: the next open replays what is registered then. */
-  #announce(frame: string): void {
+  /** Sends nothing while the socket is closed: the next open replays the present registrations. */
+  #sendIfOpen(frame: string): void {
     if (this.#open) this.#output.send(frame);
   }
 
   // --- calls of this worker ---
 
-  /** Throws CallError when the call cannot be made; otherwise it ends by `resolve` or `reject`. */
+  /**
+   * Sends a call, or queues it while the socket is closed. It ends with `resolve` or `reject`.
+   *
+   * @throws CallError if the call cannot be made.
+   */
   call(request: OutboundCall, nowMs: number, resolve: (result: unknown) => void, reject: (error: CallError) => void): PendingCall {
     const invocationId = request.action?.type === "void" ? undefined : this.#newId();
     const named = request.timeoutMs ?? this.#callTimeoutMs;
@@ -224,7 +250,7 @@ export class Session {
     const frame = encodeOutbound(request, invocationId, named);
     const wantsText = request.payload instanceof JsonPayload;
     const call = new PendingCall(
-      { functionId: request.functionId, invocationId, timeoutMs, namesDeadline: named !== undefined, deadlineMs: nowMs + timeoutMs, wantsText },
+      { functionId: request.functionId, invocationId, timeoutMs, hasOwnDeadline: named !== undefined, deadlineMs: nowMs + timeoutMs, wantsText },
       resolve,
       reject,
     );
@@ -234,13 +260,13 @@ export class Session {
     return call;
   }
 
-  /** The caller no longer wants it. Nothing happens when it has ended. */
+  /** Cancels a call. Does nothing if it has ended. */
   abort(call: PendingCall): void {
     if (call.ended) return;
     const written = call.waiting === undefined;
     this.#pending.remove(call);
     if (written && call.invocationId !== undefined) this.#sendCancel(call.invocationId, "cancelled");
-    const error = new CallError("call_cancelled", `the call of function ${call.functionId} was withdrawn by its caller`, {
+    const error = new CallError("call_cancelled", `the call of function ${call.functionId} was cancelled by its caller`, {
       details: { function_id: call.functionId },
     });
     call.reject(written ? error : neverSent(error));
@@ -249,18 +275,21 @@ export class Session {
   #write(call: PendingCall, frame: string): void {
     call.waiting = undefined;
     if (this.#engineKeepsDeadlines) call.leaveDeadlineToEngine();
-    if (call.invocationId !== undefined) this.#pending.addWritten(call, call.invocationId);
+    if (call.invocationId !== undefined) this.#pending.addSent(call, call.invocationId);
     this.#output.send(frame);
     if (call.invocationId === undefined) call.resolve(undefined);
   }
 
   #sendCancel(invocationId: string, reason: string): void {
-    this.#announce(encodeMessage({ type: "cancelinvocation", invocation_id: invocationId as InvocationId, reason }));
+    this.#sendIfOpen(encodeMessage({ type: "cancelinvocation", invocation_id: invocationId as InvocationId, reason }));
   }
 
   // --- calls to this worker ---
 
-  /** The handler's result; undefined answers without one. A result that JSON cannot hold, or too large, answers with an error. */
+  /**
+   * Answers a call with the handler's result. Undefined sends no result. If JSON cannot represent the result, or it is
+   * too large, the answer is an error.
+   */
   answer(invocationId: string, result: unknown): void {
     const functionId = this.#settleInbound(invocationId);
     if (functionId === undefined) return;
@@ -269,12 +298,12 @@ export class Session {
       text = jsonTextOf(result);
     } catch (cause) {
       const error = new CallError("serialization_error", `the result of function ${functionId} cannot be written as JSON: ${(cause as Error).message}`);
-      this.#output.log("error", "a handler's result cannot be written as JSON", { function_id: functionId, invocation_id: invocationId, error });
+      this.#output.log("error", "failed to encode a handler's result as JSON", { function_id: functionId, invocation_id: invocationId, error });
       this.#output.send(encodeFailure(invocationId, functionId, error.toWire()));
       return;
     }
     const frame = encodeResult(invocationId, functionId, text);
-    const tooLarge = oversize(frame, `the result of function ${functionId}`);
+    const tooLarge = oversizeError(frame, `the result of function ${functionId}`);
     this.#output.send(tooLarge === undefined ? frame : encodeFailure(invocationId, functionId, tooLarge.toWire()));
   }
 
@@ -282,25 +311,32 @@ export class Session {
     const functionId = this.#settleInbound(invocationId);
     if (functionId === undefined) return;
     const frame = encodeFailure(invocationId, functionId, error);
-    const tooLarge = oversize(frame, `the error of function ${functionId}`);
+    const tooLarge = oversizeError(frame, `the error of function ${functionId}`);
     this.#output.send(tooLarge === undefined ? frame : encodeFailure(invocationId, functionId, { code: error.code, message: error.message.slice(0, 4096) }));
   }
 
-  /** The function of a call that still wants an answer. One that was cancelled, or came over a connection that is gone, does not. */
+  /**
+   * Returns the function of a call that still needs an answer. A cancelled call and a call of an earlier connection do
+   * not.
+   */
   #settleInbound(invocationId: string): string | undefined {
     const functionId = this.#inbound.get(invocationId);
     if (functionId !== undefined) this.#inbound.delete(invocationId);
-    else this.#output.log(this.#open ? "debug" : "warn", "a result was dropped: its call has ended", { invocation_id: invocationId, connected: this.#open });
+    else
+      this.#output.log(this.#open ? "debug" : "warn", "a result was dropped: the call is no longer pending", {
+        invocation_id: invocationId,
+        connected: this.#open,
+      });
     return functionId;
   }
 
   // --- provider of trigger types ---
 
-  /** The provider bound it, or failed to. */
+  /** Reports that the provider bound the trigger, or failed to. */
   answerBinding(binding: Binding, error?: WireError): void {
     if (!this.#bindings.holds(binding)) return;
     if (error !== undefined) this.#bindings.remove(binding.id);
-    this.#announce(encodeBindingResult(binding, error));
+    this.#sendIfOpen(encodeBindingResult(binding, error));
   }
 
   // --- frames from the engine ---
@@ -314,36 +350,37 @@ export class Session {
     workerregistered: (message) => {
       this.#previous = { workerId: message.worker_id, token: message.reattach_token };
       this.#engineKeepsDeadlines = message.engine !== undefined;
-      if (this.#engineKeepsDeadlines) for (const call of this.#pending.written()) call.leaveDeadlineToEngine();
+      if (this.#engineKeepsDeadlines) for (const call of this.#pending.sent()) call.leaveDeadlineToEngine();
       this.#output.registered(message.worker_id, this.#engineKeepsDeadlines);
     },
     registertrigger: (message) => this.#onBind(message),
     unregistertrigger: (message) => this.#onUnbind(message.id),
     triggerregistrationresult: (message) => this.#onTriggerResult(message),
     error: (message) => this.#onError(message.error),
-    ping: () => this.#announce('{"type":"pong"}'),
+    ping: () => this.#sendIfOpen('{"type":"pong"}'),
     pong: () => this.#drained(),
-    broken: (message) => this.#onBroken(message),
+    malformed: (message) => this.#onMalformed(message),
     ignored: () => {},
   };
 
-  /** One text frame arrived. Never throws. */
+  /** Handles a text frame. Never throws. */
   received(text: string): void {
     const message = decodeInbound(text);
-    // The table is total by its type; that a message meets the entry of its own type is more than the type checker can see.
+    // The table has a handler for every type, but the type checker cannot relate a message to the handler of its own
+    // type.
     (this.#handlers[message.type] as (message: Inbound) => void)(message);
   }
 
   #onCall(message: InboundCall): void {
-    // Only an engine that wants no answer leaves the id out; the handler's bookkeeping needs one all the same.
+    // Only an engine that expects no answer omits the id, but the handler's bookkeeping requires one.
     const invocationId = message.invocationId ?? this.#newId();
-    if (!this.#registrations.has("functions", message.functionId) && !this.#leaving.has(message.functionId)) {
+    if (!this.#registrations.has("functions", message.functionId) && !this.#unregistering.has(message.functionId)) {
       const error = new CallError("function_not_found", `Function ${message.functionId} not found`);
-      if (message.invocationId !== undefined) this.#announce(encodeFailure(invocationId, message.functionId, error.toWire()));
+      if (message.invocationId !== undefined) this.#sendIfOpen(encodeFailure(invocationId, message.functionId, error.toWire()));
       return;
     }
     if (this.#inbound.has(invocationId)) {
-      this.#output.log("warn", "a call came twice and is run once", { invocation_id: invocationId, function_id: message.functionId });
+      this.#output.log("warn", "a call arrived twice; running it once", { invocation_id: invocationId, function_id: message.functionId });
       return;
     }
     this.#inbound.set(invocationId, message.functionId);
@@ -359,7 +396,7 @@ export class Session {
 
   #onBind(message: MessageOf<"registertrigger">): void {
     if (!this.#registrations.has("types", message.trigger_type)) {
-      this.#announce(encodeBindingResult(message, { code: "trigger_type_not_found", message: `Trigger type ${message.trigger_type} not found` }));
+      this.#sendIfOpen(encodeBindingResult(message, { code: "trigger_type_not_found", message: `Trigger type ${message.trigger_type} not found` }));
       return;
     }
     const { binding, replaced } = this.#bindings.add(message);
@@ -384,20 +421,20 @@ export class Session {
       this.#output.triggerResult(id, { status: "error", reason: error.message });
       return;
     }
-    this.#output.log("error", "the engine refused a message", { code: error.code, error: error.message, details: error.details });
+    this.#output.log("error", "the engine rejected a message of this worker", { code: error.code, error: error.message, details: error.details });
   }
 
-  #onBroken(message: Extract<Inbound, { type: "broken" }>): void {
+  #onMalformed(message: Extract<Inbound, { type: "malformed" }>): void {
     const { call, problem } = message;
-    this.#output.log("warn", "a frame from the engine is malformed", { problem, invocation_id: call?.invocationId });
+    this.#output.log("warn", "the engine sent an invalid frame", { problem, invocation_id: call?.invocationId });
     if (call === undefined) return;
     const error: WireError = { code: "invalid_message", message: problem };
-    if (call.type === "invokefunction") this.#announce(encodeFailure(call.invocationId, call.functionId, error));
+    if (call.type === "invokefunction") this.#sendIfOpen(encodeFailure(call.invocationId, call.functionId, error));
     else this.#onResult(call.invocationId, undefined, error, "");
   }
 }
 
-/** The same error for a call that waited for the connection: the function cannot have run. */
+/** Returns the same error for an unsent call: the function cannot have run. */
 function neverSent(error: CallError): CallError {
   return new CallError(error.code, error.message, { details: { ...error.details, executed: "no" } });
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "./clock.ts";
 
-/** Resolves when `work` does, or after `timeoutMs`, whichever comes first. `work` must not reject. */
+/** Resolves when `work` does, or after `timeoutMs` milliseconds. `work` must not reject. */
 export async function within(clock: Clock, timeoutMs: number, work: Promise<void>): Promise<void> {
   let cancelTimer: () => void = () => {};
   const timeUp = new Promise<void>((resolve) => {
@@ -10,8 +10,11 @@ export async function within(clock: Clock, timeoutMs: number, work: Promise<void
   cancelTimer();
 }
 
-/** Resolves when `ends` gives nothing to wait for any more: work in hand may beget work, so it looks again. Stops looking at `signal`. */
-export async function quiet(ends: () => readonly Promise<void>[], signal: AbortSignal): Promise<void> {
+/**
+ * Resolves when `ends` returns nothing to wait for. Asks again after each wait, because running work may start new
+ * work. Stops at `signal`.
+ */
+export async function whenIdle(ends: () => readonly Promise<void>[], signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const waits = ends();
     if (waits.length === 0) return;

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { isUuid } from "@svc/protocol";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_ADDRESS, redactAddress, resolveAddress } from "./address.ts";
-import { readBrokenFrame } from "./frames.ts";
-import { createLogger, jsonLine, type LogRecord, logLevelFrom, unthrowing } from "./logger.ts";
+import { readMalformedFrame } from "./frames.ts";
+import { createLogger, jsonLine, type LogRecord, logLevelFrom, safeLogger } from "./logger.ts";
 import { newUuid } from "./uuid.ts";
 import { VERSION } from "./version.ts";
 
@@ -12,7 +12,7 @@ it("the version is the package's", () => {
   expect(VERSION).toBe(version);
 });
 
-it("the browser entry reaches neither `ws` nor Node's own modules", () => {
+it("the browser entry imports neither `ws` nor Node's modules", () => {
   const seen = new Set<string>();
   const foreign = new Set<string>();
   const visit = (file: URL): void => {
@@ -38,12 +38,12 @@ describe("the address", () => {
     expect(resolveAddress("wss://svc:token@host/", undefined)).toBe("wss://svc:token@host/");
   });
 
-  it("names its source when it is bad", () => {
+  it("names its source if it is invalid", () => {
     expect(() => resolveAddress(undefined, "nonsense")).toThrow('SVC_URL is not a URL: "nonsense"');
     expect(() => resolveAddress("http://x", undefined)).toThrow("must begin with ws:// or wss://, not http://");
   });
 
-  it("is shown without secrets", () => {
+  it("is logged without secrets", () => {
     expect(redactAddress("ws://svc:token@host:1/?k=v")).toBe("ws://svc:***@host:1/?***");
   });
 });
@@ -59,13 +59,13 @@ describe("ids", () => {
 describe("the logger", () => {
   const record = (fields: Record<string, unknown>): LogRecord => ({ timeMs: 0, level: "info", message: "hello", fields });
 
-  it("writes one line of JSON whose head no field can replace", () => {
+  it("writes one line of JSON whose first members no field can replace", () => {
     const line = jsonLine(record({ a: 1, level: "fake", message: "fake", text: "a\nb" }));
     expect(line).not.toContain("\n");
     expect(JSON.parse(line)).toEqual({ time: "1970-01-01T00:00:00.000Z", level: "info", message: "hello", a: 1, text: "a\nb" });
   });
 
-  it("writes errors with type, code and stack, big integers as text, and survives cycles", () => {
+  it("writes errors with type, code and stack, big integers as strings, and accepts cycles", () => {
     const error = Object.assign(new Error("boom"), { code: "E" });
     expect(JSON.parse(jsonLine(record({ error, big: 7n })))).toMatchObject({
       error: { type: "Error", code: "E", message: "boom", stack: expect.any(String) },
@@ -90,7 +90,7 @@ describe("the logger", () => {
   });
 
   it("never throws into the SDK", () => {
-    const log = unthrowing(
+    const log = safeLogger(
       createLogger({
         write: () => {
           throw new Error("disk full");
@@ -101,8 +101,8 @@ describe("the logger", () => {
   });
 });
 
-describe("a broken frame", () => {
-  it("gives up in bounded time on a frame full of look-alikes", () => {
-    expect(readBrokenFrame('"type":"invokefunction","invocation_id":"'.repeat(100_000))).toBeUndefined();
+describe("a malformed frame", () => {
+  it("gives up in bounded time on a frame with many similar tails", () => {
+    expect(readMalformedFrame('"type":"invokefunction","invocation_id":"'.repeat(100_000))).toBeUndefined();
   });
 });

@@ -1,38 +1,41 @@
-/** An HTTP answer to the upgrade that is no socket. */
+/** An HTTP response that refused the upgrade. */
 export interface UpgradeRefusal {
   /** E.g. 401. */
   readonly status: number;
-  /** In the engine's words; undefined when the answer is not the engine's. */
+  /** The engine's message. Undefined if the response is not from the engine. */
   readonly message: string | undefined;
 }
 
-/** What a socket tells; after `closed` it tells nothing more. */
+/** Events of a socket. None follows `closed`. */
 export interface SocketEvents {
   opened(): void;
   message(text: string): void;
-  /** A sign of life that is no message: a ping or pong. */
+  /** A ping or pong arrived. */
   alive(): void;
   /**
-   * Comes once, also when the socket never opened. `reason` is for people; `refusal` is there when an answer refused the upgrade and the
-   * platform tells; `code` is the close code that the engine sent, if it did.
+   * Called once, even if the socket never opened. `reason` is for people. `refusal` is present if the upgrade was
+   * refused and the platform exposes it. `code` is the close code that the engine sent, if any.
    */
   closed(reason: string, refusal?: UpgradeRefusal, code?: number): void;
 }
 
 export interface Socket {
-  /** Only while open. Frames of one tick may leave as one write. Text goes as a text frame, bytes as a binary one. */
+  /**
+   * Only while open. Frames of one tick may be sent as one write. A string is sent as a text frame, bytes as a binary
+   * frame.
+   */
   send(frame: string | Uint8Array): void;
-  /** Bytes that were sent but have not left this process. */
+  /** Bytes that were sent but not yet passed to the system. */
   readonly bufferedBytes: number;
-  /** Resolves when what was sent so far was handed to the system. */
+  /** Resolves when everything sent so far was passed to the system. */
   flushed(): Promise<void>;
-  /** Absent where the kind of socket cannot ping. */
+  /** Absent if this kind of socket cannot ping. */
   ping?(): void;
-  /** Says goodbye with code 1000; `closed` follows. */
+  /** Starts the closing handshake with code 1000. `closed` follows. */
   close(): void;
-  /** Ends the socket at once; `closed` follows. */
+  /** Destroys the socket. `closed` follows. */
   terminate(): void;
 }
 
-/** Opens a socket. Throws only for what can never work, such as a malformed address. */
+/** Opens a socket. Throws only for errors that are permanent, such as a malformed address. */
 export type OpenSocket = (address: string, events: SocketEvents) => Socket;

@@ -1,8 +1,8 @@
 import { CallError } from "@svc/protocol";
 
 /**
- * Whatever was thrown, as a CallError. An Error of a kind of its own is named: `TypeError: x is not a function`; one that brings a
- * code says enough. What was thrown may itself throw when looked at (a proxy, a getter).
+ * Converts a thrown value to a CallError. The message of an Error subclass begins with its name, e.g. `TypeError: x is
+ * not a function`, unless the error has a code. Reading the thrown value may itself throw (a proxy, a getter).
  */
 export function callErrorFrom(thrown: unknown): CallError {
   try {
@@ -10,7 +10,7 @@ export function callErrorFrom(thrown: unknown): CallError {
     if (error === thrown || error.code !== "invocation_failed" || !(thrown instanceof Error)) return error;
     return new CallError(error.code, named(thrown), { cause: thrown, stacktrace: error.stacktrace });
   } catch {
-    return new CallError("invocation_failed", "the handler threw something that cannot be described");
+    return new CallError("invocation_failed", "the handler threw a value that cannot be described");
   }
 }
 

@@ -3,13 +3,13 @@ export interface HttpMiddleware {
   readonly function_id: string;
   /** Default `preHandler`. */
   readonly phase?: "preHandler" | "postHandler" | undefined;
-  /** Lower ones run first. Default 0. */
+  /** Lower values run first. Default 0. */
   readonly priority?: number | undefined;
-  /** Whether it gets the request's body. Default false. */
+  /** Whether it receives the request's body. Default false. */
   readonly with_body?: boolean | undefined;
 }
 
-/** What pages of other origins may do with a route. */
+/** Access of pages of other origins to a route. */
 export interface HttpCors {
   readonly allowed_origins: readonly string[];
   readonly allowed_methods?: readonly string[] | undefined;
@@ -20,46 +20,49 @@ export interface HttpCors {
   readonly max_age?: number | undefined;
 }
 
-/** Config of an `http` trigger; what is left out is as the block of `svc-http` says. */
+/** Config of an `http` trigger. Omitted members default to the config block of `svc-http`. */
 export interface HttpTriggerConfig {
-  /** `:name` takes one segment, `*name` at the end takes the rest. */
+  /** `:name` matches one segment, `*name` at the end matches the rest. */
   readonly api_path: string;
-  /** DELETE, GET, HEAD, OPTIONS, PATCH, POST or PUT, in any case. Default GET. */
+  /** DELETE, GET, HEAD, OPTIONS, PATCH, POST or PUT, case-insensitive. Default GET. */
   readonly http_method?: string | undefined;
-  /** Function that is asked first; when it answers false the request is answered 422. */
+  /** Function that is called first. If it returns false, the response is 422. */
   readonly condition_function_id?: string | undefined;
   readonly middleware_function_ids?: readonly (string | HttpMiddleware)[] | undefined;
-  /** How long the function may take, in milliseconds. */
+  /** Timeout of the function, in milliseconds. */
   readonly timeout_ms?: number | undefined;
-  /** `stream`: the body is not read but handed on as it comes, in `request_body`. Default `auto`. */
+  /** `stream`: the body is not parsed but passed on in `request_body` as it arrives. Default `auto`. */
   readonly body?: "auto" | "stream" | undefined;
-  /** False: the function gets no channels for body and response, which makes requests a little cheaper. Default true. */
+  /**
+   * False: the function receives no channels for body and response, which makes requests slightly cheaper. Default
+   * true.
+   */
   readonly streaming?: boolean | undefined;
-  /** Largest body that is read whole, in bytes. */
+  /** Maximum size of a body that is read whole, in bytes. */
   readonly body_limit_bytes?: number | undefined;
-  /** Largest multipart form, in bytes. */
+  /** Maximum size of a multipart form, in bytes. */
   readonly form_limit_bytes?: number | undefined;
-  /** Requests of this route in work at once. */
+  /** Maximum number of concurrent requests of this route. */
   readonly concurrency_limit?: number | undefined;
-  /** Requests that may wait in line meanwhile. Default 0. */
+  /** Maximum number of requests that wait meanwhile. Default 0. */
   readonly queue_limit?: number | undefined;
-  /** How many requests one client may make in so many milliseconds. */
+  /** Maximum number of requests of one client per interval of `per_ms` milliseconds. */
   readonly rate_limit?: { readonly requests: number; readonly per_ms: number } | undefined;
   readonly cors?: HttpCors | false | undefined;
   readonly compression?: boolean | undefined;
 }
 
-/** Which changes a `state` trigger is for; what is left out means all. */
+/** Filter of a `state` trigger. Omitted members match all changes. */
 export interface StateTriggerConfig {
   readonly scope?: string | undefined;
   readonly key?: string | undefined;
-  /** Only keys that begin with it. */
+  /** Only keys with this prefix. */
   readonly prefix?: string | undefined;
   /** Default: all three kinds. */
   readonly event_types?: readonly StateEventType[] | undefined;
-  /** Function that is asked first, with the event; when it answers false the function is not called. */
+  /** Function that is called first, with the event. If it returns false, the trigger's function is not called. */
   readonly condition_function_id?: string | undefined;
-  /** Calls of the function for one event before it is given up. */
+  /** Maximum number of calls of the function for one event. */
   readonly max_attempts?: number | undefined;
 }
 
@@ -67,14 +70,14 @@ type ChangeKind = "created" | "updated" | "deleted";
 type StateEventType = ChangeKind | `state:${ChangeKind}`;
 type StateKindTriggerConfig = Omit<StateTriggerConfig, "event_types">;
 
-/** Whose joins and leaves a `stream:join` or `stream:leave` trigger is for. */
+/** Filter of a `stream:join` or `stream:leave` trigger. */
 export interface StreamJoinTriggerConfig {
   /** Default: all streams. */
   readonly stream_name?: string | undefined;
   readonly condition_function_id?: string | undefined;
 }
 
-/** Which events a `stream` trigger is for. */
+/** Filter of a `stream` trigger. */
 export interface StreamTriggerConfig {
   readonly stream_name: string;
   /** Default: all groups. */
@@ -84,19 +87,23 @@ export interface StreamTriggerConfig {
   readonly condition_function_id?: string | undefined;
 }
 
-/** When a `cron` trigger runs. */
+/** Schedule of a `cron` trigger. */
 export interface CronTriggerConfig {
-  /** Five fields (minute first), six (second first) or seven (and a year), or a shorthand like `@daily`. */
+  /**
+   * Five fields (minute first), six fields (second first), seven fields (year last), or a shorthand such as `@daily`.
+   */
   readonly expression: string;
   /** IANA name, e.g. `Europe/Berlin`. Default `UTC`. */
   readonly timezone?: string | undefined;
-  /** What becomes of a tick while the run before goes on. Default `skip`. */
+  /** What happens to a tick while the previous run is in progress. Default `skip`. */
   readonly overlap?: "skip" | "allow" | "queue_one" | undefined;
-  /** What becomes of ticks that could not start in time. Default `skip`. */
+  /** What happens to ticks that could not start in time. Default `skip`. */
   readonly misfire?: "skip" | "once" | "all" | undefined;
-  /** Ticks become jobs of this queue in place of calls. */
+  /** Ticks become jobs of this queue instead of calls. */
   readonly queue?: string | undefined;
-  /** Starts each run up to so many milliseconds later, so that many triggers do not start at once. Default 0. */
+  /**
+   * Delays each run by up to this many milliseconds, so that many triggers do not start at the same time. Default 0.
+   */
   readonly jitter_ms?: number | undefined;
   /** RFC 3339. */
   readonly start_at?: string | undefined;
@@ -104,38 +111,43 @@ export interface CronTriggerConfig {
   readonly condition_function_id?: string | undefined;
 }
 
-/** What a `subscribe` trigger listens to. */
+/** Subscription of a `subscribe` trigger. */
 export interface SubscribeTriggerConfig {
-  /** A topic, or a pattern: `*` stands for one segment, `**` for any number of them; segments are divided by `.`, `:` and `/`. */
+  /**
+   * A topic, or a pattern: `*` matches one segment, `**` any number of segments. Segments are separated by `.`, `:` and
+   * `/`.
+   */
   readonly topic: string;
-  /** Function that is asked first, with the event's data; when it answers false nothing is called. */
+  /**
+   * Function that is called first, with the event's data. If it returns false, the trigger's function is not called.
+   */
   readonly condition_function_id?: string | undefined;
 }
 
-/** What an `event` trigger listens to: a topic under one of its three names. */
+/** Subscription of an `event` trigger: a topic under one of three names. */
 export type EventTriggerConfig =
   | SubscribeTriggerConfig
   | (Omit<SubscribeTriggerConfig, "topic"> & { readonly event: string })
   | (Omit<SubscribeTriggerConfig, "topic"> & { readonly event_name: string });
 
-/** The jobs that a `queue` trigger runs: those of a queue that name no function. */
+/** Selects the jobs of a `queue` trigger: the queue's jobs without a function. */
 export interface QueueTriggerConfig {
   readonly queue: string;
-  /** Function that is asked first, with the job's data; when it answers false the job is done without having run. */
+  /** Function that is called first, with the job's data. If it returns false, the job completes without running. */
   readonly condition_function_id?: string | undefined;
 }
 
-/** What a `durable:subscriber` trigger listens to; messages wait for it while its worker is away. */
+/** Subscription of a `durable:subscriber` trigger. Messages wait for it while its worker is disconnected. */
 export interface DurableSubscriberTriggerConfig {
   readonly topic: string;
-  /** Function that is asked first, with the data; when it answers false the message is done without having been handled. */
+  /** Function that is called first, with the data. If it returns false, the message completes unhandled. */
   readonly condition_function_id?: string | undefined;
   readonly queue_config?:
     | {
         readonly type?: "standard" | "fifo" | undefined;
         readonly maxRetries?: number | undefined;
         readonly concurrency?: number | undefined;
-        /** Seconds that the function may take for one message. Default 15 min */
+        /** Timeout of the function per message, in seconds. Default 900. */
         readonly visibilityTimeout?: number | undefined;
         readonly delaySeconds?: number | undefined;
         readonly backoffType?: "exponential" | "linear" | "fixed" | undefined;
@@ -144,7 +156,7 @@ export interface DurableSubscriberTriggerConfig {
     | undefined;
 }
 
-/** The configs of trigger types that `registerTrigger` knows; a project may declare more, as for `Functions`. */
+/** Config types by trigger type. A project may declare more, as for `Functions`. */
 export interface TriggerConfigs {
   http: HttpTriggerConfig;
   state: StateTriggerConfig;
@@ -161,5 +173,5 @@ export interface TriggerConfigs {
   "durable:subscriber": DurableSubscriberTriggerConfig;
 }
 
-/** The config of a type in `TriggerConfigs`, else `unknown`. */
+/** Config type of a trigger type in `TriggerConfigs`, else `unknown`. */
 export type ConfigOf<Type> = Type extends keyof TriggerConfigs ? TriggerConfigs[Type] : unknown;

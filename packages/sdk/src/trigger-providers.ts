@@ -4,26 +4,28 @@ import type { Binding } from "./provided-bindings.ts";
 import { parseBySchema, type ZodSchema } from "./schema.ts";
 import { callErrorFrom } from "./thrown.ts";
 
-/** Binds and lets go of the triggers of one type. Both may be asynchronous; for one binding they never overlap. */
+/** Binds and unbinds the triggers of one type. Both methods may be asynchronous. For one binding they never overlap. */
 export interface TriggerHandlers<Config = unknown> {
-  /** Throwing refuses the binding; the message reaches the worker that asked for it. */
+  /** Throwing rejects the binding. The worker that registered the trigger receives the message. */
   registerTrigger(binding: Binding<Config>): unknown;
-  /** Called for each binding that was bound: when it is removed, and when the connection is lost (the engine then delivers it anew). */
+  /**
+   * Called for each bound trigger when it is removed, and when the connection is lost (the engine then sends it again).
+   */
   unregisterTrigger(binding: Binding<Config>): unknown;
 }
 
 export interface ProvidedType {
   readonly handlers: TriggerHandlers;
-  /** Reads the config of a binding before the handlers see it. */
+  /** Validates and converts a binding's config before the handlers run. */
   readonly schema: ZodSchema | undefined;
 }
 
-/** Asks this worker's trigger handlers to bind and let go, one thing at a time for each binding. */
+/** Calls this worker's trigger handlers, one step at a time per binding. */
 export class TriggerProviders {
   readonly #answer: (binding: Binding, error?: WireError) => void;
   readonly #logger: Logger;
   readonly #types = new Map<string, ProvidedType>();
-  /** Bindings whose handler succeeded: what it was given, and the handlers that must let go of it. */
+  /** Bindings whose handler succeeded, as passed to the handler, and the handlers that must unbind them. */
   readonly #bound = new Map<Binding, { readonly given: Binding; readonly handlers: TriggerHandlers }>();
   readonly #tails = new Map<string, Promise<void>>();
 
@@ -36,7 +38,7 @@ export class TriggerProviders {
     this.#types.set(type, provided);
   }
 
-  /** Removes this registration only; a later one of the same type stays. */
+  /** Removes this registration only, not a later one of the same type. */
   remove(type: string, provided: ProvidedType): boolean {
     return this.#types.get(type) === provided && this.#types.delete(type);
   }
@@ -47,7 +49,7 @@ export class TriggerProviders {
       this.#answer(binding, { code: "trigger_type_not_found", message: `Trigger type ${binding.trigger_type} not found` });
       return;
     }
-    this.#inTurn(binding, async () => {
+    this.#enqueue(binding, async () => {
       const { handlers, schema } = provided;
       let given = binding;
       try {
@@ -64,7 +66,7 @@ export class TriggerProviders {
   }
 
   unbind(binding: Binding): void {
-    this.#inTurn(binding, async () => {
+    this.#enqueue(binding, async () => {
       const bound = this.#bound.get(binding);
       if (bound === undefined) return;
       this.#bound.delete(binding);
@@ -72,7 +74,7 @@ export class TriggerProviders {
     });
   }
 
-  #inTurn(binding: Binding, step: () => Promise<void>): void {
+  #enqueue(binding: Binding, step: () => Promise<void>): void {
     const before = this.#tails.get(binding.id) ?? Promise.resolve();
     const tail = before
       .then(step)
@@ -83,7 +85,7 @@ export class TriggerProviders {
     this.#tails.set(binding.id, tail);
   }
 
-  /** Resolves when every step that was asked for is through. */
+  /** Resolves when all steps requested so far are done. */
   async settled(): Promise<void> {
     await Promise.all(this.#tails.values());
   }

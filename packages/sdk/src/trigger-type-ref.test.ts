@@ -23,7 +23,7 @@ afterEach(async () => {
 const nothing = { registerTrigger: () => {}, unregisterTrigger: () => {} };
 
 describe("a trigger type with a zod format", () => {
-  it("gives its handlers the config as the schema reads it, the same object both times, and refuses what does not fit", async () => {
+  it("passes the schema's output to both handlers, as the same object, and rejects a config that does not match", async () => {
     const seen: unknown[] = [];
     worker.registerTriggerType(
       { id: "timer", description: "d", trigger_request_format: z.object({ every_ms: z.number(), label: z.string().default("none") }) },
@@ -55,7 +55,7 @@ describe("a trigger type with a zod format", () => {
 });
 
 describe("the ref of a trigger type", () => {
-  it("registers triggers of its type, and functions with a trigger, and undoes both", async () => {
+  it("registers triggers of its type, and functions with a trigger, and unregisters both", async () => {
     const type = worker.registerTriggerType({ id: "timer", description: "d", call_request_format: z.object({ at: z.number() }) }, nothing);
     const trigger = type.registerTrigger("f", { every_ms: 5 }, { m: 1 });
     expect(await engine.frame({ type: "registertrigger", id: trigger.id })).toMatchObject({
@@ -74,7 +74,7 @@ describe("the ref of a trigger type", () => {
     await engine.frame({ type: "unregistertriggertype", id: "timer" });
   });
 
-  it("leaves no function behind when its trigger cannot be registered", async () => {
+  it("unregisters the function if its trigger cannot be registered", async () => {
     const type = worker.registerTriggerType({ id: "timer", description: "d" }, nothing);
     const circular: Record<string, unknown> = {};
     circular.self = circular;
@@ -84,7 +84,7 @@ describe("the ref of a trigger type", () => {
 });
 
 describe("a registered trigger", () => {
-  it("tells of each word of the engine on it, until told to stop", async () => {
+  it("calls its listener for each status, until the listener is removed", async () => {
     const trigger = worker.registerTrigger({ type: "timer", function_id: "f", config: null });
     expect(trigger.status).toBeUndefined();
     const seen: (TriggerResult | string)[] = [];
@@ -108,7 +108,7 @@ describe("a registered trigger", () => {
     expect(trigger.status).toMatchObject({ status: "inactive" });
   });
 
-  it("is said to have a problem once the engine has taken it, and before that that it could not be bound", async () => {
+  it("logs an error after the engine accepted it as a failure, and before as a rejection", async () => {
     const trigger = worker.registerTrigger({ type: "timer", function_id: "f", config: null });
     const told = async (status: string): Promise<void> => {
       const heard = new Promise<void>((resolve) => {
@@ -121,6 +121,6 @@ describe("a registered trigger", () => {
       await heard;
     };
     for (const status of ["inactive", "error", "active", "error"]) await told(status);
-    expect(errors).toEqual(["a trigger could not be bound", "a trigger has a problem"]);
+    expect(errors).toEqual(["the engine rejected a trigger", "a trigger failed"]);
   });
 });

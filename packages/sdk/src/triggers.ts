@@ -1,4 +1,5 @@
 import type { Clock } from "./clock.ts";
+import { Listeners } from "./listeners.ts";
 import type { Logger } from "./logger.ts";
 import type { Session, TriggerResult } from "./session.ts";
 import type { ConfigOf } from "./trigger-configs.ts";
@@ -7,25 +8,28 @@ export interface TriggerInput<Type extends string = string> {
   /** `http`, `cron`, `state`, or a type that a worker provides. */
   readonly type: Type;
   readonly function_id: string;
-  /** What the type wants to know, e.g. `{api_path, http_method}` for `http`. */
+  /** Config of the trigger type, e.g. `{api_path, http_method}` for `http`. */
   readonly config: ConfigOf<Type>;
-  /** Handed to the handler as `context.metadata` on each fire. */
+  /** The handler receives it as `context.metadata` in each call. */
   readonly metadata?: unknown;
 }
 
 export interface RegisteredTrigger {
-  /** Made here, kept over reconnects. */
+  /** Assigned by the worker. Stays the same over reconnects. */
   readonly id: string;
   /**
-   * The engine's first word on it. Never rejects. Without a word within 30 seconds it resolves `inactive` and says so; when the
-   * trigger or the worker ends first, likewise.
+   * Resolves to the first status. Never rejects. Resolves to `inactive` if no status arrives within 30 seconds, or if
+   * the trigger is unregistered or the worker is shut down first.
    */
   readonly registered: Promise<TriggerResult>;
-  /** The engine's last word on it; undefined before the first. */
+  /** The latest status. Undefined before the first. */
   readonly status: TriggerResult | undefined;
-  /** Tells of each word of the engine from now on: a trigger turns inactive when its type or its function goes, and active again. Returns how to stop that. */
+  /**
+   * Calls `listener` for each status from now on. A trigger becomes inactive when its type or its function is
+   * unregistered, and active again later. Returns a function that removes the listener.
+   */
   onStatus(listener: (result: TriggerResult) => void): () => void;
-  /** Removes the trigger. Once is enough; again does nothing. */
+  /** Removes the trigger. Further calls do nothing. */
   unregister(): void;
 }
 
@@ -33,15 +37,15 @@ const RESULT_TIMEOUT_MS = 30_000;
 
 interface Entry {
   readonly input: TriggerInput;
-  /** Undefined once the engine's first word has come. */
+  /** Undefined after the first status. */
   settle: ((result: TriggerResult) => void) | undefined;
   status: TriggerResult | undefined;
-  /** The engine has taken it: whatever comes later is no refusal. */
+  /** Whether the engine accepted the trigger: later errors are not rejections. */
   wasActive: boolean;
-  readonly listeners: Set<(result: TriggerResult) => void>;
+  readonly listeners: Listeners<[result: TriggerResult]>;
 }
 
-/** The triggers that this worker asked for, and what the engine says about each. */
+/** The triggers that this worker registered, and the status of each. */
 export class Triggers {
   readonly #session: Session;
   readonly #clock: Clock;
@@ -56,9 +60,9 @@ export class Triggers {
 
   register(input: TriggerInput): RegisteredTrigger {
     const id = this.#session.registerTrigger(input);
-    const entry: Entry = { input, settle: undefined, status: undefined, wasActive: false, listeners: new Set() };
+    const entry: Entry = { input, settle: undefined, status: undefined, wasActive: false, listeners: new Listeners() };
     const registered = new Promise<TriggerResult>((resolve) => {
-      const late = { status: "inactive", reason: `the engine has said nothing about it within ${RESULT_TIMEOUT_MS} ms` } as const;
+      const late = { status: "inactive", reason: `the engine sent no result within ${RESULT_TIMEOUT_MS} ms` } as const;
       const cancelTimer = this.#clock.after(RESULT_TIMEOUT_MS, () => entry.settle?.(late));
       entry.settle = (result) => {
         entry.settle = undefined;
@@ -73,14 +77,7 @@ export class Triggers {
       get status() {
         return entry.status;
       },
-      onStatus: (listener) => {
-        // Wrapped, so that one function given twice is two listeners, each undone on its own.
-        const each = (result: TriggerResult): void => listener(result);
-        entry.listeners.add(each);
-        return () => {
-          entry.listeners.delete(each);
-        };
-      },
+      onStatus: (listener) => entry.listeners.add(listener),
       unregister: () => {
         if (!this.#entries.delete(id)) return;
         this.#session.unregisterTrigger(id, input.type);
@@ -89,23 +86,17 @@ export class Triggers {
     };
   }
 
-  /** The engine's word; it may change later, e.g. when the function's last worker goes. */
+  /** Handles a status. It may change later, e.g. when the function's last worker disconnects. */
   settle(id: string, result: TriggerResult): void {
     const entry = this.#entries.get(id);
     if (entry === undefined) return;
     const fields = { trigger_id: id, trigger_type: entry.input.type, function_id: entry.input.function_id, ...result };
-    if (result.status === "error") this.#logger.error(entry.wasActive ? "a trigger has a problem" : "a trigger could not be bound", fields);
-    else this.#logger.debug("a trigger's status", fields);
+    if (result.status === "error") this.#logger.error(entry.wasActive ? "a trigger failed" : "the engine rejected a trigger", fields);
+    else this.#logger.debug("trigger status changed", fields);
     entry.status = result;
     entry.wasActive ||= result.status === "active";
     entry.settle?.(result);
-    for (const listener of [...entry.listeners]) {
-      try {
-        listener(result);
-      } catch (error) {
-        this.#logger.error("a listener for a trigger's status failed", { ...fields, error });
-      }
-    }
+    entry.listeners.notify([result], (error) => this.#logger.error("a listener for a trigger's status failed", { ...fields, error }));
   }
 
   close(): void {

@@ -25,7 +25,7 @@ declare module "@svc/sdk" {
   }
 }
 
-/** Never run: only its types are looked at. */
+/** Never run: only the types are checked. */
 async function checks(worker: Worker): Promise<void> {
   // A known function's payload and result are inferred from its id.
   expectTypeOf(await worker.call({ function_id: "typed::add", payload: { a: 1, b: 2 } })).toEqualTypeOf<{ c: number }>();
@@ -33,20 +33,20 @@ async function checks(worker: Worker): Promise<void> {
   await worker.call({ function_id: "typed::add", payload: { a: 1 } });
   // @ts-expect-error the payload is missing
   await worker.call({ function_id: "typed::add" });
-  // @ts-expect-error the payload is no string
+  // @ts-expect-error the payload is not a string
   await worker.callVoid({ function_id: "typed::note", payload: 7 });
-  // @ts-expect-error the payload is no string
+  // @ts-expect-error the payload is not a string
   await worker.enqueue({ queue: "q", function_id: "typed::note", payload: 7 });
   expectTypeOf(await worker.enqueue({ queue: "q", function_id: "typed::note", payload: "x" })).toEqualTypeOf<{ readonly messageReceiptId: string }>();
 
-  // An unknown one gives unknown, unless the caller says what comes.
+  // An unknown function's result is unknown, unless the caller gives a type.
   expectTypeOf(await worker.call({ function_id: "other", payload: 7 })).toEqualTypeOf<unknown>();
   expectTypeOf(await worker.call({ function_id: "other" })).toEqualTypeOf<unknown>();
   expectTypeOf(await worker.call<{ x: string }>({ function_id: "other", payload: 7 })).toEqualTypeOf<{ x: string }>();
   const someId: string = "typed::add";
   expectTypeOf(await worker.call({ function_id: someId, payload: 7 })).toEqualTypeOf<unknown>();
 
-  // A zod schema types the handler's input and, for the response, what it returns.
+  // A zod schema types the handler's input and, for the response, its result.
   worker.registerFunction(
     "new::f",
     (input, context) => {
@@ -57,10 +57,10 @@ async function checks(worker: Worker): Promise<void> {
     { request_format: z.object({ a: z.number(), b: z.number().default(1) }), response_format: z.object({ c: z.number() }) },
   );
   worker.registerFunction("new::async", async (input) => input.toUpperCase(), { request_format: z.string() });
-  // @ts-expect-error the handler's result is not what the response schema says
+  // @ts-expect-error the handler's result does not match the response schema
   worker.registerFunction("new::bad", () => ({ c: "x" }), { request_format: z.object({}), response_format: z.object({ c: z.number() }) });
 
-  // A known id types the handler; an annotated one keeps its own word; otherwise the input is unknown.
+  // A known id types the handler. An annotation overrides it. Otherwise the input is unknown.
   worker.registerFunction("typed::add", (input) => {
     expectTypeOf(input).toEqualTypeOf<{ a: number; b: number }>();
     return { c: input.a };
@@ -70,14 +70,14 @@ async function checks(worker: Worker): Promise<void> {
     expectTypeOf(input).toEqualTypeOf<unknown>();
   });
 
-  // In a handler, context.call is as well typed as worker.call.
+  // In a handler, context.call has the types of worker.call.
   const handler: Handler<{ a: number }> = async (input, { call }) => {
     expectTypeOf(await call({ function_id: "typed::add", payload: { a: input.a, b: 1 } })).toEqualTypeOf<{ c: number }>();
     expectTypeOf(await call<number>({ function_id: "other" })).toEqualTypeOf<number>();
   };
   worker.registerFunction("new::handler", handler);
 
-  // The configs of types that are known are checked; others take anything.
+  // The configs of known types are checked. Other types accept anything.
   worker.registerTrigger({
     type: "http",
     function_id: "f",
@@ -85,7 +85,7 @@ async function checks(worker: Worker): Promise<void> {
   });
   // @ts-expect-error the path is missing
   worker.registerTrigger({ type: "http", function_id: "f", config: { http_method: "GET" } });
-  // @ts-expect-error a key that http does not know
+  // @ts-expect-error an unknown key
   worker.registerTrigger({ type: "http", function_id: "f", config: { api_path: "/a", http_methd: "GET" } });
   worker.registerTrigger({ type: "typed-tick", function_id: "f", config: { every_ms: 5 } });
   // @ts-expect-error a declared type's config
@@ -118,23 +118,23 @@ async function checks(worker: Worker): Promise<void> {
   // @ts-expect-error the config lacks every
   timer.registerTrigger("f", {});
 
-  // A ref's direction says which end it opens.
+  // A ref's direction determines which end it opens.
   const { reader, readerRef, writerRef } = await worker.createChannel({ bufferItems: 8 });
   expectTypeOf(worker.openChannel(readerRef)).toEqualTypeOf<ChannelReader>();
   expectTypeOf(worker.openChannel(writerRef)).toEqualTypeOf<ChannelWriter>();
   for await (const item of reader) expectTypeOf(item).toEqualTypeOf<string | Uint8Array>();
 
-  // `http` types the body; what it makes registers like any handler.
+  // `http` types the body. Its result registers like any handler.
   worker.registerFunction(
     "http::typed",
     http<{ a: number }>(({ body, form, query, files }, response) => {
       expectTypeOf(body).toEqualTypeOf<{ a: number }>();
       expectTypeOf(query.a).toEqualTypeOf<readonly string[] | undefined>();
       expectTypeOf(form?.a).toEqualTypeOf<readonly string[] | undefined>();
-      // A part of a form may call itself a file and name none.
+      // A form part may be a file without a name.
       expectTypeOf(files?.[0]?.filename).toEqualTypeOf<string | null | undefined>();
       expectTypeOf(files?.[0]?.body).toEqualTypeOf<ChannelReader | undefined>();
-      // @ts-expect-error a piece is text or bytes
+      // @ts-expect-error a chunk is a string or bytes
       void response.write(7);
       return json({ ok: true });
     }),
@@ -150,21 +150,21 @@ async function stateChecks(worker: Worker): Promise<void> {
   expectTypeOf(await state.get("s", "k")).toEqualTypeOf<unknown>();
   expectTypeOf(await state.get<number>("s", "k")).toEqualTypeOf<number | null>();
   expectTypeOf((await state.set("s", "k", { a: 1 })).old_value).toEqualTypeOf<{ a: number } | null>();
-  // @ts-expect-error an operation that there is not
+  // @ts-expect-error an unknown operation
   await state.update("s", "k", [{ type: "double", path: "a" }]);
-  // @ts-expect-error how much is missing
+  // @ts-expect-error `by` is missing
   await state.update("s", "k", [{ type: "increment", path: ["a", "b"] }]);
   // @ts-expect-error either keys or a prefix
   await state.deleteMany("s", {});
   for await (const entry of state.entries<number>("s")) expectTypeOf(entry).toEqualTypeOf<StateEntry<number>>();
 
-  // A scope types its values by their keys.
+  // A scope types its values by key.
   const math = state.scope<{ total: number; name: string }>("math");
   expectTypeOf(await math.get("total")).toEqualTypeOf<number | null>();
   expectTypeOf((await math.getEntry("name"))?.value).toEqualTypeOf<string | undefined>();
-  // @ts-expect-error a key that the scope does not know
+  // @ts-expect-error a key that is not in the scope
   await math.get("totl");
-  // @ts-expect-error a name is text
+  // @ts-expect-error a name is a string
   await math.set("name", 7);
   const counters = state.scope<Readonly<Record<string, number>>>("counters");
   expectTypeOf(await counters.list()).toEqualTypeOf<readonly number[]>();
@@ -184,7 +184,7 @@ async function stateChecks(worker: Worker): Promise<void> {
   // @ts-expect-error the stream is missing
   worker.registerTrigger({ type: "stream", function_id: "f", config: {} });
 
-  // The kind of an event says what it holds.
+  // The type of an event determines its members.
   worker.registerFunction("on::state", (event: StateEvent<number>) => {
     if (event.event_type === "state:deleted") expectTypeOf(event.new_value).toEqualTypeOf<null>();
     else expectTypeOf(event.new_value).toEqualTypeOf<number>();

@@ -6,8 +6,8 @@ const pool = new Uint8Array(UUID_BYTES * BATCH);
 let used = pool.length;
 
 /**
- * A random UUID (version 4). Random bytes are drawn for many at a time, which makes one cheap; and `crypto.randomUUID` does not
- * exist on pages that are not served over TLS.
+ * Returns a random UUID (version 4). Draws random bytes for many ids at once, which is cheaper. `crypto.randomUUID`
+ * does not exist on pages without TLS.
  */
 export function newUuid(): string {
   if (used === pool.length) {

@@ -56,7 +56,7 @@ describe("connecting", () => {
     expect(engine.headers.some((headers) => headers.authorization === "Bearer t")).toBe(true);
   });
 
-  it("tells of states, comes back after a clean close, and replays", async () => {
+  it("reports states, reconnects after a clean close, and replays", async () => {
     worker.registerFunction("math::add", () => 1);
     await worker.connected();
     await engine.frame({ type: "registerfunction", id: "math::add" });
@@ -85,7 +85,7 @@ describe("connecting", () => {
     engine = await FakeEngine.start();
   });
 
-  it("connected() rejects at its own deadline", async () => {
+  it("connected() rejects at its timeout", async () => {
     const { port } = engine;
     await engine.stop();
     const lonely = connect(`ws://127.0.0.1:${port}`, { name: "lonely", logger: silentLogger, handleSignals: false });
@@ -94,17 +94,17 @@ describe("connecting", () => {
     engine = await FakeEngine.start();
   });
 
-  it.each(["http://localhost", "localhost:49134", "", "ws://x/#y"])("refuses the address %j with a TypeError", (address) => {
+  it.each(["http://localhost", "localhost:49134", "", "ws://x/#y"])("rejects the address %j with a TypeError", (address) => {
     expect(() => connect(address, { handleSignals: false })).toThrow(TypeError);
   });
 
-  it.each([{ callTimeoutMs: 0 }, { callTimeoutMs: 1.5 }, { name: "" }, { name: "a\nb" }])("refuses the options %j with a TypeError", (options) => {
+  it.each([{ callTimeoutMs: 0 }, { callTimeoutMs: 1.5 }, { name: "" }, { name: "a\nb" }])("rejects the options %j with a TypeError", (options) => {
     expect(() => connect(engine.address, { handleSignals: false, ...options })).toThrow(TypeError);
   });
 });
 
 describe("functions", () => {
-  it("answers with what the handler returns, sync or async", async () => {
+  it("answers with the handler's result, sync or async", async () => {
     worker.registerFunction("math::add", (input: { a: number; b: number }) => ({ c: input.a + input.b }));
     worker.registerFunction("math::later", async (input: number) => Promise.resolve(input + 1));
     await engine.frame({ type: "registerfunction", id: "math::later" });
@@ -115,7 +115,7 @@ describe("functions", () => {
     expect(await answerOf(other)).toMatchObject({ result: 2 });
   });
 
-  it("gives the handler its context", async () => {
+  it("passes the context to the handler", async () => {
     let seen: CallContext | undefined;
     worker.registerFunction("f", (_input, context) => {
       seen = context;
@@ -143,7 +143,7 @@ describe("functions", () => {
     expect(seen?.signal.aborted).toBe(false);
   });
 
-  it("sends the JSON Schema of a zod format and refuses payloads that do not fit, naming the field", async () => {
+  it("sends the JSON Schema of a zod format and rejects payloads that do not match, naming the field", async () => {
     let ran = 0;
     worker.registerFunction(
       "math::add",
@@ -188,7 +188,7 @@ describe("functions", () => {
     expect((await answerOf(other)).error).toMatchObject({ code: "invalid_input", message: expect.stringContaining("must be even") });
   });
 
-  it("passes a JSON Schema through as it is", async () => {
+  it("passes a JSON Schema on unchanged", async () => {
     worker.registerFunction("f", () => 1, { request_format: { type: "object", additionalProperties: false }, response_format: true });
     expect(await engine.frame({ type: "registerfunction", id: "f" })).toMatchObject({
       request_format: { type: "object", additionalProperties: false },
@@ -224,7 +224,7 @@ describe("functions", () => {
     expect((await answerOf(other)).error).toMatchObject(error);
   });
 
-  it("survives a thrown thing that throws when looked at", async () => {
+  it("accepts a thrown value that throws when it is read", async () => {
     worker.registerFunction("f", () => {
       throw new Proxy(
         {},
@@ -284,7 +284,7 @@ describe("functions", () => {
     });
   });
 
-  it("logs what a handler throws as an error with its stack, but not a CallError, which is an answer", async () => {
+  it("logs an error of a handler with its stack, but not a CallError, which is an answer", async () => {
     const records: LogRecord[] = [];
     const logging = open({ logger: createLogger({ level: "debug", write: (record) => records.push(record) }) });
     logging.registerFunction("f", (input) => {
@@ -302,7 +302,7 @@ describe("functions", () => {
     ]);
   });
 
-  it("refuses a duplicate id, a handler that is none, and formats of other libraries, with TypeErrors", () => {
+  it("rejects a duplicate id, an invalid handler, and formats of other libraries, with TypeErrors", () => {
     worker.registerFunction("f", () => 1);
     expect(() => worker.registerFunction("f", () => 1)).toThrow(TypeError);
     expect(() => worker.registerFunction("g", 7 as unknown as () => unknown)).toThrow("must be a function");
@@ -335,7 +335,7 @@ describe("calls", () => {
     await expect(open().call({ function_id: "echo", payload: { a: [1, "ü", null] } })).resolves.toEqual({ a: [1, "ü", null] });
   });
 
-  it("carries a thousand calls at once over one connection", async () => {
+  it("makes a thousand concurrent calls over one connection", async () => {
     engine.reply = echo;
     await worker.connected();
     const results = await Promise.all(Array.from({ length: 1000 }, (_, n) => worker.call({ function_id: "echo", payload: n })));
@@ -352,7 +352,7 @@ describe("calls", () => {
     expect(thrown).toMatchObject({ code: "mine", message: "no", details: { x: 1 } });
   });
 
-  it("times out, tells the engine, and rejects with call_timeout", async () => {
+  it("times out, cancels at the engine, and rejects with call_timeout", async () => {
     await worker.connected();
     await expect(worker.call({ function_id: "slow", timeout_ms: 20 })).rejects.toMatchObject({
       code: "call_timeout",
@@ -362,7 +362,7 @@ describe("calls", () => {
     expect(await engine.frame({ type: "cancelinvocation" })).toEqual({ type: "cancelinvocation", invocation_id, reason: "timeout" });
   });
 
-  it("withdraws all calls of a signal when it aborts, and refuses an aborted one", async () => {
+  it("cancels all calls of a signal when it aborts, and rejects an aborted signal", async () => {
     await worker.connected();
     const controller = new AbortController();
     const calls = Array.from({ length: 20 }, () => worker.call({ function_id: "slow", signal: controller.signal }));
@@ -373,7 +373,7 @@ describe("calls", () => {
     await expect(worker.call({ function_id: "slow", signal: controller.signal })).rejects.toMatchObject({ code: "call_cancelled" });
   });
 
-  it("callVoid resolves once written and sends no invocation id; enqueue resolves with the receipt", async () => {
+  it("callVoid resolves once sent and sends no invocation id; enqueue resolves with the receipt", async () => {
     engine.reply = (frame) =>
       (frame.action as Frame | undefined)?.type === "enqueue"
         ? { type: "invocationresult", invocation_id: frame.invocation_id, function_id: "f", result: { messageReceiptId: "r1" } }
@@ -407,7 +407,7 @@ describe("calls", () => {
     await expect(worker.callVoid(request)).rejects.toMatchObject({ code });
   });
 
-  it("passes trace and abort of the call in hand to calls made by context.call, and the trace to those by worker.call", async () => {
+  it("passes trace and abort of the running call to calls of context.call, and the trace to those of worker.call", async () => {
     worker.registerFunction("outer", async (_input, { call }) => {
       await Promise.resolve();
       await Promise.all([
@@ -427,7 +427,7 @@ describe("calls", () => {
 });
 
 describe("triggers", () => {
-  it("resolves registered with the engine's first word, and never rejects", async () => {
+  it("resolves registered with the first status, and never rejects", async () => {
     engine.reply = (frame) =>
       frame.type === "registertrigger"
         ? { type: "triggerregistrationresult", id: frame.id, trigger_type: "http", function_id: "f", status: "active" }
@@ -453,7 +453,7 @@ describe("triggers", () => {
     await expect(closed.registered).resolves.toMatchObject({ status: expect.stringMatching(/active|inactive/) });
   });
 
-  it("provides a trigger type: binds, refuses, lets go in order", async () => {
+  it("provides a trigger type: binds, rejects and unbinds in order", async () => {
     const seen: string[] = [];
     worker.registerTriggerType(
       { id: "webhook", description: "d", trigger_request_format: { type: "object" } },
@@ -482,7 +482,7 @@ describe("triggers", () => {
 });
 
 describe("shutdown", () => {
-  it("unregisters, finishes the call in hand with the calls that it makes, refuses new ones, then closes", async () => {
+  it("unregisters, finishes the call in flight with the calls that it makes, rejects new ones, then closes", async () => {
     let go = (): void => {};
     const gate = new Promise<void>((resolve) => {
       go = resolve;
@@ -518,7 +518,7 @@ describe("shutdown", () => {
     expect(await answerOf()).toMatchObject({ result: { input: 1 } });
   });
 
-  it("does not wait for an engine that ends the connection instead", async () => {
+  it("does not wait for an engine that closes the connection instead", async () => {
     worker.registerFunction("add", () => 1);
     await engine.frame({ type: "registerfunction", id: "add" });
     engine.beforePong = () => engine.sockets.at(-1)?.terminate();
@@ -526,7 +526,7 @@ describe("shutdown", () => {
     expect(worker.connectionState).toBe("closed");
   });
 
-  it("closes at its deadline although a handler hangs, aborting it and failing what waits", async () => {
+  it("closes at its timeout although a handler hangs, aborts it and fails pending calls", async () => {
     let signal: AbortSignal | undefined;
     worker.registerFunction("hang", (_input, context) => {
       signal = context.signal;
@@ -542,7 +542,7 @@ describe("shutdown", () => {
     expect(signal?.aborted).toBe(true);
   });
 
-  it("fails what waits for the connection at once when there is none", async () => {
+  it("fails calls that wait for the connection at once if there is none", async () => {
     await worker.connected();
     await engine.stop();
     await new Promise<void>((resolve) => {
@@ -557,7 +557,7 @@ describe("shutdown", () => {
 });
 
 describe("the browser entry", () => {
-  it("works over the platform's global WebSocket", async () => {
+  it("works with the platform's global WebSocket", async () => {
     const { WebSocket } = await import("ws");
     const before = Object.getOwnPropertyDescriptor(globalThis, "WebSocket");
     Object.defineProperty(globalThis, "WebSocket", { value: WebSocket, configurable: true, writable: true });

@@ -1,5 +1,5 @@
 import { CallError, type ChannelRef } from "@svc/protocol";
-import type { Active, ActiveCall, Ambient } from "./active-call.ts";
+import type { Active, ActiveCall, AsyncContext } from "./active-call.ts";
 import { Backoff } from "./backoff.ts";
 import { CallRunner } from "./call-runner.ts";
 import type { CallRequest, EnqueueReceipt, EnqueueRequest, Handler, Inferred, PayloadOf, ResultOf, ResultType } from "./calls.ts";
@@ -7,7 +7,6 @@ import type { ChannelReader, ReadRef } from "./channels/channel-reader.ts";
 import type { ChannelWriter, WriteRef } from "./channels/channel-writer.ts";
 import { type Channel, type ChannelOptions, Channels } from "./channels/channels.ts";
 import type { Clock } from "./clock.ts";
-import { connected } from "./connected.ts";
 import { Connection, type ConnectionState, notConnected } from "./connection.ts";
 import { WorkerCron } from "./cron/worker-cron.ts";
 import { WorkerEvent } from "./event/worker-event.ts";
@@ -15,17 +14,18 @@ import type { Functions } from "./functions.ts";
 import type { HttpFunction } from "./http-function.ts";
 import { introductionOf } from "./introduction.ts";
 import { type JsonCallRequest, JsonPayload } from "./json-call.ts";
-import { type Logger, unthrowing } from "./logger.ts";
+import { Listeners } from "./listeners.ts";
+import { type Logger, safeLogger } from "./logger.ts";
 import type { WorkerOptions } from "./options.ts";
 import { MAX_BACKLOG_BYTES, OutgoingCalls } from "./outgoing-calls.ts";
 import { OwnRegistrations } from "./own-registrations.ts";
 import type { Platform } from "./platform.ts";
 import { WorkerQueue } from "./queue/worker-queue.ts";
 import { nameRefusal, timeoutProblem } from "./refusals.ts";
-import type { ConfigFor, FunctionOptions, HandFormat, Registration, ResultFor, TriggerTypeInput } from "./registration-options.ts";
+import type { ConfigFor, FunctionOptions, Registration, ResultFor, ShownFormat, TriggerTypeInput } from "./registration-options.ts";
 import type { Format, OutputOf, ZodSchema } from "./schema.ts";
 import { Session } from "./session.ts";
-import { quiet, within } from "./shutdown.ts";
+import { whenIdle, within } from "./shutdown.ts";
 import { WorkerState } from "./state/worker-state.ts";
 import { WorkerStream } from "./stream/worker-stream.ts";
 import type { Span, SpanOptions } from "./telemetry/own-span.ts";
@@ -35,34 +35,38 @@ import { WorkerTelemetry } from "./telemetry/worker-telemetry.ts";
 import { type TriggerHandlers, TriggerProviders } from "./trigger-providers.ts";
 import { type TriggerTypeRef, triggerTypeRef } from "./trigger-type-ref.ts";
 import { type RegisteredTrigger, type TriggerInput, Triggers } from "./triggers.ts";
+import { waitConnected } from "./wait-connected.ts";
 
-/** Bytes of answers that may wait besides; above it the engine counts as stuck and the connection is made anew. */
+/** Maximum number of unsent bytes including answers. Above it the engine counts as stuck, and the worker reconnects. */
 const STUCK_BACKLOG_BYTES = 4 * MAX_BACKLOG_BYTES;
 const DEFAULT_SHUTDOWN_TIMEOUT_MS = 10_000;
-/** How long a shutdown waits for the engine to read that the functions are unregistered. An engine that hangs does not hold it up longer. */
+/**
+ * Time limit for the engine to read the unregistration of the functions. A hanging engine must not delay the shutdown
+ * longer.
+ */
 const DRAIN_TIMEOUT_MS = 3_000;
 
 export interface WaitOptions {
   readonly timeout_ms?: number | undefined;
 }
 
-/** A worker's connection to the engine. Made by `connect`. */
+/** A worker's connection to the engine. Created by `connect`. */
 export class Worker {
   readonly name: string;
-  /** Values by scope and key, shared by all workers (module `svc-state`). */
+  /** Durable values by scope and key, shared by all workers (module `svc-state`). */
   readonly state: WorkerState;
-  /** Items whose changes reach everyone who has joined their group (module `svc-stream`). */
+  /** Items that clients watch live (module `svc-stream`). */
   readonly stream: WorkerStream;
-  /** Events by topic, for whoever listens at that moment (module `svc-event`). */
+  /** Events for the present subscribers (module `svc-event`). */
   readonly event: WorkerEvent;
   /** Durable jobs (module `svc-queue`). */
   readonly queue: WorkerQueue;
-  /** What triggers of type `cron` do (module `svc-cron`). */
+  /** Schedules of the triggers of type `cron` (module `svc-cron`). */
   readonly cron: WorkerCron;
   readonly #logger: Logger;
   readonly #telemetry: WorkerTelemetry;
   readonly #clock: Clock;
-  readonly #ambient: Ambient;
+  readonly #asyncContext: AsyncContext;
   readonly #processIsEnding: () => boolean;
   readonly #session: Session;
   readonly #connection: Connection;
@@ -72,42 +76,42 @@ export class Worker {
   readonly #channels: Channels;
   readonly #own: OwnRegistrations;
   readonly #calls: OutgoingCalls;
-  readonly #stateListeners = new Set<(state: ConnectionState) => void>();
+  readonly #stateListeners = new Listeners<[state: ConnectionState]>();
   #id: string | undefined;
   #shutdown: Promise<void> | undefined;
 
-  /** Not for users: `connect` makes workers. */
+  /** Internal: `connect` creates workers. */
   constructor(address: string, options: WorkerOptions, platform: Platform) {
     const name = options.name ?? platform.name;
     const problem = nameRefusal(name, "the worker's name") ?? timeoutProblem(options.callTimeoutMs, "callTimeoutMs");
     if (problem !== undefined) throw new TypeError(problem);
     this.name = name;
-    const logger = unthrowing(options.logger ?? platform.logger);
-    const { clock, ambient, greeting } = platform;
+    const logger = safeLogger(options.logger ?? platform.logger);
+    const { clock, asyncContext, runtimeInfo } = platform;
     this.#clock = clock;
-    this.#ambient = ambient;
+    this.#asyncContext = asyncContext;
     const on = telemetryOf(options.telemetry, platform.telemetry.variable, platform.telemetry.byDefault && (options.kind ?? "worker") === "worker");
     this.#telemetry = new WorkerTelemetry({
       name,
       on,
       clock,
-      ambient,
-      framework: greeting.framework,
-      language: greeting.runtime === "node" ? "nodejs" : "webjs",
-      pid: greeting.pid,
-      figures: platform.figures,
+      asyncContext,
+      framework: runtimeInfo.framework,
+      language: runtimeInfo.runtime === "node" ? "nodejs" : "webjs",
+      pid: runtimeInfo.pid,
+      stats: platform.stats,
       logger,
-      // Made below; nothing is sent before it stands.
+      // The connection is created below. Nothing is sent before.
       socket: {
         send: (frame) => this.#connection.send(frame),
         bufferedBytes: () => this.#connection.bufferedBytes,
       },
     });
     const { logEntries } = this.#telemetry;
-    this.#logger = workerLogger(logger, { worker: name, traceparent: () => ambient.headers(ambient.current())?.traceparent }, logEntries);
+    this.#logger = workerLogger(logger, { worker: name, traceparent: () => asyncContext.headers(asyncContext.current())?.traceparent }, logEntries);
     this.#processIsEnding = platform.processIsEnding ?? (() => false);
     this.#session = new Session({
-      introduction: introductionOf(name, options, platform.greeting, on.logs),
+      introduction: introductionOf(name, options, platform.runtimeInfo, on.logs),
       newId: platform.newId,
       callTimeoutMs: options.callTimeoutMs,
       output: {
@@ -143,10 +147,10 @@ export class Worker {
     });
     this.#channels = new Channels({ address, openSocket: platform.openChannelSocket, clock: platform.clock });
     this.#runner = new CallRunner({
-      ambient: platform.ambient,
+      asyncContext: platform.asyncContext,
       host: {
         loggerOf: (call) => {
-          const traceparent = (): string | undefined => ambient.headers(this.#within(call))?.traceparent;
+          const traceparent = (): string | undefined => asyncContext.headers(this.#within(call))?.traceparent;
           return workerLogger(logger, { worker: name, functionId: call.function_id, invocationId: call.invocation_id, traceparent }, logEntries);
         },
         channels: this.#channels,
@@ -164,7 +168,7 @@ export class Worker {
     this.#calls = new OutgoingCalls({
       session: this.#session,
       connection: this.#connection,
-      ambient,
+      asyncContext,
       clock,
       isShuttingDown: () => this.#shutdown !== undefined,
     });
@@ -177,7 +181,10 @@ export class Worker {
     this.#connection.start();
   }
 
-  /** The id that the engine gave the present connection, or the last one; undefined before the first. New on every connect. */
+  /**
+   * Id that the engine assigned to the present connection, or to the last one. Undefined before the first. Changes on
+   * every connect.
+   */
   get id(): string | undefined {
     return this.#id;
   }
@@ -186,32 +193,29 @@ export class Worker {
     return this.#connection.state;
   }
 
-  /** Tells of each change of the connection's state from now on. Returns how to stop that. */
+  /** Calls `listener` on each change of the connection's state. Returns a function that removes the listener. */
   onConnectionState(listener: (state: ConnectionState) => void): () => void {
-    // Wrapped, so that one function given twice is two listeners, each undone on its own.
-    const entry = (state: ConnectionState): void => listener(state);
-    this.#stateListeners.add(entry);
-    return () => {
-      this.#stateListeners.delete(entry);
-    };
+    return this.#stateListeners.add(listener);
   }
 
   /**
-   * Resolves when the engine has greeted this worker. Rejects with `disconnected` after `timeout_ms` (default 30,000), and when
-   * the worker gives up or is shut down; not when a signal ends the process. `details` has `status` (HTTP) and `engine_message` when the
-   * engine refused the connection. Calls and registrations need not wait for it.
+   * Resolves when the worker is connected. Calls and registrations do not require it. Rejects with `disconnected` after
+   * `timeout_ms` milliseconds (default 30,000), and if the worker gives up or is shut down, but not if a signal ends
+   * the process. If the engine refused the connection, `details` contains `status` (HTTP) and `engine_message`.
    */
   connected(options: WaitOptions = {}): Promise<void> {
-    return connected(this.#connection, (listener) => this.onConnectionState(listener), this.#clock, {
+    return waitConnected(this.#connection, (listener) => this.onConnectionState(listener), this.#clock, {
       timeoutMs: options.timeout_ms,
       processIsEnding: this.#processIsEnding,
     });
   }
 
   /**
-   * Makes `handler` callable as `id`, now and after every reconnect. A zod `request_format` types its input and refuses other
-   * payloads with `invalid_input` before it runs. Throws TypeError for an id that is empty, over 256 bytes, holds a control
-   * character or is taken by this worker, and for a format that is neither a zod 4 schema nor JSON Schema.
+   * Makes `handler` callable as `id`, now and after every reconnect. A zod `request_format` types its input and rejects
+   * other payloads with `invalid_input` before it runs.
+   *
+   * @throws TypeError for an id that is empty, over 256 bytes, contains a control character or is already registered by
+   *   this worker, and for a format that is neither a zod 4 schema nor JSON Schema.
    */
   registerFunction<Request extends ZodSchema, const Response extends Format | undefined = undefined>(
     id: string,
@@ -221,19 +225,24 @@ export class Worker {
   registerFunction<Id extends keyof Functions & string>(
     id: Id,
     handler: Handler<PayloadOf<Id>, ResultOf<Id>>,
-    options?: FunctionOptions<HandFormat>,
+    options?: FunctionOptions<ShownFormat>,
   ): Registration;
-  registerFunction<Input = unknown>(id: string, handler: Handler<Input>, options?: FunctionOptions<HandFormat>): Registration;
-  /** A function that the engine calls over HTTP; it does not run in this worker and lives as long as the worker's connection. */
-  registerFunction(id: string, elsewhere: HttpFunction, options?: FunctionOptions): Registration;
+  registerFunction<Input = unknown>(id: string, handler: Handler<Input>, options?: FunctionOptions<ShownFormat>): Registration;
+  /**
+   * Registers a function that the engine calls over HTTP. It does not run in this worker. It is removed when the worker
+   * disconnects.
+   */
+  registerFunction(id: string, handler: HttpFunction, options?: FunctionOptions): Registration;
   registerFunction(id: string, handler: Handler<never> | HttpFunction, options: FunctionOptions = {}): Registration {
     this.#requireOpen();
     return this.#own.addFunction(id, handler, options);
   }
 
   /**
-   * Binds a function to an occasion, now and after every reconnect. `registered` never rejects: it resolves with the engine's
-   * first word on it (`active`, `inactive` or `error` with the reason). Throws TypeError for a bad type or function id.
+   * Registers a trigger, now and after every reconnect. `registered` never rejects: it resolves to the first status
+   * (`active`, `inactive`, or `error` with the reason).
+   *
+   * @throws TypeError for an invalid type or function id.
    */
   registerTrigger<const Type extends string>(trigger: TriggerInput<Type>): RegisteredTrigger {
     this.#requireOpen();
@@ -241,8 +250,11 @@ export class Worker {
   }
 
   /**
-   * Provides a trigger type. The handlers bind; to fire, call the binding's `function_id`, with the binding's `metadata`. A zod
-   * `trigger_request_format` types the bindings' config and refuses those that do not fit. Throws TypeError as `registerFunction` does.
+   * Provides a trigger type. The handlers bind triggers. To fire a trigger, call the binding's `function_id` with the
+   * binding's `metadata`. A zod `trigger_request_format` types the bindings' config and rejects configs that do not
+   * match.
+   *
+   * @throws TypeError in the same cases as `registerFunction`.
    */
   registerTriggerType<const Config extends Format | undefined = undefined, const Call extends Format | undefined = undefined>(
     type: TriggerTypeInput<Config, Call>,
@@ -253,51 +265,63 @@ export class Worker {
   }
 
   /**
-   * Calls a function and resolves to its result. Rejects with CallError, always by its deadline. While not connected the call
-   * waits for the connection (1,000 at most). A call that was sent is never sent again: at most once.
+   * Calls a function and resolves to its result. Rejects with CallError, by the deadline at the latest. While not
+   * connected, up to 1,000 calls wait for the connection. A call that was sent is never sent again: at most once.
    */
   call<Result = Inferred, const Id extends string = string>(request: CallRequest<Id>): Promise<ResultType<Result, Id>> {
-    return this.#calls.start(request as CallRequest, undefined, this.#ambient.current(), request.signal) as Promise<ResultType<Result, Id>>;
+    return this.#calls.start(request as CallRequest, undefined, this.#asyncContext.current(), request.signal) as Promise<ResultType<Result, Id>>;
   }
 
   /**
-   * As `call`, with the payload and the result as JSON text, so that every digit of a number arrives: sends the text as it is, and resolves to the
-   * text that came, `null` for a function that answers nothing. Rejects with `invalid_input` for a payload that is not JSON.
+   * As `call`, with payload and result as JSON text, so that no digit of a number is lost. Sends the text unchanged and
+   * resolves to the received text, or to `null` if the function returned nothing. Rejects with `invalid_input` if the
+   * payload is not JSON.
    */
   async callJson({ payload = "null", ...request }: JsonCallRequest): Promise<string> {
     const call = { ...request, payload: new JsonPayload(payload, request.function_id) };
-    return (await this.#calls.start(call, undefined, this.#ambient.current(), request.signal)) as string;
+    return (await this.#calls.start(call, undefined, this.#asyncContext.current(), request.signal)) as string;
   }
 
-  /** Calls a function and wants no answer. Resolves when the call was written; whether it arrives and how it ends is not told. */
+  /**
+   * Calls a function without an answer. Resolves when the call was sent. Neither its arrival nor its result is
+   * reported.
+   */
   async callVoid<const Id extends string = string>(request: CallRequest<Id>): Promise<void> {
-    await this.#calls.start(request as CallRequest, { type: "void" }, this.#ambient.current(), request.signal);
+    await this.#calls.start(request as CallRequest, { type: "void" }, this.#asyncContext.current(), request.signal);
     await this.#connection.flushed();
   }
 
-  /** As `callVoid`, with the payload as JSON text, which is sent as it is. Rejects with `invalid_input` for a payload that is not JSON. */
+  /**
+   * As `callVoid`, with the payload as JSON text, which is sent unchanged. Rejects with `invalid_input` if it is not
+   * JSON.
+   */
   async callVoidJson({ payload = "null", ...request }: JsonCallRequest): Promise<void> {
     await this.callVoid({ ...request, payload: new JsonPayload(payload, request.function_id) });
   }
 
-  /** Puts a call on a queue. Resolves when the engine has accepted the job. */
+  /** Adds a call to a queue. Resolves when the engine has accepted the job. */
   enqueue<const Id extends string = string>(request: EnqueueRequest<Id>): Promise<EnqueueReceipt> {
     const action = { type: "enqueue", queue: request.queue } as const;
     const problem = nameRefusal(request.queue, "the queue's name");
     if (problem !== undefined) return Promise.reject(new CallError("invalid_name", problem));
-    return this.#calls.start(request as CallRequest, action, this.#ambient.current(), request.signal) as Promise<EnqueueReceipt>;
+    return this.#calls.start(request as CallRequest, action, this.#asyncContext.current(), request.signal) as Promise<EnqueueReceipt>;
   }
 
   /**
-   * Makes a channel: an ordered, bounded stream of items from one writer to one reader, each here or in any other worker. Rejects
-   * with CallError as `call` does.
+   * Creates a channel: an ordered, bounded stream of items from one writer to one reader, each in this or in any other
+   * worker. Rejects with CallError as `call` does.
    */
   async createChannel(options: ChannelOptions = {}): Promise<Channel> {
     const payload = options.bufferItems === undefined ? {} : { buffer_size: options.bufferItems };
     return this.#channels.created(await this.call<unknown>({ function_id: "engine::channels::create", payload }));
   }
 
-  /** An end of a channel whose ref came in the result of a call; in what handlers receive, refs are ends already. Throws TypeError for what is no ref. */
+  /**
+   * Returns the end of a channel for a ref in the result of a call. Handlers do not need it: refs in their payload are
+   * already ends.
+   *
+   * @throws TypeError for a value that is not a ref.
+   */
   openChannel(ref: ReadRef): ChannelReader;
   openChannel(ref: WriteRef): ChannelWriter;
   openChannel(ref: ChannelRef): ChannelReader | ChannelWriter;
@@ -305,23 +329,28 @@ export class Worker {
     return this.#channels.end(ref);
   }
 
-  /** Its lines carry the worker's name and, inside handlers and spans on Node, the span. In handlers `context.log` says more. */
+  /**
+   * Logger whose lines contain the worker's name and, in handlers and spans on Node, the span. `context.log` of a
+   * handler adds the function and the call.
+   */
   get log(): Logger {
     return this.#logger;
   }
 
   /**
-   * Runs `body` and records it as a span, to the end of the promise that it may give: below the call or span in which it runs, on Node, else as the
-   * beginning of a trace. What it throws is recorded and thrown on. In browsers calls do not hang below it by themselves.
+   * Runs `body` and records it as a span. The span lasts until the promise of `body` settles, if it returns one. On
+   * Node its parent is the running call or span. Otherwise it starts a trace. An error is recorded and rethrown. In
+   * browsers, calls made inside are not linked to it.
    */
   span<Result>(name: string, body: (span: Span) => Result, options: SpanOptions = {}): Result {
-    return this.#telemetry.span(name, body, options, this.#ambient.current());
+    return this.#telemetry.span(name, body, options, this.#asyncContext.current());
   }
 
   /**
-   * Unregisters the functions, finishes the calls that the engine has sent and the channels that are connected, then closes; after
-   * `timeout_ms` (default 10,000) it closes anyway. New calls are refused with `draining`, except those that handlers in hand make. Triggers stay with the engine, which holds
-   * them a while for the worker's return. Never rejects; a second call gives the same promise.
+   * Unregisters the functions, waits for calls in flight and connected channels, then closes the connection. Closes it
+   * after `timeout_ms` milliseconds (default 10,000) in any case. Meanwhile new calls fail with `draining`, except
+   * those of running handlers. The engine keeps the triggers for a while, for a worker that reconnects. Never rejects.
+   * Further calls return the same promise.
    */
   shutdown(options: WaitOptions = {}): Promise<void> {
     this.#shutdown ??= this.#shutDown(options.timeout_ms ?? DEFAULT_SHUTDOWN_TIMEOUT_MS);
@@ -334,7 +363,7 @@ export class Worker {
       this.#session.failAll(notConnected(this.#connection, "the worker was shut down while it was not connected to"));
     const timeUp = new AbortController();
     const finished = within(this.#clock, DRAIN_TIMEOUT_MS, drained).then(() =>
-      quiet(() => [...this.#runner.ends(), ...this.#session.callEnds(), ...this.#channels.ends()], timeUp.signal),
+      whenIdle(() => [...this.#runner.ends(), ...this.#session.callEnds(), ...this.#channels.ends()], timeUp.signal),
     );
     await within(this.#clock, timeoutMs, finished);
     timeUp.abort();
@@ -351,26 +380,20 @@ export class Worker {
     if (this.#shutdown !== undefined) throw new CallError("draining", "the worker is shutting down or was shut down; nothing can be registered any more");
   }
 
-  /** What runs just now of a call: a span within it, or the call itself. */
+  /** Returns the running span of a call, or the call itself. */
   #within(call: ActiveCall): Active {
-    const current = this.#ambient.current();
+    const current = this.#asyncContext.current();
     return current?.activeCall === call ? current : call;
   }
 
   #send(frame: string): void {
     this.#connection.send(frame);
-    if (this.#connection.bufferedBytes > STUCK_BACKLOG_BYTES) this.#connection.drop(`over ${STUCK_BACKLOG_BYTES} bytes wait and the engine does not read them`);
+    if (this.#connection.bufferedBytes > STUCK_BACKLOG_BYTES) this.#connection.drop(`over ${STUCK_BACKLOG_BYTES} bytes are unsent: the engine does not read`);
   }
 
   #onState(state: ConnectionState): void {
     if (state === "connected") this.#logger.info("connected to the engine", { address: this.#connection.shownAddress, worker_id: this.#id });
     if (state === "failed") this.#session.failAll(notConnected(this.#connection, "gave up connecting to"));
-    for (const listener of [...this.#stateListeners]) {
-      try {
-        listener(state);
-      } catch (error) {
-        this.#logger.error("a connection state listener failed", { state, error });
-      }
-    }
+    this.#stateListeners.notify([state], (error) => this.#logger.error("a connection state listener failed", { state, error }));
   }
 }

@@ -1,14 +1,14 @@
 import { CallError, type ChannelRef } from "@svc/protocol";
-import { type ChannelHost, ChannelLink, channelClosed } from "./channel-link.ts";
+import { ChannelConnection, type ChannelHost, channelClosed } from "./channel-connection.ts";
 import type { ChannelItem } from "./channel-socket.ts";
 import { DEFAULT_COLLECT_MAX_BYTES, MAX_UNREAD_BYTES, MAX_UNREAD_ITEMS, MAX_UNREAD_UNPAUSABLE_BYTES } from "./limits.ts";
 
 export interface CollectOptions {
-  /** Most bytes to collect; more rejects with `payload_too_large`. Default 16 MiB. */
+  /** Maximum number of bytes. More reject with `payload_too_large`. Default 16 MiB. */
   readonly maxBytes?: number | undefined;
 }
 
-/** The ref of a reading end. */
+/** The ref of a reader. */
 export interface ReadRef extends ChannelRef {
   readonly direction: "read";
 }
@@ -17,18 +17,18 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * The reading end of a channel: what the writer wrote, in order, each item once. Connects at the first read, to which a stream of
- * it, `text()` and so on count as well; until then it may be passed on by putting it into a payload or a result.
+ * The reader of a channel: receives the writer's items in order, each once. Connects at the first read, which includes
+ * a read of `stream`, `text()` and so on. Until then it may be passed on in a payload or a result.
  *
- * A channel that broke off before its writer ended it rejects with `channel_closed`, after the items that arrived.
+ * If the channel fails before its writer ended it, reads reject with `channel_closed`, after the items that arrived.
  */
 export class ChannelReader implements AsyncIterable<ChannelItem> {
   readonly #host: ChannelHost;
-  /** What names this end in payloads. Whoever holds it may read the channel, once. */
+  /** Identifies this end in payloads. Its owner may read the channel, once. */
   readonly ref: ReadRef;
-  #made: ChannelLink | undefined;
+  #lazyConnection: ChannelConnection | undefined;
   #items: ChannelItem[] = [];
-  /** Items before this index are read; the array is cut when it is worth it. */
+  /** Items before this index are read. The array is truncated from time to time. */
   #head = 0;
   #bytes = 0;
   #isPaused = false;
@@ -37,20 +37,20 @@ export class ChannelReader implements AsyncIterable<ChannelItem> {
   #wake: (() => void) | undefined;
   #stream: ReadableStream<Uint8Array> | undefined;
 
-  /** Not for users: handlers receive readers, and `createChannel` and `openChannel` of a worker make them. */
+  /** Internal: handlers receive readers, and `createChannel` and `openChannel` of a worker create them. */
   constructor(host: ChannelHost, ref: ReadRef) {
     this.#host = host;
     this.ref = ref;
   }
 
-  /** Made on demand: every HTTP request brings two ends, and most handlers use neither. */
-  get #link(): ChannelLink {
-    this.#made ??= new ChannelLink(this.#host, this.ref, {
-      opened: () => this.#link.watch(),
+  /** Created at first use: every HTTP request has two ends, and most handlers use neither. */
+  get #connection(): ChannelConnection {
+    this.#lazyConnection ??= new ChannelConnection(this.#host, this.ref, {
+      opened: () => this.#connection.watch(),
       item: (item) => this.#onItem(item),
       ended: (error) => this.#onEnded(error),
     });
-    return this.#made;
+    return this.#lazyConnection;
   }
 
   toJSON(): ReadRef {
@@ -58,12 +58,12 @@ export class ChannelReader implements AsyncIterable<ChannelItem> {
   }
 
   /**
-   * The next item: text as it was sent, bytes as frames of up to 64 KiB. Undefined when the writer ended the channel, and after
-   * `cancel`. One read at a time: a second one meanwhile rejects with TypeError.
+   * Returns the next item: strings as sent, bytes as frames of up to 64 KiB. Undefined after the writer ended the
+   * channel, and after `cancel`. Only one read at a time: a concurrent read rejects with TypeError.
    */
   async read(): Promise<ChannelItem | undefined> {
-    if (this.#wake !== undefined) throw new TypeError("a read of this channel is under way");
-    if (!this.#ended) this.#link.start();
+    if (this.#wake !== undefined) throw new TypeError("another read of this channel is in progress");
+    if (!this.#ended) this.#connection.start();
     for (;;) {
       const item = this.#take();
       if (item !== undefined) return item;
@@ -75,7 +75,7 @@ export class ChannelReader implements AsyncIterable<ChannelItem> {
     }
   }
 
-  /** The items; leaving the loop early cancels the channel. */
+  /** Yields the items. Leaving the loop early cancels the channel. */
   async *[Symbol.asyncIterator](): AsyncGenerator<ChannelItem, void, void> {
     try {
       for (let item = await this.read(); item !== undefined; item = await this.read()) yield item;
@@ -84,7 +84,7 @@ export class ChannelReader implements AsyncIterable<ChannelItem> {
     }
   }
 
-  /** All of it up to the end as bytes; text items as UTF-8. */
+  /** Reads to the end and returns bytes. Strings are encoded as UTF-8. */
   async bytes(options: CollectOptions = {}): Promise<Uint8Array> {
     const maxBytes = options.maxBytes ?? DEFAULT_COLLECT_MAX_BYTES;
     const pieces: Uint8Array[] = [];
@@ -92,35 +92,35 @@ export class ChannelReader implements AsyncIterable<ChannelItem> {
     for await (const item of this) {
       const piece = bytesOf(item);
       total += piece.length;
-      // Leaving the loop cancels the channel.
+      // Throwing leaves the loop, which cancels the channel.
       if (total > maxBytes) throw tooLarge(maxBytes);
       pieces.push(piece);
     }
     return joined(pieces, total);
   }
 
-  /** All of it up to the end as text. Bytes that are no UTF-8 reject with `invalid_input`. */
+  /** Reads to the end and returns a string. Rejects with `invalid_input` if the bytes are not UTF-8. */
   async text(options?: CollectOptions): Promise<string> {
     const bytes = await this.bytes(options);
     try {
       return decoder.decode(bytes);
     } catch (cause) {
-      throw new CallError("invalid_input", "what the channel holds is not UTF-8 text", { cause });
+      throw new CallError("invalid_input", "the channel's content is not UTF-8", { cause });
     }
   }
 
-  /** All of it up to the end, read as JSON. What is no JSON rejects with `invalid_json`. */
+  /** Reads to the end and parses JSON. Rejects with `invalid_json` if it is not JSON. */
   async json<Value = unknown>(options?: CollectOptions): Promise<Value> {
     const text = await this.text(options);
     try {
       return JSON.parse(text) as Value;
     } catch (cause) {
-      throw new CallError("invalid_json", `what the channel holds is not JSON: ${(cause as Error).message}`, { cause });
+      throw new CallError("invalid_json", `the channel's content is not JSON: ${(cause as Error).message}`, { cause });
     }
   }
 
   /**
-   * The channel as a web stream of bytes, text items as UTF-8; always the same one. A stream of Node's own is
+   * The channel as a web stream of bytes, with strings as UTF-8. Always the same object. For a Node stream use
    * `Readable.from(reader)`.
    */
   get stream(): ReadableStream<Uint8Array> {
@@ -138,18 +138,21 @@ export class ChannelReader implements AsyncIterable<ChannelItem> {
     return this.#stream;
   }
 
-  /** Reads no more: what waits is dropped, and the writer is told. A channel that was never connected is left alone. */
+  /**
+   * Stops reading: unread items are dropped and the writer is notified. Has no effect on a channel that was never
+   * connected.
+   */
   cancel(): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#drop();
-    this.#made?.close();
+    this.#lazyConnection?.close();
     this.#wakeUp();
   }
 
-  /** Not for users: the call that this end came with was given up. */
+  /** Internal: the call that this end came with was cancelled. */
   breakOff(error: CallError): void {
-    this.#link.breakOff(error);
+    this.#connection.breakOff(error);
   }
 
   #take(): ChannelItem | undefined {
@@ -160,7 +163,7 @@ export class ChannelReader implements AsyncIterable<ChannelItem> {
     if (this.#head === this.#items.length) this.#cut();
     if (this.#isPaused && this.#bytes <= MAX_UNREAD_BYTES / 2 && this.#items.length - this.#head <= MAX_UNREAD_ITEMS / 2) {
       this.#isPaused = false;
-      this.#link.resume();
+      this.#connection.resume();
     }
     return item;
   }
@@ -179,19 +182,19 @@ export class ChannelReader implements AsyncIterable<ChannelItem> {
     if (this.#ended) return;
     this.#items.push(item);
     this.#bytes += item.length;
-    if (this.#bytes > MAX_UNREAD_BYTES || this.#items.length - this.#head > MAX_UNREAD_ITEMS) this.#holdBack();
+    if (this.#bytes > MAX_UNREAD_BYTES || this.#items.length - this.#head > MAX_UNREAD_ITEMS) this.#applyBackpressure();
     this.#wakeUp();
   }
 
-  #holdBack(): void {
+  #applyBackpressure(): void {
     if (this.#isPaused) return;
-    this.#isPaused = this.#link.pause();
+    this.#isPaused = this.#connection.pause();
     if (this.#isPaused || this.#bytes <= MAX_UNREAD_UNPAUSABLE_BYTES) return;
-    this.#link.breakOff(channelClosed(this.ref, `over ${MAX_UNREAD_UNPAUSABLE_BYTES} bytes were left unread, and this platform cannot hold the writer back`));
+    this.#connection.breakOff(channelClosed(this.ref, `over ${MAX_UNREAD_UNPAUSABLE_BYTES} bytes are unread, and this platform cannot pause the writer`));
   }
 
   #onEnded(error: CallError | undefined): void {
-    // After a cancel nobody wants to know how it ended.
+    // After a cancel the end is of no interest.
     if (this.#ended) return;
     this.#ended = true;
     this.#error = error;
@@ -220,5 +223,5 @@ function joined(pieces: readonly Uint8Array[], total: number): Uint8Array {
 }
 
 function tooLarge(maxBytes: number): CallError {
-  return new CallError("payload_too_large", `the channel holds over ${maxBytes} bytes, the limit of this read`, { details: { limit_bytes: maxBytes } });
+  return new CallError("payload_too_large", `the channel contains over ${maxBytes} bytes, the limit of this read`, { details: { limit_bytes: maxBytes } });
 }

@@ -1,8 +1,8 @@
 import { type ChannelRef, MAX_DEPTH } from "@svc/protocol";
 
-/** True for an object with its own text members `channel_id` and `access_key` and a direction. */
+/** Whether the value is an object with its own string members `channel_id` and `access_key` and a direction. */
 export function isChannelRef(value: unknown): value is ChannelRef {
-  // Of nearly every object this one look is enough.
+  // This check is enough for nearly every object.
   if (typeof value !== "object" || value === null || !("access_key" in value)) return false;
   const own = (name: string): unknown => (Object.hasOwn(value, name) ? (value as Readonly<Record<string, unknown>>)[name] : undefined);
   const direction = own("direction");
@@ -10,14 +10,17 @@ export function isChannelRef(value: unknown): value is ChannelRef {
 }
 
 /**
- * True when JSON text may hold a ref, which is far cheaper to see than to walk its value. A member name written with escapes is
- * missed; no JSON writer escapes letters.
+ * Whether JSON text may contain a ref. Far cheaper than a search in the parsed value. Misses a member name with
+ * escapes, but no JSON writer escapes letters.
  */
 export function mayHoldChannelRefs(json: string): boolean {
   return json.includes('"access_key"');
 }
 
-/** Replaces every ref inside a parsed JSON value, in place, down to the depth that frames may have. Returns the value, or what replaces it. */
+/**
+ * Replaces every ref inside a parsed JSON value, in place, up to the maximum depth of frames. Returns the value, or its
+ * replacement if the value itself is a ref.
+ */
 export function replaceChannelRefs(value: unknown, endOf: (ref: ChannelRef) => object, depth = 0): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (isChannelRef(value)) return endOf(value);
@@ -25,7 +28,7 @@ export function replaceChannelRefs(value: unknown, endOf: (ref: ChannelRef) => o
   for (const key of Object.keys(value)) {
     const before = (value as Readonly<Record<string, unknown>>)[key];
     const after = replaceChannelRefs(before, endOf, depth + 1);
-    // Defined, not assigned: a member may be called `__proto__`.
+    // Defines the member instead of assigning it: its name may be `__proto__`.
     if (after !== before) Object.defineProperty(value, key, { value: after, writable: true, enumerable: true, configurable: true });
   }
   return value;

@@ -1,39 +1,39 @@
-/** One item of a channel: text and bytes keep their kind and their boundaries. */
+/** One item of a channel. Strings and bytes keep their type and their boundaries. */
 export type ChannelItem = string | Uint8Array;
 
-/** Close codes of a channel socket whose stream is whole; every other one means that it broke off. */
+/** Close codes of a channel whose stream is complete. Every other code means that it failed. */
 export const CLOSE_NORMAL = 1000;
 export const CLOSE_WITHOUT_CODE = 1005;
 
-/** What a channel's socket tells; after `closed` it tells nothing more. */
+/** Events of a channel's socket. None follows `closed`. */
 export interface ChannelSocketEvents {
   opened(): void;
   item(item: ChannelItem): void;
-  /** A sign of life that is no item. */
+  /** A ping or pong arrived. */
   alive(): void;
-  /** Comes once, also when the socket never opened (1006 then). `reason` is for people. */
+  /** Called once, even if the socket never opened (with 1006). `reason` is for people. */
   closed(code: number, reason: string): void;
 }
 
 export interface ChannelSocket {
   /** Only while open. */
   send(item: ChannelItem): void;
-  /** False as soon as either side has said goodbye. */
+  /** False once either side has started the closing handshake. */
   readonly isOpen: boolean;
-  /** Bytes that were sent but have not left this process. */
+  /** Bytes that were sent but not yet passed to the system. */
   readonly bufferedBytes: number;
-  /** Resolves when at most so many bytes are buffered, and when the socket is closed. */
+  /** Resolves when at most `limitBytes` bytes are buffered, and when the socket is closed. */
   drained(limitBytes: number): Promise<void>;
-  /** Stops reading until `resume`. Absent where the platform cannot hold back a socket. */
+  /** Stops reading until `resume`. Absent if the platform cannot pause a socket. */
   pause?(): void;
   resume?(): void;
-  /** Absent where the platform cannot ping. */
+  /** Absent if the platform cannot ping. */
   ping?(): void;
-  /** Says goodbye with code 1000, behind everything that was sent; `closed` follows. */
+  /** Starts the closing handshake with code 1000, after everything that was sent. `closed` follows. */
   close(): void;
-  /** Breaks off at once, so that the other side cannot take it for a good end; `closed` follows. */
+  /** Destroys the socket, so that the other side does not see a normal end. `closed` follows. */
   terminate(): void;
 }
 
-/** Opens one end's socket. May throw for an address that can never work. */
+/** Opens the socket of one end. Throws only for errors that are permanent, such as a malformed address. */
 export type OpenChannelSocket = (address: string, events: ChannelSocketEvents) => ChannelSocket;

@@ -1,22 +1,22 @@
 import { CallError, type ChannelRef, MAX_FRAME_BYTES } from "@svc/protocol";
-import { type ChannelHost, ChannelLink, channelClosed } from "./channel-link.ts";
+import { ChannelConnection, type ChannelHost, channelClosed } from "./channel-connection.ts";
 import type { ChannelItem, ChannelSocket } from "./channel-socket.ts";
 import { MAX_BINARY_ITEM_BYTES, MAX_SENDING_BYTES, MAX_WAITING_BYTES, STALL_LIMIT_MS } from "./limits.ts";
 
-/** The ref of a writing end. */
+/** The ref of a writer. */
 export interface WriteRef extends ChannelRef {
   readonly direction: "write";
 }
 
 const encoder = new TextEncoder();
 /**
- * As long as the system takes what is sent, a loop of awaited writes would never let anything else of the process run, not even the
- * news that the reader is gone.
+ * Number of sends between two yields to the event loop. While the system accepts data at once, a loop of awaited writes
+ * would never let anything else run, not even the event that the reader disconnected.
  */
-const SENDS_BETWEEN_TURNS = 64;
+const SENDS_BETWEEN_YIELDS = 64;
 
-/** Resolves when everything else that is ready in this process has had its turn. */
-function turn(): Promise<void> {
+/** Resolves after all other ready tasks of this process have run. */
+function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     if (typeof setImmediate === "function") setImmediate(resolve);
     else setTimeout(resolve);
@@ -24,21 +24,21 @@ function turn(): Promise<void> {
 }
 
 /**
- * The writing end of a channel. Connects at the first write; until then it may be passed on by putting it into a payload or a
- * result. Writes go out in the order they were made. Once the reader is gone everything rejects with `channel_closed`.
+ * The writer of a channel. Connects at the first write. Until then it may be passed on in a payload or a result. Writes
+ * are sent in the order they were made. After the reader has disconnected everything rejects with `channel_closed`.
  */
 export class ChannelWriter {
   readonly #host: ChannelHost;
-  /** What names this end in payloads. Whoever holds it may write the channel, once. */
+  /** Identifies this end in payloads. Its owner may write the channel, once. */
   readonly ref: WriteRef;
-  #made: ChannelLink | undefined;
-  /** Resolves when the writes made so far are through; never rejects. */
+  #lazyConnection: ChannelConnection | undefined;
+  /** Resolves when the writes made so far are done. Never rejects. */
   #tail: Promise<void> | undefined;
   #waitingBytes = 0;
   #sends = 0;
   #isOver = false;
-  /** This side said goodbye first, so a good end is an answer to it. */
-  #saidGoodbye = false;
+  /** Whether this side closed first, so that a normal end is the answer to it. */
+  #hasClosed = false;
   #wasUsed = false;
   #error: CallError | undefined;
   #opened: Promise<void> | undefined;
@@ -46,22 +46,22 @@ export class ChannelWriter {
   #end: Promise<void> | undefined;
   #stream: WritableStream<ChannelItem> | undefined;
 
-  /** Not for users: handlers receive writers, and `createChannel` and `openChannel` of a worker make them. */
+  /** Internal: handlers receive writers, and `createChannel` and `openChannel` of a worker create them. */
   constructor(host: ChannelHost, ref: WriteRef) {
     this.#host = host;
     this.ref = ref;
   }
 
-  /** Made on demand: every HTTP request brings two ends, and most handlers use neither. */
-  get #link(): ChannelLink {
-    this.#made ??= new ChannelLink(this.#host, this.ref, {
+  /** Created at first use: every HTTP request has two ends, and most handlers use neither. */
+  get #connection(): ChannelConnection {
+    this.#lazyConnection ??= new ChannelConnection(this.#host, this.ref, {
       opened: () => this.#onOpened?.(),
       ended: (error) => this.#onEnded(error),
     });
-    return this.#made;
+    return this.#lazyConnection;
   }
 
-  /** Not for users: whether the handler did anything with it. */
+  /** Internal: whether the handler used it. */
   get wasUsed(): boolean {
     return this.#wasUsed || this.#stream !== undefined || this.#end !== undefined;
   }
@@ -71,12 +71,13 @@ export class ChannelWriter {
   }
 
   /**
-   * Writes bytes, split into items of up to 65,536. Resolves when at most 256 KiB of them wait here: whoever awaits each write
-   * writes as fast as the reader reads. The bytes must stay as they are until then. Rejects with `channel_closed` when the reader
-   * is gone, or takes nothing for 5 minutes, and with `overloaded` when over 64 MiB of earlier writes wait.
+   * Writes bytes, split into items of up to 65,536 bytes. Resolves when at most 256 KiB of them are unsent, so a caller
+   * that awaits each write is as fast as the reader. Do not change the bytes before. Rejects with `channel_closed` if
+   * the reader disconnected or accepts nothing for 5 minutes, and with `overloaded` if over 64 MiB of earlier writes
+   * are unsent.
    */
   write(bytes: Uint8Array): Promise<void> {
-    if (!(bytes instanceof Uint8Array)) return Promise.reject(new TypeError("write takes a Uint8Array; send takes text"));
+    if (!(bytes instanceof Uint8Array)) return Promise.reject(new TypeError("write takes a Uint8Array; send takes a string"));
     return this.#enqueue(bytes.length, async (socket) => {
       for (let at = 0; at === 0 || at < bytes.length; at += MAX_BINARY_ITEM_BYTES) {
         await this.#send(socket, bytes.subarray(at, at + MAX_BINARY_ITEM_BYTES));
@@ -84,33 +85,36 @@ export class ChannelWriter {
     });
   }
 
-  /** Writes one text item of up to 16 MiB. Otherwise as `write`. */
+  /** Writes one string item of up to 16 MiB. Otherwise as `write`. */
   send(text: string): Promise<void> {
-    if (typeof text !== "string") return Promise.reject(new TypeError("send takes text; write takes bytes"));
+    if (typeof text !== "string") return Promise.reject(new TypeError("send takes a string; write takes bytes"));
     const tooLong = text.length > MAX_FRAME_BYTES || (text.length * 3 > MAX_FRAME_BYTES && encoder.encode(text).length > MAX_FRAME_BYTES);
     if (tooLong) {
-      const message = `a text item may have up to ${MAX_FRAME_BYTES} bytes; send it in parts`;
+      const message = `a string item may have up to ${MAX_FRAME_BYTES} bytes; send it in parts`;
       return Promise.reject(new CallError("payload_too_large", message, { details: { limit_bytes: MAX_FRAME_BYTES } }));
     }
     return this.#enqueue(text.length, (socket) => this.#send(socket, text));
   }
 
   /**
-   * Ends the channel: the reader gets what was written, then the end. Resolves when the engine has taken all of it; rejects with
-   * `channel_closed` when it did not. A channel that nothing was written to is connected for this, so that its reader learns of
-   * the end. Again gives the same promise.
+   * Ends the channel: the reader receives what was written, then the end. Resolves when the engine has accepted
+   * everything. Rejects with `channel_closed` if it did not. Connects an unused channel, so that its reader receives
+   * the end. Further calls return the same promise.
    */
   end(): Promise<void> {
     this.#end ??= this.#finish();
     return this.#end;
   }
 
-  /** Breaks the channel off: its reader gets `channel_closed` instead of an end. A channel that was never connected is left alone. */
+  /**
+   * Aborts the channel: its reader fails with `channel_closed` instead of a normal end. Has no effect on a channel that
+   * was never connected.
+   */
   abort(reason = "aborted by its writer"): void {
-    this.#link.breakOff(channelClosed(this.ref, reason));
+    this.#connection.breakOff(channelClosed(this.ref, reason));
   }
 
-  /** The channel as a web stream that takes bytes and, as items of their own, texts; always the same one. */
+  /** The channel as a web stream of bytes and strings, each string as one item. Always the same object. */
   get stream(): WritableStream<ChannelItem> {
     this.#stream ??= new WritableStream<ChannelItem>({
       write: (chunk) => (typeof chunk === "string" ? this.send(chunk) : this.write(chunk)),
@@ -120,21 +124,21 @@ export class ChannelWriter {
     return this.#stream;
   }
 
-  /** Not for users: the call that this end came with was given up. */
+  /** Internal: the call that this end came with was cancelled. */
   breakOff(error: CallError): void {
-    this.#link.breakOff(error);
+    this.#connection.breakOff(error);
   }
 
   #enqueue(bytes: number, work: (socket: ChannelSocket) => Promise<void>): Promise<void> {
     if (this.#error !== undefined) return Promise.reject(this.#error);
     if (this.#isOver) return Promise.reject(new TypeError("the channel was ended; nothing can be written any more"));
     if (this.#waitingBytes > MAX_WAITING_BYTES) {
-      const message = `over ${MAX_WAITING_BYTES} bytes of earlier writes wait; await each write`;
+      const message = `over ${MAX_WAITING_BYTES} bytes of earlier writes are unsent; await each write`;
       return Promise.reject(new CallError("overloaded", message, { details: { limit_bytes: MAX_WAITING_BYTES } }));
     }
     this.#wasUsed = true;
     this.#waitingBytes += bytes;
-    const done = this.#inTurn(async () => {
+    const done = this.#runInOrder(async () => {
       try {
         await work(await this.#socket());
       } finally {
@@ -144,7 +148,7 @@ export class ChannelWriter {
     return done;
   }
 
-  #inTurn(work: () => Promise<void>): Promise<void> {
+  #runInOrder(work: () => Promise<void>): Promise<void> {
     const done = (this.#tail ?? Promise.resolve()).then(work);
     this.#tail = done.catch(() => {});
     return done;
@@ -153,7 +157,7 @@ export class ChannelWriter {
   async #socket(): Promise<ChannelSocket> {
     this.#opened ??= new Promise((resolve) => {
       this.#onOpened = resolve;
-      this.#link.start();
+      this.#connection.start();
     });
     await this.#opened;
     return this.#requireSocket();
@@ -161,17 +165,17 @@ export class ChannelWriter {
 
   #requireSocket(): ChannelSocket {
     if (this.#error !== undefined) throw this.#error;
-    return this.#link.socket ?? fail(channelClosed(this.ref, "the connection ended"));
+    return this.#connection.socket ?? fail(channelClosed(this.ref, "the connection ended"));
   }
 
   async #send(socket: ChannelSocket, item: ChannelItem): Promise<void> {
     if (this.#error !== undefined) throw this.#error;
     socket.send(item);
-    if (++this.#sends % SENDS_BETWEEN_TURNS === 0) await turn();
+    if (++this.#sends % SENDS_BETWEEN_YIELDS === 0) await yieldToEventLoop();
     if (socket.bufferedBytes > MAX_SENDING_BYTES) await this.#drain(socket, MAX_SENDING_BYTES);
   }
 
-  /** Waits until at most so many bytes are buffered. When nothing at all moves for 5 minutes, the channel is broken off. */
+  /** Waits until at most `limitBytes` bytes are buffered. Aborts the channel if nothing was sent for 5 minutes. */
   async #drain(socket: ChannelSocket, limitBytes: number): Promise<void> {
     while (socket.bufferedBytes > limitBytes) {
       const before = socket.bufferedBytes;
@@ -182,7 +186,7 @@ export class ChannelWriter {
       await Promise.race([socket.drained(limitBytes), stalled]);
       cancelTimer();
       this.#requireSocket();
-      if (socket.bufferedBytes >= before) this.abort(`its reader has taken nothing for ${STALL_LIMIT_MS} ms`);
+      if (socket.bufferedBytes >= before) this.abort(`its reader has accepted nothing for ${STALL_LIMIT_MS} ms`);
       this.#requireSocket();
     }
   }
@@ -190,21 +194,21 @@ export class ChannelWriter {
   async #finish(): Promise<void> {
     if (this.#error !== undefined) throw this.#error;
     this.#isOver = true;
-    await this.#inTurn(async () => {
+    await this.#runInOrder(async () => {
       const socket = await this.#socket();
       await this.#drain(socket, 0);
-      this.#saidGoodbye = socket.isOpen;
-      this.#link.close();
-      const cancelTimer = this.#host.clock.after(STALL_LIMIT_MS, () => this.abort(`the engine has not taken its end within ${STALL_LIMIT_MS} ms`));
-      await this.#link.closed;
+      this.#hasClosed = socket.isOpen;
+      this.#connection.close();
+      const cancelTimer = this.#host.clock.after(STALL_LIMIT_MS, () => this.abort(`the engine did not confirm its end within ${STALL_LIMIT_MS} ms`));
+      await this.#connection.closed;
       cancelTimer();
     });
     if (this.#error !== undefined) throw this.#error;
   }
 
   #onEnded(error: CallError | undefined): void {
-    // A good end that nobody asked for: the reader parted.
-    this.#error = error ?? (this.#saidGoodbye ? undefined : channelClosed(this.ref, "the reader is gone"));
+    // A normal end that this side did not start: the reader disconnected.
+    this.#error = error ?? (this.#hasClosed ? undefined : channelClosed(this.ref, "the reader disconnected"));
     this.#isOver = true;
     this.#onOpened?.();
   }

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FakeEngine, type Frame } from "../fake-engine.test.support.ts";
 import { silentLogger } from "../logger.ts";
 import { ChannelReader, ChannelWriter, connect, type Worker } from "../node.ts";
-import { channelAddress } from "./channel-link.ts";
+import { channelAddress } from "./channel-connection.ts";
 import { MAX_UNREAD_BYTES } from "./limits.ts";
 
 const ID = "11111111-1111-4111-8111-111111111111";
@@ -38,13 +38,13 @@ async function itemsOf(reader: ChannelReader): Promise<unknown[]> {
   return items;
 }
 
-/** Resolves when the other side has got so many bytes. */
+/** Resolves when the other side has received this many bytes. */
 async function received(end: { readonly socket: import("ws").WebSocket; readonly bytes: Buffer[] }, total: number): Promise<void> {
   while (end.bytes.reduce((sum, { length }) => sum + length, 0) < total) await once(end.socket, "message");
 }
 
 describe("creating a channel", () => {
-  it("asks the engine, says how many items may wait only when told, and connects neither end", async () => {
+  it("calls the engine, sends the buffer size only if it is given, and connects neither end", async () => {
     const { reader, writer, readerRef, writerRef } = await worker.createChannel();
     await worker.createChannel({ bufferItems: 5 });
     const asked = engine.frames.filter(({ function_id }) => function_id === "engine::channels::create");
@@ -55,7 +55,7 @@ describe("creating a channel", () => {
     expect(engine.ends).toEqual([]);
   });
 
-  it("refuses an answer that names no channel", async () => {
+  it("rejects a result without a channel", async () => {
     engine.reply = (frame) => ({ type: "invocationresult", invocation_id: frame.invocation_id, function_id: "f", result: { reader: WRITE, writer: READ } });
     await expect(worker.createChannel()).rejects.toMatchObject({ code: "invalid_message" });
   });
@@ -66,7 +66,7 @@ describe("creating a channel", () => {
     expect((await engine.frame({ function_id: "f" })).data).toEqual({ file: READ });
   });
 
-  it("opens an end by a ref that came in a result, and refuses what is no ref", () => {
+  it("opens an end by a ref in a result, and rejects values that are not refs", () => {
     expect(worker.openChannel(READ)).toBeInstanceOf(ChannelReader);
     expect(worker.openChannel(WRITE)).toBeInstanceOf(ChannelWriter);
     expect(() => worker.openChannel({ channel_id: "x" } as unknown as ChannelRef)).toThrow(TypeError);
@@ -81,7 +81,7 @@ describe("the address of an end", () => {
 });
 
 describe("a writer", () => {
-  it("splits bytes at 65,536, keeps texts apart, and says goodbye with 1000 behind them", async () => {
+  it("splits bytes at 65,536, keeps strings separate, and closes with 1000 after them", async () => {
     const writer = worker.openChannel(WRITE);
     await writer.send("head");
     await writer.write(new Uint8Array(150_000).fill(7));
@@ -93,7 +93,7 @@ describe("a writer", () => {
     expect(await end.closed).toEqual([1000, ""]);
   });
 
-  it("keeps the order of writes that nobody awaits, and ends behind them", async () => {
+  it("keeps the order of writes that are not awaited, and ends after them", async () => {
     const writer = worker.openChannel(WRITE);
     const writes = [writer.send("1"), writer.write(Buffer.from("2")), writer.send("3"), writer.end(), writer.end()];
     await Promise.all(writes);
@@ -101,7 +101,7 @@ describe("a writer", () => {
     await expect(writer.send("4")).rejects.toThrow("was ended");
   });
 
-  it("makes a write wait while its reader takes nothing, and goes on when it does", async () => {
+  it("makes a write wait while its reader reads nothing, and continues when it does", async () => {
     const writer = worker.openChannel(WRITE);
     await writer.send("open");
     const end = await engine.end();
@@ -111,7 +111,7 @@ describe("a writer", () => {
     const write = writer.write(big).then(() => {
       done = true;
     });
-    // What the system's own buffers take is written; then nothing moves.
+    // The system's buffers accept some bytes. After that nothing more is sent.
     await worker.call({ function_id: "engine::channels::create" });
     expect(done).toBe(false);
     end.socket.resume();
@@ -121,7 +121,7 @@ describe("a writer", () => {
     expect(end.bytes.reduce((sum, { length }) => sum + length, 0)).toBe(big.length);
   });
 
-  it("lets the rest of the process run while a loop writes small pieces as fast as it can", async () => {
+  it("lets the rest of the process run while a loop writes small chunks as fast as it can", async () => {
     const writer = worker.openChannel(WRITE);
     await writer.send("open");
     let hadItsTurn = false;
@@ -137,7 +137,7 @@ describe("a writer", () => {
     await writer.end();
   });
 
-  it("refuses more when over 64 MiB of writes wait that nobody awaited", async () => {
+  it("rejects writes when over 64 MiB of earlier writes are unsent", async () => {
     const writer = worker.openChannel(WRITE);
     await writer.send("open");
     (await engine.end()).socket.pause();
@@ -147,7 +147,7 @@ describe("a writer", () => {
     expect(await first).toMatchObject({ code: "channel_closed" });
   });
 
-  it.each([1000, 1001, 4000])("rejects with channel_closed once the reader is gone, whatever code says so (%i)", async (code) => {
+  it.each([1000, 1001, 4000])("rejects with channel_closed after the reader disconnected with any code (%i)", async (code) => {
     const writer = worker.openChannel(WRITE);
     await writer.send("a");
     const end = await engine.end();
@@ -158,7 +158,7 @@ describe("a writer", () => {
     await expect(writer.write(new Uint8Array(1))).rejects.toBeInstanceOf(CallError);
   });
 
-  it("breaks off at an abort, so that nobody takes it for an end", async () => {
+  it("is not closed normally by an abort", async () => {
     const writer = worker.openChannel(WRITE);
     await writer.send("a");
     const end = await engine.end();
@@ -167,7 +167,7 @@ describe("a writer", () => {
     await expect(writer.end()).rejects.toMatchObject({ code: "channel_closed", message: expect.stringContaining("the disk failed") });
   });
 
-  it("ends a channel that nothing was written to, and leaves alone one that is aborted before", async () => {
+  it("ends an unused channel, and does not connect an aborted one", async () => {
     await worker.openChannel(WRITE).end();
     expect(await (await engine.end()).closed).toEqual([1000, ""]);
     const other = worker.openChannel(WRITE);
@@ -176,7 +176,7 @@ describe("a writer", () => {
     expect(engine.ends).toHaveLength(1);
   });
 
-  it("refuses text as bytes, bytes as text and text over 16 MiB", async () => {
+  it("rejects a string as bytes, bytes as a string and a string over 16 MiB", async () => {
     const writer = worker.openChannel(WRITE);
     await expect(writer.write("text" as unknown as Uint8Array)).rejects.toThrow(TypeError);
     await expect(writer.send(new Uint8Array(1) as unknown as string)).rejects.toThrow(TypeError);
@@ -193,7 +193,7 @@ describe("a writer", () => {
 });
 
 describe("a reader", () => {
-  it("gives texts and bytes in order, then the end, and connects only when it is read", async () => {
+  it("returns strings and bytes in order, then the end, and connects at the first read", async () => {
     const reader = worker.openChannel(READ);
     expect(engine.ends).toEqual([]);
     const reading = itemsOf(reader);
@@ -223,11 +223,11 @@ describe("a reader", () => {
     await expect(reader.read()).rejects.toMatchObject({ code: "channel_closed" });
   });
 
-  it("collects all of it as text, bytes or JSON", async () => {
+  it("collects everything as a string, bytes or JSON", async () => {
     const collect = async <Value>(how: (reader: ChannelReader) => Promise<Value>, pieces: readonly (string | Buffer)[]): Promise<Value> => {
       const number = engine.ends.length + 1;
       const collected = how(worker.openChannel(READ));
-      // Whoever fails early fails later than this is looked at.
+      // The test reads the promise later than it may reject.
       collected.catch(() => {});
       const { socket } = await engine.end(number);
       for (const piece of pieces) socket.send(piece);
@@ -252,7 +252,7 @@ describe("a reader", () => {
     expect((await end.closed)[0]).toBe(1000);
   });
 
-  it("leaves the channel when the loop is left, and tells the writer", async () => {
+  it("closes the channel when the loop is left early, and notifies the writer", async () => {
     const reader = worker.openChannel(READ);
     const leaving = (async () => {
       for await (const item of reader) return item;
@@ -266,7 +266,7 @@ describe("a reader", () => {
     expect(await reader.read()).toBeUndefined();
   });
 
-  it("is at its end when it was cancelled before it was connected, and stays unconnected", async () => {
+  it("has ended after a cancel before the first read, and stays unconnected", async () => {
     const reader = worker.openChannel(READ);
     reader.cancel();
     expect(await reader.read()).toBeUndefined();
@@ -274,15 +274,15 @@ describe("a reader", () => {
     expect(engine.ends).toEqual([]);
   });
 
-  it("resolves a waiting read with the end when it is cancelled, and refuses two reads at a time", async () => {
+  it("resolves a pending read with the end when it is cancelled, and rejects a concurrent read", async () => {
     const reader = worker.openChannel(READ);
     const reading = reader.read();
-    await expect(reader.read()).rejects.toThrow("under way");
+    await expect(reader.read()).rejects.toThrow("in progress");
     reader.cancel();
     expect(await reading).toBeUndefined();
   });
 
-  it("holds the writer back while much is unread, and loses nothing", async () => {
+  it("applies backpressure to the writer while much is unread, and loses nothing", async () => {
     const reader = worker.openChannel(READ);
     const first = reader.read();
     const { socket } = await engine.end();
@@ -294,7 +294,7 @@ describe("a reader", () => {
       });
     }
     await first;
-    // 32 MiB are far more than both systems' buffers hold: without a pause all of it would come across.
+    // 32 MiB are far more than both systems' buffers. Without a pause everything would arrive.
     const { promise, resolve } = newGate();
     setImmediate(function look() {
       if (socket.isPaused || unwritten < frames) resolve();
@@ -309,7 +309,7 @@ describe("a reader", () => {
     expect(total).toBe(frames * 65_536);
   });
 
-  it("is a web stream too, and so a stream of Node's own", async () => {
+  it("is a web stream too, and so a Node stream", async () => {
     const reader = worker.openChannel(READ);
     const collected: Buffer[] = [];
     const done = pipeline(Readable.fromWeb(reader.stream as import("node:stream/web").ReadableStream), async (source: AsyncIterable<Buffer>) => {
@@ -323,7 +323,7 @@ describe("a reader", () => {
     expect(Buffer.concat(collected).toString()).toBe("text bytes");
   });
 
-  it("tells of an engine that refuses the upgrade", async () => {
+  it("rejects if the engine refuses the upgrade", async () => {
     const refusing = createServer((socket: TcpSocket) => socket.end("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")).listen(0, "127.0.0.1");
     await once(refusing, "listening");
     const lonely = connect(`ws://127.0.0.1:${(refusing.address() as AddressInfo).port}`, { name: "lonely", logger: silentLogger, handleSignals: false });
@@ -342,7 +342,7 @@ function newGate(): { readonly promise: Promise<void>; readonly resolve: () => v
   return { promise, resolve };
 }
 
-describe("refs in what handlers receive", () => {
+describe("refs in a handler's payload", () => {
   const invoke = (data: unknown): Frame => ({ data, type: "invokefunction", invocation_id: ID, function_id: "f" });
 
   async function receivedBy(data: unknown): Promise<unknown> {
@@ -368,12 +368,12 @@ describe("refs in what handlers receive", () => {
     expect(await receivedBy(READ)).toBeInstanceOf(ChannelReader);
   });
 
-  it("are left alone when they are none", async () => {
+  it("are unchanged if they are not refs", async () => {
     const data = { a: { ...CHANNEL }, b: { ...CHANNEL, direction: "both" }, c: { ...READ, access_key: 7 }, d: '"access_key"' };
     expect(await receivedBy(data)).toEqual(data);
   });
 
-  it("play no tricks with prototypes", async () => {
+  it("do not change prototypes", async () => {
     const text = `{"data":{"__proto__":${JSON.stringify(READ)},"x":{"__proto__":${JSON.stringify(READ)},"direction":"read"}},"type":"invokefunction","invocation_id":"${ID}","function_id":"f"}`;
     let seen: Record<string, unknown> | undefined;
     worker.registerFunction("f", (input) => {
@@ -396,8 +396,8 @@ describe("refs in what handlers receive", () => {
   });
 });
 
-describe("the ends that a call brings", () => {
-  it("break off when the call is given up, so that no handler waits for ever", async () => {
+describe("the channel ends in a call's payload", () => {
+  it("fail when the call is cancelled, so that no handler waits indefinitely", async () => {
     const writeOn = async (out: ChannelWriter): Promise<void> => {
       for (;;) await out.send("x");
     };
@@ -418,7 +418,7 @@ describe("the ends that a call brings", () => {
 });
 
 describe("shutdown", () => {
-  it("waits for channels that are at work, up to its deadline, then breaks them off and refuses new ones", async () => {
+  it("waits for connected channels, up to its timeout, then aborts them and rejects new ones", async () => {
     const writer = worker.openChannel(WRITE);
     await writer.send("a");
     const reader = worker.openChannel(READ);
@@ -432,7 +432,7 @@ describe("shutdown", () => {
     await expect(worker.openChannel(WRITE).send("x")).rejects.toMatchObject({ code: "draining" });
   });
 
-  it("lets a channel that ends in time end in good order", async () => {
+  it("lets a channel end normally that ends in time", async () => {
     const writer = worker.openChannel(WRITE);
     await writer.send("a");
     const end = await engine.end();

@@ -1,17 +1,17 @@
 import { CallError, type ChannelRef } from "@svc/protocol";
 import type { Clock } from "../clock.ts";
-import type { ChannelHost, OpenEnd } from "./channel-link.ts";
+import type { ChannelHost, OpenEnd } from "./channel-connection.ts";
 import { ChannelReader, type ReadRef } from "./channel-reader.ts";
 import { isChannelRef, replaceChannelRefs } from "./channel-refs.ts";
 import type { OpenChannelSocket } from "./channel-socket.ts";
 import { ChannelWriter, type WriteRef } from "./channel-writer.ts";
 
 export interface ChannelOptions {
-  /** Items that may wait in the engine between writer and reader, 1 to 1,024. Default 64. */
+  /** Maximum number of items buffered in the engine between writer and reader, 1 to 1,024. Default 64. */
   readonly bufferItems?: number | undefined;
 }
 
-/** Both ends of a new channel. An end is used here, or passed on in a payload or a result and used there; never both. */
+/** Both ends of a new channel. Use an end here, or pass it on in a payload or a result and use it there. Never both. */
 export interface Channel {
   readonly reader: ChannelReader;
   readonly writer: ChannelWriter;
@@ -19,7 +19,7 @@ export interface Channel {
   readonly writerRef: WriteRef;
 }
 
-/** The ends of channels that a worker holds. */
+/** Creates and tracks the channel ends of a worker. */
 export class Channels implements ChannelHost {
   readonly address: string;
   readonly openSocket: OpenChannelSocket;
@@ -37,30 +37,34 @@ export class Channels implements ChannelHost {
     return this.#isClosed ? new CallError("draining", "the worker was shut down; no channel can be connected any more") : undefined;
   }
 
-  keep(end: OpenEnd): () => void {
+  track(end: OpenEnd): () => void {
     this.#open.add(end);
     return () => {
       this.#open.delete(end);
     };
   }
 
-  /** Both ends of the channel that the engine's answer names. */
+  /** Returns both ends of the channel in the engine's answer. */
   created(answer: unknown): Channel {
     const { reader, writer } = (typeof answer === "object" && answer !== null ? answer : {}) as Readonly<Record<string, unknown>>;
     const ends = { reader: isChannelRef(reader) && this.#endOf(reader), writer: isChannelRef(writer) && this.#endOf(writer) };
     if (!(ends.reader instanceof ChannelReader && ends.writer instanceof ChannelWriter)) {
-      throw new CallError("invalid_message", "the engine's answer to engine::channels::create names no channel");
+      throw new CallError("invalid_message", "the engine's answer to engine::channels::create contains no channel");
     }
     return { reader: ends.reader, writer: ends.writer, readerRef: ends.reader.ref, writerRef: ends.writer.ref };
   }
 
-  /** An end by its ref. Throws TypeError for what is no ref. */
+  /**
+   * Returns the end for a ref.
+   *
+   * @throws TypeError for a value that is not a ref.
+   */
   end(ref: ChannelRef): ChannelReader | ChannelWriter {
-    if (!isChannelRef(ref)) throw new TypeError("not the ref of a channel: it wants channel_id, access_key and a direction of read or write");
+    if (!isChannelRef(ref)) throw new TypeError("not the ref of a channel: it must have channel_id, access_key and the direction read or write");
     return this.#endOf(ref);
   }
 
-  /** The payload with every ref in it replaced by an end, and those ends. */
+  /** Returns the payload with every ref replaced by an end, and those ends. */
   revive(payload: unknown): { readonly payload: unknown; readonly ends: readonly (ChannelReader | ChannelWriter)[] } {
     const ends: (ChannelReader | ChannelWriter)[] = [];
     const revived = replaceChannelRefs(payload, (ref) => {
@@ -77,12 +81,12 @@ export class Channels implements ChannelHost {
       : new ChannelWriter(this, { channel_id, access_key, direction });
   }
 
-  /** One promise for each end that is connected, resolved when it no longer is. */
+  /** Returns one promise per connected end, which resolves when it is closed. */
   ends(): readonly Promise<void>[] {
     return [...this.#open].map(({ closed }) => closed);
   }
 
-  /** Breaks off what is still connected; nothing can be connected from now on. */
+  /** Aborts all connected ends. No end can be connected from now on. */
   close(): void {
     this.#isClosed = true;
     for (const end of [...this.#open]) end.breakOff(new CallError("channel_closed", "the worker was shut down before the channel ended"));

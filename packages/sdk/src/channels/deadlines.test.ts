@@ -14,7 +14,7 @@ import {
   STALL_LIMIT_MS,
 } from "./limits.ts";
 
-/** A socket in memory: the test plays the engine by `events`. */
+/** A socket in memory. The test calls `events` in place of the engine. */
 class MemorySocket implements ChannelSocket {
   readonly events: ChannelSocketEvents;
   isOpen = true;
@@ -22,7 +22,7 @@ class MemorySocket implements ChannelSocket {
   pings = 0;
   isPaused = false;
   terminated = false;
-  saidGoodbye = false;
+  closed = false;
   #drained: (() => void)[] = [];
 
   constructor(events: ChannelSocketEvents) {
@@ -49,7 +49,7 @@ class MemorySocket implements ChannelSocket {
     this.isPaused = false;
   }
   close(): void {
-    this.saidGoodbye = true;
+    this.closed = true;
   }
   terminate(): void {
     this.terminated = true;
@@ -58,7 +58,7 @@ class MemorySocket implements ChannelSocket {
   }
 }
 
-/** As in browsers. */
+/** A socket as in browsers, without pause. */
 class UnpausableSocket extends MemorySocket {
   override readonly pause = undefined as never;
   override readonly resume = undefined as never;
@@ -84,11 +84,11 @@ function setUp(kind: new (events: ChannelSocketEvents) => MemorySocket = MemoryS
   };
 }
 
-/** Lets promises that are settled run on. */
+/** Runs the continuations of settled promises. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("an end of a channel", () => {
-  it("gives a handshake ten seconds", async () => {
+  it("aborts a handshake after ten seconds", async () => {
     const { clock, socket, reader, channels } = setUp();
     const reading = reader().read();
     clock.advance(HANDSHAKE_TIMEOUT_MS - 1);
@@ -99,7 +99,7 @@ describe("an end of a channel", () => {
     expect([clock.timers, channels.ends()]).toEqual([0, []]);
   });
 
-  it("that reads pings, and gives an engine up that says nothing for a minute", async () => {
+  it("that reads pings, and aborts if it receives nothing for a minute", async () => {
     const { clock, socket, reader } = setUp();
     const reading = reader().read();
     socket().events.opened();
@@ -109,11 +109,11 @@ describe("an end of a channel", () => {
     expect([socket().pings, socket().terminated]).toEqual([3, false]);
     clock.advance(PING_EVERY_MS);
     expect(socket().terminated).toBe(true);
-    await expect(reading).rejects.toMatchObject({ code: "channel_closed", message: expect.stringContaining("nothing was heard") });
+    await expect(reading).rejects.toMatchObject({ code: "channel_closed", message: expect.stringContaining("nothing was received") });
     expect(clock.timers).toBe(0);
   });
 
-  it("that rests with what it has does not take the silence for death", async () => {
+  it("that is paused does not abort because it receives nothing", async () => {
     const { clock, socket, reader } = setUp();
     const end = reader();
     const reading = end.read();
@@ -130,7 +130,7 @@ describe("an end of a channel", () => {
     expect(socket().terminated).toBe(true);
   });
 
-  it("that writes gives up when nothing at all is taken for five minutes", async () => {
+  it("that writes aborts if nothing is accepted for five minutes", async () => {
     const { clock, socket, writer } = setUp();
     const end = writer();
     const write = end.write(new Uint8Array(MAX_SENDING_BYTES + 1));
@@ -139,11 +139,11 @@ describe("an end of a channel", () => {
     socket().events.opened();
     await settled();
     clock.advance(STALL_LIMIT_MS);
-    await expect(write).rejects.toMatchObject({ code: "channel_closed", message: expect.stringContaining("taken nothing") });
+    await expect(write).rejects.toMatchObject({ code: "channel_closed", message: expect.stringContaining("accepted nothing") });
     expect(socket().terminated).toBe(true);
   });
 
-  it("that writes waits on while something is taken", async () => {
+  it("that writes keeps waiting while something is accepted", async () => {
     const { clock, socket, writer } = setUp();
     const write = writer().write(new Uint8Array(4 * MAX_SENDING_BYTES));
     write.catch(() => {});
@@ -159,19 +159,19 @@ describe("an end of a channel", () => {
     expect(clock.timers).toBe(0);
   });
 
-  it("that ends gives the engine five minutes to agree", async () => {
+  it("that ends aborts if the engine does not confirm within five minutes", async () => {
     const { clock, socket, writer } = setUp();
     const end = writer().end();
     end.catch(() => {});
     await settled();
     socket().events.opened();
     await settled();
-    expect(socket().saidGoodbye).toBe(true);
+    expect(socket().closed).toBe(true);
     clock.advance(STALL_LIMIT_MS);
-    await expect(end).rejects.toMatchObject({ code: "channel_closed", message: expect.stringContaining("not taken its end") });
+    await expect(end).rejects.toMatchObject({ code: "channel_closed", message: expect.stringContaining("did not confirm its end") });
   });
 
-  it("breaks off where the platform cannot hold the writer back and over 64 MiB are unread", async () => {
+  it("aborts if the platform cannot pause the writer and over 64 MiB are unread", async () => {
     const { clock, socket, reader } = setUp(UnpausableSocket);
     const end = reader();
     const reading = end.read();
@@ -189,7 +189,7 @@ describe("an end of a channel", () => {
     const rest = (async () => {
       while ((await end.read()) !== undefined) read++;
     })();
-    await expect(rest).rejects.toMatchObject({ code: "channel_closed", message: expect.stringContaining("left unread") });
+    await expect(rest).rejects.toMatchObject({ code: "channel_closed", message: expect.stringContaining("are unread") });
     expect(read).toBeGreaterThanOrEqual(items);
   });
 });

@@ -3,14 +3,14 @@ import { type ClientOptions, type RawData, WebSocket } from "ws";
 import type { ChannelItem, ChannelSocket, ChannelSocketEvents, OpenChannelSocket } from "./channel-socket.ts";
 import { STALL_LIMIT_MS } from "./limits.ts";
 
-/** The types of `ws` do not know this option yet; without it a close is cut off after 30 s, however slow the reader is. */
+/** The types of `ws` lack this option. Without it a close is terminated after 30 s, however slow the reader is. */
 interface Options extends ClientOptions {
   readonly closeTimeout: number;
 }
 
 const options: Options = { perMessageDeflate: false, maxPayload: MAX_FRAME_BYTES, closeTimeout: STALL_LIMIT_MS };
 
-/** Opens channel sockets by `ws`. */
+/** Opens channel sockets with `ws`. */
 export const nodeChannelSockets: OpenChannelSocket = (address, events) => new NodeChannelSocket(address, events);
 
 interface Waiter {
@@ -29,7 +29,7 @@ class NodeChannelSocket implements ChannelSocket {
     this.#socket.on("message", (data: RawData, isBinary: boolean) => events.item(isBinary ? (data as Buffer) : (data as Buffer).toString()));
     this.#socket.on("ping", () => events.alive());
     this.#socket.on("pong", () => events.alive());
-    // `close` always follows; the error only says why.
+    // `close` always follows. The error only gives the reason.
     this.#socket.on("error", (error) => {
       this.#problem = error.message || ("code" in error ? String(error.code) : error.name);
     });
@@ -85,7 +85,7 @@ class NodeChannelSocket implements ChannelSocket {
 
   close(): void {
     this.#socket.close(1000);
-    // A paused socket would not hear the other side's goodbye.
+    // A paused socket would not receive the other side's close frame.
     this.#socket.resume();
   }
 

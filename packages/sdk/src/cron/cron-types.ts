@@ -1,57 +1,57 @@
-/** What the function of a `cron` trigger is called with. Times are RFC 3339 in UTC. */
+/** Payload of the function of a `cron` trigger. Times are RFC 3339 in UTC. */
 export interface CronEvent {
   readonly trigger: "cron";
   readonly job_id: string;
-  /** When it was due. */
+  /** Due time. */
   readonly scheduled_time: string;
-  /** When it began. */
+  /** Start time. */
   readonly actual_time: string;
-  /** `cron::trigger_now` asked for it, not its schedule. */
+  /** Present if `cron::trigger_now` started it instead of the schedule. */
   readonly manual?: true;
 }
 
-/** How a tick went. */
+/** Result of a tick. */
 export type CronOutcome = "ok" | "error" | "skipped" | "enqueued";
 
 export interface CronRun {
-  /** When it was due; of several ticks that were passed over together, the last. */
+  /** Due time. For several ticks that were passed over together, that of the last. */
   readonly scheduled_time: string;
-  /** Null: nothing was started. */
+  /** Null if no run was started. */
   readonly started_at: string | null;
-  /** Null: it goes on. */
+  /** Null while the run is in progress. */
   readonly finished_at: string | null;
-  /** Null: it goes on. */
+  /** Null while the run is in progress. */
   readonly outcome: CronOutcome | null;
-  /** Why it failed, or was skipped. */
+  /** Why the run failed or was skipped. */
   readonly error?: string;
-  /** Somebody asked for it. */
+  /** Whether `cron::trigger_now` started it. */
   readonly manual?: boolean;
-  /** Ticks that nothing was started for, and that this one stands for. */
+  /** Number of ticks without a run that this one represents. */
   readonly passed_over?: number;
 }
 
-/** One trigger of type `cron` and when it runs. */
+/** A trigger of type `cron` and its schedule. */
 export interface CronSchedule {
   readonly trigger_id: string;
   readonly function_id: string;
   readonly expression: string;
   readonly timezone: string;
   readonly status: "active" | "paused" | "inactive" | "error";
-  /** Why it is inactive or in error. */
+  /** Why the trigger is inactive or in error. */
   readonly reason?: string;
-  /** The next five, RFC 3339 in UTC; fewer where the schedule ends before, none while it is paused. */
+  /** The next five runs, RFC 3339 in UTC. Fewer if the schedule ends earlier, none while it is paused. */
   readonly next_runs: readonly string[];
   readonly last_run?: CronRun;
   readonly overlap: "skip" | "allow" | "queue_one";
   readonly misfire: "skip" | "once" | "all";
-  /** Where ticks become jobs. */
+  /** Queue to which ticks are added as jobs. Null if ticks call the function. */
   readonly queue: string | null;
 }
 
-/** What `worker.cron.triggerNow` answers. */
+/** Result of `worker.cron.triggerNow`. */
 export interface CronTriggered extends CronRun {
   readonly trigger_id: string;
   readonly function_id: string;
-  /** What the function answered. */
+  /** The function's result. */
   readonly result?: unknown;
 }

@@ -1,18 +1,21 @@
-/** One line of `worker.event.list()`. */
+/** One entry of `worker.event.list()`. */
 export interface EventTopic {
-  /** A topic that was published to since the engine started, or a pattern that somebody listens to. */
+  /** A topic with an event since the engine started, or a pattern with a subscriber. */
   readonly topic: string;
   readonly subscribers: number;
   readonly published: number;
-  /** Calls of functions that failed. */
+  /** Number of failed function calls. */
   readonly failed: number;
-  /** Events that a trigger had no room for, since its function does not keep up. */
+  /** Number of events dropped because a trigger's queue was full. */
   readonly dropped: number;
-  /** RFC 3339; null: never. */
+  /** RFC 3339. Null if never. */
   readonly last_published_at: string | null;
 }
 
-/** What `context.metadata` holds of a call by an `event` or `subscribe` trigger, beside the members of the trigger's own metadata. */
+/**
+ * Members of `context.metadata` in a call by an `event` or `subscribe` trigger, in addition to the trigger's own
+ * metadata.
+ */
 export interface EventMetadata {
   readonly svc: { readonly topic: string };
 }

@@ -1,32 +1,35 @@
-import { ask, type HelperCalls } from "../items/helper-calls.ts";
+import { callEngine, type HelperCalls } from "../items/call-engine.ts";
 import type { HelperOptions } from "../items/item-types.ts";
 import type { EventTopic } from "./event-types.ts";
 
 /**
- * Events by topic, for every function that listens at that moment (module `svc-event`); nothing is stored. A topic has 1 to 256 bytes. All of it
- * rejects with CallError, as `worker.call` does.
+ * Events by topic, for the present subscribers (module `svc-event`). Nothing is stored. A topic has 1 to 256 bytes. All
+ * methods reject with CallError, as `worker.call` does.
  */
 export class WorkerEvent {
   readonly #calls: HelperCalls;
 
-  /** Not for users: a worker has one, and so has a handler's context. */
+  /** Internal: available as a member of a worker and of a handler's context. */
   constructor(calls: HelperCalls) {
     this.#calls = calls;
   }
 
-  /** Resolves when the engine has accepted the event, with the number of triggers that took it; not when it was handled. */
+  /**
+   * Publishes an event. Resolves to the number of triggers that receive it, when the engine has accepted it. Does not
+   * wait for handlers.
+   */
   async emit(topic: string, data: unknown = null, options?: HelperOptions): Promise<number> {
-    const { delivered_to } = await ask<{ readonly delivered_to: number }>(this.#calls, "event::emit", { event: topic, data }, options);
+    const { delivered_to } = await callEngine<{ readonly delivered_to: number }>(this.#calls, "event::emit", { event: topic, data }, options);
     return delivered_to;
   }
 
-  /** The same, by the function that published clients know: nothing is answered. */
+  /** Publishes an event with the function that published clients use, without a result. */
   async publish(topic: string, data: unknown = null, options?: HelperOptions): Promise<void> {
-    await ask(this.#calls, "publish", { topic, data }, options);
+    await callEngine(this.#calls, "publish", { topic, data }, options);
   }
 
-  /** Topics that were published to since the engine started, and what is listened to, in the order of their names. */
+  /** Lists the topics with an event since the engine started and the subscribed topics and patterns, sorted by name. */
   async list(options?: HelperOptions): Promise<readonly EventTopic[]> {
-    return (await ask<{ readonly topics: readonly EventTopic[] }>(this.#calls, "event::list", {}, options)).topics;
+    return (await callEngine<{ readonly topics: readonly EventTopic[] }>(this.#calls, "event::list", {}, options)).topics;
   }
 }

@@ -5,21 +5,24 @@ import type { ChannelWriter } from "../channels/channel-writer.ts";
 export interface HttpFile {
   /** Name of the form's field. */
   readonly name: string;
-  /** As the client gave it, without folders: for people, not for paths. Null when it gave none. */
+  /** The client's name for the file, without folders. For display, not for paths. Null if the client sent none. */
   readonly filename: string | null;
   readonly content_type: string;
   readonly body: ChannelReader;
 }
 
-/** What an `http` trigger hands to its function. `Body` is what the author expects; nothing checks it but a `request_format`. */
+/**
+ * Payload of the function of an `http` trigger. `Body` is the author's declaration. Only a `request_format` validates
+ * it.
+ */
 export interface HttpRequest<Body = unknown> {
   /** Decoded parameters of the path, e.g. `{ id: "7" }` for `/users/:id`. */
   readonly path_params: Readonly<Record<string, string>>;
-  /** One value per name; of repeated names the last. */
+  /** One value per name, the last of repeated names. */
   readonly query_params: Readonly<Record<string, string>>;
   /** All values of each name. */
   readonly query: Readonly<Record<string, readonly string[]>>;
-  /** Lower-case names; repeats joined. */
+  /** Names in lower case. Repeated headers are joined. */
   readonly headers: Readonly<Record<string, string>>;
   readonly headers_all: Readonly<Record<string, readonly string[]>>;
   readonly cookies: Readonly<Record<string, string>>;
@@ -28,12 +31,14 @@ export interface HttpRequest<Body = unknown> {
   /** Path and query as sent. */
   readonly url: string;
   readonly method: string;
-  /** JSON as the value, forms as an object, `text/*` as a string, otherwise null: then `request_body` has the bytes. */
+  /**
+   * JSON bodies parsed, forms as an object, `text/*` as a string. Otherwise null: then `request_body` has the bytes.
+   */
   readonly body: Body;
-  /** All values of each field of a form, urlencoded or multipart. */
+  /** All values of each form field, urlencoded or multipart. */
   readonly form?: Readonly<Record<string, readonly string[]>>;
   readonly client_address: string | null;
-  /** `http` or `https`, and the host that was asked for, as the client sees them. */
+  /** `http` or `https`, and the requested host, both as the client sees them. */
   readonly protocol?: string;
   readonly host?: string | null;
   readonly request_id: string;
@@ -42,11 +47,11 @@ export interface HttpRequest<Body = unknown> {
   readonly context?: Readonly<Record<string, unknown>>;
   /** Files of a `multipart/form-data` body. */
   readonly files?: readonly HttpFile[];
-  /** The body's bytes; absent on routes with `streaming: false`. */
+  /** The body's bytes. Absent on routes with `streaming: false`. */
   readonly request_body?: ChannelReader;
 }
 
-/** The payload as it comes: the request, and where a streamed response may be written. */
+/** The raw payload: the request, and the channel for a streamed response. */
 export interface HttpTriggerPayload<Body = unknown> extends HttpRequest<Body> {
   readonly response?: ChannelWriter;
 }

@@ -21,7 +21,7 @@ afterEach(async () => {
   await engine.stop();
 });
 
-/** Has the handler answer a request; resolves with the answer's frame. */
+/** Runs the handler for a request. Resolves to the frame of its answer. */
 async function answerOf(handler: HttpHandler, more: Frame = { request_body: READ, response: WRITE }): Promise<Frame> {
   worker.registerFunction("f", http(handler));
   await engine.frame({ type: "registerfunction", id: "f" });
@@ -29,7 +29,7 @@ async function answerOf(handler: HttpHandler, more: Frame = { request_body: READ
   return engine.frame({ type: "invocationresult", invocation_id: ID });
 }
 
-/** Texts as they are, bytes as text. */
+/** Strings unchanged, bytes as strings. */
 async function written(number = 1): Promise<unknown[]> {
   const end = await engine.end(number);
   await end.closed;
@@ -52,7 +52,7 @@ describe("a handler that returns", () => {
     expect(engine.ends).toEqual([]);
   });
 
-  it("may set status and headers beside what it returns", async () => {
+  it("may set status and headers in addition to its return value", async () => {
     const answer = await answerOf((_request, response) => {
       response.status(201).headers({ "X-A": "1", "x-b": ["2", "3"] });
       return { id: 7 };
@@ -80,7 +80,7 @@ describe("a handler that returns", () => {
     expect(answered.result).toEqual(answer);
   });
 
-  it("gets the request without the response's channel, and the context", async () => {
+  it("receives the request without the response's channel, and the context", async () => {
     let seen: unknown;
     await answerOf((request, _response, context) => {
       seen = [Object.keys(request), context.function_id];
@@ -90,7 +90,7 @@ describe("a handler that returns", () => {
 });
 
 describe("a handler that writes", () => {
-  it("sends status and headers before the first piece, and ends the response when it returns", async () => {
+  it("sends status and headers before the first chunk, and ends the response when it returns", async () => {
     const answer = await answerOf(async (_request, response) => {
       response.status(202).headers({ "content-type": "text/plain" });
       await response.write("héllo ");
@@ -107,14 +107,14 @@ describe("a handler that writes", () => {
     expect(await (await engine.end()).closed).toEqual([1000, ""]);
   });
 
-  it("keeps the order of pieces that nobody awaits", async () => {
+  it("keeps the order of chunks that are not awaited", async () => {
     await answerOf((_request, response) => {
       for (const piece of ["a", "b", "c"]) void response.write(piece);
     });
     expect(await written()).toEqual(["a", "b", "c"]);
   });
 
-  it("may end the response itself, also without a piece", async () => {
+  it("may end the response itself, even without a chunk", async () => {
     await answerOf(async (_request, response) => {
       response.status(304);
       await response.end();
@@ -127,7 +127,7 @@ describe("a handler that writes", () => {
     expect(await written()).toEqual([{ type: "set_status", status_code: 202 }]);
   });
 
-  it("breaks the response off when it throws after the first piece, and fails the call", async () => {
+  it("aborts the response when it throws after the first chunk, and fails the call", async () => {
     const answer = await answerOf(async (_request, response) => {
       await response.write("half");
       throw new Error("boom");
@@ -136,7 +136,7 @@ describe("a handler that writes", () => {
     expect((await (await engine.end()).closed)[0]).toBe(1006);
   });
 
-  it("connects nothing when it throws before", async () => {
+  it("connects nothing when it throws before that", async () => {
     const answer = await answerOf((_request, response) => {
       response.status(200);
       throw new Error("boom");
@@ -145,7 +145,7 @@ describe("a handler that writes", () => {
     expect(engine.ends).toEqual([]);
   });
 
-  it("fails with channel_closed once the client is gone", async () => {
+  it("fails with channel_closed after the client disconnected", async () => {
     const answer = await answerOf(async (_request, response) => {
       await response.write("a");
       const end = await engine.end();
@@ -156,7 +156,7 @@ describe("a handler that writes", () => {
     expect(answer.error).toMatchObject({ code: "channel_closed" });
   });
 
-  it("cannot set status or headers any more", async () => {
+  it("cannot set status or headers after the first chunk", async () => {
     const thrown: unknown[] = [];
     await answerOf(async (_request, response) => {
       expect(response.hasBegun).toBe(false);
@@ -172,17 +172,17 @@ describe("a handler that writes", () => {
     expect(thrown).toEqual([expect.any(TypeError), expect.any(TypeError)]);
   });
 
-  it("is told to return the response where there is no channel", async () => {
+  it("is told to return the response if there is no channel", async () => {
     const answer = await answerOf((_request, response) => response.write("a"), {});
     expect(answer.error).toMatchObject({ code: "invalid_input", message: expect.stringContaining("return the response instead") });
   });
 
-  it("writes by a web stream too", async () => {
+  it("writes with a web stream too", async () => {
     await answerOf((_request, response) => new Blob(["one", "two"]).stream().pipeTo(response.stream as unknown as WritableStream));
     expect((await written()).join("")).toBe("onetwo");
   });
 
-  it.each([199, 600, 200.5, "200"])("refuses the status %s", async (status) => {
+  it.each([199, 600, 200.5, "200"])("rejects the status %s", async (status) => {
     const answer = await answerOf((_request, response) => void response.status(status as number));
     expect(answer.error).toMatchObject({ message: expect.stringContaining("from 200 to 599") });
   });
@@ -211,7 +211,7 @@ describe("server-sent events", () => {
 });
 
 describe("the body's channel", () => {
-  it("is a reader, and is let go of when the handler returns without reading to the end", async () => {
+  it("is a reader, and is cancelled when the handler returns without reading to the end", async () => {
     const answer = await answerOf(async (request) => {
       const reading = request.request_body?.read();
       (await engine.end()).socket.send(Buffer.from("first"));
@@ -229,7 +229,7 @@ describe("responses by name", () => {
     expect(() => json(1, { status: 99 })).toThrow(TypeError);
   });
 
-  it("redirect has a location that no header can be smuggled in by", () => {
+  it("redirect rejects a location that would inject a header", () => {
     expect(redirect("/login?a=b")).toMatchObject({ status_code: 302, headers: { location: "/login?a=b" }, body: "" });
     expect(redirect("/x", 308)).toMatchObject({ status_code: 308 });
     for (const bad of ["", "/a\r\nset-cookie: x", "/a b", "/ä"]) expect(() => redirect(bad)).toThrow(TypeError);

@@ -2,13 +2,13 @@ import type { CallContext, Handler } from "../calls.ts";
 import type { HttpRequest, HttpTriggerPayload } from "./http-request.ts";
 import { ResponseWriter } from "./response-writer.ts";
 
-/** Answers a request: by what it returns, as the body or as `{status_code, headers, body}`, or by writing the response. */
+/** Handles a request. It returns the body or `{status_code, headers, body}`, or it writes the response. */
 export type HttpHandler<Body = unknown> = (request: HttpRequest<Body>, response: ResponseWriter, context: CallContext) => unknown;
 
 /**
- * Makes a handler for `http` triggers out of one that takes request and response. A response that was written is ended when the
- * handler returns, and broken off when it throws, so that the client cannot take half of it for the whole. A handler that returns
- * nothing and writes nothing answers 204. A body that was not read to its end is let go of.
+ * Wraps a handler with request and response as a handler for `http` triggers. When the handler returns, a written
+ * response is ended. When it throws, a written response is aborted, so that the client sees that it is incomplete. A
+ * handler that returns and writes nothing responds with 204. An unread body is cancelled.
  */
 export function http<Body = unknown>(handler: HttpHandler<Body>): Handler<HttpTriggerPayload<Body>> {
   return async (payload, context) => {
@@ -34,7 +34,7 @@ export function http<Body = unknown>(handler: HttpHandler<Body>): Handler<HttpTr
   };
 }
 
-/** Without a result the engine would wait for a streamed response; null is a body. */
+/** Without a result the engine would wait for a streamed response. Null is a body. */
 function wrapped(result: unknown): unknown {
   return result === null ? { status_code: 200, body: null } : result;
 }

@@ -6,8 +6,8 @@ import { eventText, type ServerSentEvent } from "./server-sent-event.ts";
 const encoder = new TextEncoder();
 
 /**
- * The response of a request, written as it comes to be: status and headers first, then the body piece by piece. Whoever returns
- * the response instead does not touch it. Connects at the first piece.
+ * A streamed response: status and headers first, then the body in chunks. Not needed if the handler returns the
+ * response. Connects at the first chunk.
  */
 export class ResponseWriter {
   readonly #channel: ChannelWriter | undefined;
@@ -16,24 +16,32 @@ export class ResponseWriter {
   #hasBegun = false;
   #stream: WritableStream<string | Uint8Array> | undefined;
 
-  /** Not for users: `http` makes them. */
+  /** Internal: created by `http`. */
   constructor(channel: ChannelWriter | undefined) {
     this.#channel = channel;
   }
 
-  /** True once a piece was written or the response was ended: then what the handler returns no longer counts. */
+  /** Whether a chunk was written or the response was ended. After that the handler's return value is ignored. */
   get hasBegun(): boolean {
     return this.#hasBegun;
   }
 
-  /** Default 200. Throws TypeError for a status outside of 200 to 599, and once the body has begun. */
+  /**
+   * Sets the status. Default 200.
+   *
+   * @throws TypeError for a status outside of 200 to 599, and once the body has begun.
+   */
   status(status: number): this {
     this.#requireHead("the status");
     this.#status = checkedStatus(status);
     return this;
   }
 
-  /** Adds headers; one that was set before is replaced. Throws TypeError once the body has begun. */
+  /**
+   * Adds headers. A header that was set before is replaced.
+   *
+   * @throws TypeError once the body has begun.
+   */
   headers(headers: HttpHeaders): this {
     this.#requireHead("headers");
     for (const [name, value] of Object.entries(headers)) this.#headers[name.toLowerCase()] = value;
@@ -41,17 +49,21 @@ export class ResponseWriter {
   }
 
   /**
-   * Writes a piece of the body, text as UTF-8. Status and headers go before the first one; an empty piece sends them alone. Resolves
-   * when there is room for the next piece; rejects with `channel_closed` when the client is gone.
+   * Writes a chunk of the body, strings as UTF-8. Status and headers are sent before the first chunk. An empty chunk
+   * sends only those. Resolves when there is room for the next chunk. Rejects with `channel_closed` if the client
+   * disconnected.
    */
-  async write(piece: string | Uint8Array): Promise<void> {
+  async write(chunk: string | Uint8Array): Promise<void> {
     const channel = this.#requireChannel();
-    const bytes = typeof piece === "string" ? encoder.encode(piece) : piece;
+    const bytes = typeof chunk === "string" ? encoder.encode(chunk) : chunk;
     const head = this.#begin(channel);
     await Promise.all([head, channel.write(bytes)]);
   }
 
-  /** Writes a server-sent event. The first one sets `content-type: text/event-stream` and `cache-control: no-cache`, unless they were set. */
+  /**
+   * Writes a server-sent event. The first event sets `content-type: text/event-stream` and `cache-control: no-cache`,
+   * unless they are set.
+   */
   async sse(event: ServerSentEvent): Promise<void> {
     const text = eventText(event);
     if (!this.#hasBegun) {
@@ -61,26 +73,26 @@ export class ResponseWriter {
     await this.write(text);
   }
 
-  /** The body as a web stream; always the same one. */
+  /** The body as a web stream. Always the same object. */
   get stream(): WritableStream<string | Uint8Array> {
-    this.#stream ??= new WritableStream({ write: (piece) => this.write(piece), close: () => this.end(), abort: () => this.abort() });
+    this.#stream ??= new WritableStream({ write: (chunk) => this.write(chunk), close: () => this.end(), abort: () => this.abort() });
     return this.#stream;
   }
 
-  /** Ends the response; without a piece before, its body is empty. `http` does it when the handler returns. */
+  /** Ends the response, with an empty body if no chunk was written. `http` calls it when the handler returns. */
   async end(): Promise<void> {
     const channel = this.#requireChannel();
     const head = this.#begin(channel);
     await Promise.all([head, channel.end()]);
   }
 
-  /** Breaks the response off: the client sees that it is not whole. */
+  /** Aborts the response: the client sees that it is incomplete. */
   abort(): void {
     this.#hasBegun = true;
     this.#channel?.abort();
   }
 
-  /** For `http`: what the handler returned, with the status and headers that were set here. */
+  /** For `http`: returns the handler's result, with the status and headers that were set here. */
   complete(result: unknown): HttpResponse {
     const { status_code, headers, body } = responseOf(result);
     return { status_code: status_code ?? this.#status ?? 200, headers: { ...this.#headers, ...lowerCased(headers) }, body };
@@ -107,14 +119,14 @@ export class ResponseWriter {
     if (this.#channel !== undefined) return this.#channel;
     throw new CallError(
       "invalid_input",
-      "this call brings no channel for a response (a route with streaming: false, or no HTTP request); return the response instead",
+      "this call has no channel for a response (the route has streaming: false, or the call is no HTTP request); return the response instead",
     );
   }
 }
 
 const RESPONSE_KEYS: ReadonlySet<string> = new Set(["status_code", "headers", "body"]);
 
-/** What the engine takes for a response; anything else is a body. */
+/** Applies the engine's rule for results that are responses. Any other result is a body. */
 function responseOf(result: unknown): HttpResponse {
   if (typeof result !== "object" || result === null || Array.isArray(result)) return { body: result };
   const keys = Object.keys(result);

@@ -1,18 +1,23 @@
 /** One event of a `text/event-stream`. */
 export interface ServerSentEvent {
-  /** A string goes out as it is, each line as a `data` line; any other value as JSON. */
+  /** A string is sent unchanged, each line as a `data` line. Any other value is sent as JSON. */
   readonly data?: unknown;
-  /** The event's type; browsers dispatch `message` when it is absent. */
+  /** The event's type. Browsers dispatch `message` if it is absent. */
   readonly event?: string | undefined;
-  /** Sent back as `Last-Event-ID` when the client comes again. */
+  /** The client sends it as `Last-Event-ID` when it reconnects. */
   readonly id?: string | undefined;
-  /** How long the client waits before it comes again, in milliseconds. */
+  /** Wait of the client before it reconnects, in milliseconds. */
   readonly retry?: number | undefined;
-  /** Passed over by clients; a comment now and then keeps proxies from closing an idle stream. */
+  /** Ignored by clients. Regular comments keep proxies from closing an idle stream. */
   readonly comment?: string | undefined;
 }
 
-/** The event as text. Throws TypeError for a type or id with a line break, an id with NUL, and a retry that is no number of milliseconds. */
+/**
+ * Formats the event.
+ *
+ * @throws TypeError for a type or id with a line break, an id with NUL, and a retry that is not a whole number of
+ *   milliseconds.
+ */
 export function eventText({ data, event, id, retry, comment }: ServerSentEvent): string {
   let text = comment === undefined ? "" : lines(comment, ": ");
   if (event !== undefined) text += `event: ${oneLine(event, "event")}\n`;
@@ -37,6 +42,6 @@ function lines(text: string, prefix: string): string {
 }
 
 function oneLine(text: string, what: string): string {
-  if (/[\r\n\0]/.test(text)) throw new TypeError(`${what} of an event may hold neither line breaks nor NUL`);
+  if (/[\r\n\0]/.test(text)) throw new TypeError(`${what} of an event must not contain line breaks or NUL`);
   return text;
 }

@@ -1,76 +1,76 @@
 import type { CallOptions } from "../calls.ts";
 import type { UpdateOpError } from "./update-op.ts";
 
-/** What every helper takes besides. */
+/** Options of every helper. */
 export type HelperOptions = Pick<CallOptions, "timeout_ms" | "signal">;
 
 export interface ConditionOptions extends HelperOptions {
-  /** Write only if the item has this version, else fail with `state_conflict`; 0: only if there is no such item. */
+  /** Writes only if the item has this version, else fails with `state_conflict`. 0: only if the item does not exist. */
   readonly ifVersion?: number | undefined;
 }
 
 export interface WriteOptions extends ConditionOptions {
-  /** The item ends by itself after so many milliseconds. Default: never. */
+  /** Milliseconds after which the item expires. Default: never. */
   readonly expiresInMs?: number | undefined;
 }
 
 export interface UpdateOptions extends WriteOptions {
-  /** True: when one operation fails, nothing is written. False: the others are done all the same. Default true. */
+  /** True: if one operation fails, nothing is written. False: the others are still applied. Default true. */
   readonly atomic?: boolean | undefined;
 }
 
 export interface PageOptions extends HelperOptions {
-  /** Only what begins with it. */
+  /** Only ids with this prefix. */
   readonly prefix?: string | undefined;
-  /** `cursor` of the page before; without one, the first page. */
+  /** `cursor` of the previous page. Default: the first page. */
   readonly cursor?: string | undefined;
-  /** Most items of the page, 1 to 1,000. Default 100. */
+  /** Maximum items per page, 1 to 1,000. Default 100. */
   readonly limit?: number | undefined;
 }
 
 export interface IterateOptions extends HelperOptions {
-  /** Only what begins with it. */
+  /** Only ids with this prefix. */
   readonly prefix?: string | undefined;
-  /** Items that are asked for at a time, 1 to 1,000. Default 100. */
+  /** Items per request, 1 to 1,000. Default 100. */
   readonly pageSize?: number | undefined;
 }
 
 export interface Page<Item> {
   readonly items: readonly Item[];
-  /** For the next page; null behind the last one. */
+  /** Cursor for the next page. Null on the last page. */
   readonly cursor: string | null;
-  /** On all pages. */
+  /** Number of items on all pages. */
   readonly total: number;
 }
 
-/** Facts of an item besides its key and value. */
+/** Metadata of an item. */
 export interface ItemFacts {
-  /** 1 for a new item; each change adds 1. */
+  /** Starts at 1 and increases by 1 with each change. */
   readonly version: number;
   /** ISO 8601. */
   readonly updated_at: string;
-  /** Of its JSON. */
+  /** Size of its JSON, in bytes. */
   readonly bytes: number;
-  /** ISO 8601; absent for what stays for ever. */
+  /** ISO 8601. Absent if the item does not expire. */
   readonly expires_at?: string;
 }
 
 export interface SetResult<Value> {
-  /** Null when there was no such item. */
+  /** Null if the item did not exist. */
   readonly old_value: Value | null;
   readonly new_value: Value;
   readonly version: number;
-  /** Only where the write is not durable by now: `relaxed` is within a second, `memory` never is. */
+  /** Present only if the write is not durable yet: `relaxed` becomes durable within a second, `memory` never. */
   readonly durability?: "relaxed" | "memory";
 }
 
 export interface UpdateResult<Value> {
-  /** Null when there was no such item. */
+  /** Null if the item did not exist. */
   readonly old_value: Value | null;
-  /** What is there now; for an update that was not done, what is there still. */
+  /** The present value. If the update was not applied, the unchanged value. */
   readonly new_value: Value | null;
   readonly version: number;
-  /** Operations that failed; absent when none did. */
+  /** Failed operations. Absent if none failed. */
   readonly errors?: readonly UpdateOpError[];
   readonly durability?: "relaxed" | "memory";
 }

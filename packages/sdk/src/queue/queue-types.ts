@@ -1,20 +1,23 @@
 import type { HelperOptions } from "../items/item-types.ts";
 
-/** How a job is put on a queue. What is left out is as the queue says. */
+/** Options of a new job. Omitted options default to the queue's settings. */
 export interface JobOptions {
-  /** Runs so many milliseconds from now at the earliest. Not together with `runAt`. */
+  /** Minimum delay before it runs, in milliseconds. Not together with `runAt`. */
   readonly delayMs?: number | undefined;
-  /** Runs at that time at the earliest: a Date, or text in RFC 3339, e.g. `2026-03-01T09:00:00Z`. With anything else the call rejects with TypeError. */
+  /**
+   * Earliest time at which it runs: a Date, or an RFC 3339 string, e.g. `2026-03-01T09:00:00Z`. Other values reject
+   * with TypeError.
+   */
   readonly runAt?: Date | string | undefined;
-  /** Higher ones come first. Default 0. */
+  /** Higher priorities run first. Default 0. */
   readonly priority?: number | undefined;
-  /** While a job with the same key is remembered (10 minutes), nothing is stored and that job is answered. */
+  /** If a job with the same key was added within the last 10 minutes, nothing is stored and that job is returned. */
   readonly dedupeKey?: string | undefined;
-  /** A job that has not begun by then is dropped. */
+  /** Milliseconds after which a job that has not started is dropped. */
   readonly expiresInMs?: number | undefined;
-  /** Jobs of one group run one after another, in order; groups beside each other. */
+  /** Jobs of one group run one at a time, in order. Groups run concurrently. */
   readonly group?: string | undefined;
-  /** Attempts before it is a dead letter. */
+  /** Number of attempts before the job moves to the dead-letter queue. */
   readonly maxAttempts?: number | undefined;
 }
 
@@ -23,23 +26,23 @@ export interface EnqueueOptions extends JobOptions, HelperOptions {}
 /** One job of `enqueueMany`. */
 export interface JobToEnqueue extends JobOptions {
   readonly queue: string;
-  /** Null: for the queue's triggers. */
+  /** Null for the queue's triggers. */
   readonly functionId: string | null;
   readonly data: unknown;
 }
 
 export interface EnqueuedJob {
-  /** Of the job that is on the queue: with `duplicate`, of the first one. */
+  /** Id of the job on the queue. If `duplicate` is true, that of the first job. */
   readonly job_id: string;
-  /** The dedupe key was in use; nothing was stored. */
+  /** Whether the dedupe key was in use, so that nothing was stored. */
   readonly duplicate: boolean;
 }
 
 export type JobState = "waiting" | "delayed" | "active" | "dead";
 
-/** One attempt that failed. */
+/** One failed attempt. */
 export interface JobFailure {
-  /** Counted from 1. */
+  /** Starts at 1. */
   readonly attempt: number;
   readonly at: string;
   readonly code: string;
@@ -50,45 +53,48 @@ export interface JobFailure {
   readonly trace_id: string | null;
 }
 
-/** A job as it lies on its queue. Times are RFC 3339. */
+/** A job on a queue. Times are RFC 3339. */
 export interface QueueJob<Data = unknown> {
   readonly job_id: string;
   readonly queue: string;
   readonly function_id: string | null;
   readonly state: JobState;
   readonly data: Data;
-  /** Attempts that ran and failed. */
+  /** Number of failed attempts. */
   readonly attempts: number;
   readonly max_attempts: number;
   readonly priority: number;
   readonly created_at: string;
-  /** When it may run, of a delayed one. */
+  /** Earliest start of a delayed job. */
   readonly run_at: string | null;
   readonly expires_at: string | null;
   readonly group: string | null;
   readonly dedupe_key: string | null;
-  /** The restricted principal that made it, e.g. `role guest`, and its role; null: a trusted caller. Older engines do not say it. */
+  /**
+   * The restricted principal that created the job, e.g. `role guest`, and its role. Null for a trusted caller. Absent
+   * on older engines.
+   */
   readonly made_by?: { readonly principal: string; readonly role: string | null } | null;
-  /** When it died, of a dead one. */
+  /** Time at which a dead job failed for the last time. */
   readonly failed_at: string | null;
   readonly trace_id: string | null;
-  /** Of its data. */
+  /** Size of its data, in bytes. */
   readonly bytes: number;
-  /** The last 20, oldest first; the last one of a dead job is why it died. */
+  /** The last 20 failures, oldest first. The last one of a dead job is the reason why it is dead. */
   readonly failures: readonly JobFailure[];
 }
 
-/** A job that is over. It is remembered as long as its dedupe key is. */
+/** A job that has ended. It is kept as long as its dedupe key. */
 export interface EndedJob {
   readonly job_id: string;
   readonly queue: string;
   readonly state: "done" | "cancelled" | "expired";
 }
 
-/** What a queue holds, and what became of its jobs since it was first used. */
+/** Contents of a queue, and counts of its jobs since it was first used. */
 export interface QueueStats {
   readonly queue: string;
-  /** Ready, or behind another of their group. */
+  /** Jobs that are ready or wait for another job of their group. */
   readonly waiting: number;
   readonly delayed: number;
   readonly active: number;
@@ -100,19 +106,19 @@ export interface QueueStats {
   readonly died: number;
   readonly expired: number;
   readonly cancelled: number;
-  /** Null: the queue holds something, but is not declared. */
+  /** Null if the queue has jobs but is not declared. */
   readonly type: "standard" | "fifo" | null;
   readonly concurrency: number | null;
-  /** Where it is the queue of a subscription: its topic. */
+  /** Topic, if it is the queue of a subscription. */
   readonly topic: string | null;
 }
 
 export interface PeekOptions extends HelperOptions {
   /** Default `waiting`. */
   readonly state?: JobState | undefined;
-  /** `cursor` of the page before. */
+  /** `cursor` of the previous page. */
   readonly cursor?: string | undefined;
-  /** Most jobs of the page. */
+  /** Maximum jobs per page. */
   readonly limit?: number | undefined;
 }
 
@@ -123,8 +129,10 @@ export interface JobPage<Data = unknown> {
 }
 
 export interface RedriveOptions extends HelperOptions {
-  /** Only these dead letters; an id that is none is an error, and then none is redriven. Default: all. */
+  /**
+   * Ids of the dead-letter entries to redrive. An unknown id is an error, and then nothing is redriven. Default: all.
+   */
   readonly jobIds?: readonly string[] | undefined;
-  /** Data in place of theirs. */
+  /** Replaces the data of the jobs. */
   readonly payload?: unknown;
 }

@@ -15,12 +15,12 @@ import type { WorkerState } from "./worker-state.ts";
 
 type KeyOf<Values> = keyof Values & string;
 
-/** One scope of state, whose values have types by their keys. Methods are those of `WorkerState` without the scope. */
+/** One scope of state, with value types by key. The methods are those of `WorkerState` without the scope. */
 export class StateScope<Values = Readonly<Record<string, unknown>>> {
   readonly name: string;
   readonly #state: WorkerState;
 
-  /** Not for users: `worker.state.scope(name)` makes one. */
+  /** Internal: `worker.state.scope(name)` creates it. */
   constructor(state: WorkerState, name: string) {
     this.#state = state;
     this.name = name;
@@ -50,7 +50,7 @@ export class StateScope<Values = Readonly<Record<string, unknown>>> {
     return this.#state.getMany<Values[Key]>(this.name, keys, options);
   }
 
-  /** All of them take effect together, or none does. */
+  /** Writes all values atomically. */
   setMany(values: Readonly<Partial<Values>>, options?: HelperOptions): Promise<SetManyResult> {
     const items = Object.entries(values).map(([key, value]) => ({ scope: this.name, key, value }));
     return this.#state.setMany(items, options);

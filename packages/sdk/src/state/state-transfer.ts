@@ -1,22 +1,25 @@
 import type { ReadRef } from "../channels/channel-reader.ts";
 import type { ChannelItem } from "../channels/channel-socket.ts";
 import type { ChannelWriter } from "../channels/channel-writer.ts";
-import { ask, type HelperCalls } from "../items/helper-calls.ts";
+import { callEngine, type HelperCalls } from "../items/call-engine.ts";
 import type { ExportOptions, ImportItem, ImportOptions, ImportResult } from "./state-types.ts";
 
-/** An import is answered when its last line is stored, so it may take long. In milliseconds. */
+/** Default timeout of an import, in milliseconds. It is long because an import ends when its last line is stored. */
 const IMPORT_TIMEOUT_MS = 3_600_000;
-/** Lines are sent together up to about so many bytes. */
+/** Approximate size at which lines are sent together, in bytes. */
 const BATCH_BYTES = 32 * 1024;
 
-/** The lines of an export, without their ends. The export is asked for at the first one; leaving the loop early stops it. */
+/**
+ * Yields the lines of an export, without line ends. The export starts at the first line. Leaving the loop early stops
+ * it.
+ */
 export async function* exportedLines(calls: HelperCalls, { scope, prefix, ...options }: ExportOptions): AsyncGenerator<string, void, void> {
-  const { lines } = await ask<{ readonly lines: ReadRef }>(calls, "state::export", { scope, prefix }, options);
+  const { lines } = await callEngine<{ readonly lines: ReadRef }>(calls, "state::export", { scope, prefix }, options);
   const reader = calls.channels.end(lines) as AsyncIterable<ChannelItem>;
   yield* linesOf(reader);
 }
 
-/** Splits what comes at line ends, wherever items of the channel end. Empty lines are left out. */
+/** Splits the content at line ends, independent of the item boundaries. Omits empty lines. */
 async function* linesOf(items: AsyncIterable<ChannelItem>): AsyncGenerator<string, void, void> {
   const decoder = new TextDecoder();
   let rest = "";
@@ -28,24 +31,28 @@ async function* linesOf(items: AsyncIterable<ChannelItem>): AsyncGenerator<strin
   if (rest.trim() !== "") yield rest;
 }
 
-/** Sends items to `state::import`, as fast as it takes them. When the items themselves fail, the import is broken off and their error is thrown. */
+/**
+ * Sends items to `state::import`, as fast as it accepts them. If the iterator of the items throws, the import is
+ * aborted and the error is rethrown.
+ */
 export async function importItems(calls: HelperCalls, items: Items, { onExisting, ...options }: ImportOptions): Promise<ImportResult> {
   const { signal, timeout_ms = IMPORT_TIMEOUT_MS } = options;
-  const begun = beginning(items);
-  const created = await ask(calls, "engine::channels::create", {}, { signal }).catch(async (error: unknown) => {
-    await begun.giveUp();
+  const source = openIterator(items);
+  const created = await callEngine(calls, "engine::channels::create", {}, { signal }).catch(async (error: unknown) => {
+    await source.close();
     throw error;
   });
   const { reader, writer } = calls.channels.created(created);
-  const answer = ask<ImportResult>(calls, "state::import", { lines: reader, on_existing: onExisting }, { signal, timeout_ms });
-  // An import that is answered early, as by an error, wants no more lines; what the items do then is of no interest.
+  const answer = callEngine<ImportResult>(calls, "state::import", { lines: reader, on_existing: onExisting }, { signal, timeout_ms });
+  // If the import ends early, for example with an error, it needs no more lines, and later errors of the items are
+  // ignored.
   const over = answer.then(
-    () => writer.abort("the import was answered"),
+    () => writer.abort("the import has ended"),
     () => writer.abort("the import failed"),
   );
-  const sending = sendAll(writer, begun.items).catch((error: unknown) => {
-    writer.abort("the items that were to be imported failed");
-    // What the engine says about a line is worth more than that it stopped reading.
+  const sending = sendAll(writer, source.items).catch((error: unknown) => {
+    writer.abort("the items to import failed");
+    // The engine's error about a line is more useful than the closed channel.
     if (!isChannelClosed(error)) throw error;
   });
   await Promise.race([sending, over]);
@@ -54,13 +61,16 @@ export async function importItems(calls: HelperCalls, items: Items, { onExisting
 
 type Items = Iterable<ImportItem> | AsyncIterable<ImportItem>;
 
-/** Takes the iterator before anything is awaited: the lines of node:readline flow from the start, and those that nobody listens to are lost. */
-function beginning(items: Items): { readonly items: Items; giveUp(): Promise<void> } {
-  if (!(Symbol.asyncIterator in items)) return { items, giveUp: async () => {} };
+/**
+ * Gets the iterator before the first await: node:readline emits lines from the start, and lines without a listener are
+ * lost.
+ */
+function openIterator(items: Items): { readonly items: Items; close(): Promise<void> } {
+  if (!(Symbol.asyncIterator in items)) return { items, close: async () => {} };
   const iterator = items[Symbol.asyncIterator]();
   return {
     items: { [Symbol.asyncIterator]: () => iterator },
-    giveUp: async () => {
+    close: async () => {
       await iterator.return?.();
     },
   };

@@ -6,11 +6,11 @@ export interface StateEntry<Value = unknown> extends ItemFacts {
   readonly value: Value;
 }
 
-/** How much a scope holds. */
+/** Size of a scope. */
 export interface StateGroup {
   readonly scope: string;
   readonly items: number;
-  /** Of JSON. */
+  /** Size of the items' JSON, in bytes. */
   readonly bytes: number;
 }
 
@@ -26,10 +26,10 @@ export interface SetManyResult {
   readonly durability?: "relaxed" | "memory";
 }
 
-/** Which items of a scope: these keys (1 to 1,000), or all whose keys begin with the prefix. */
+/** Selects items of a scope: these keys (1 to 1,000), or all keys with the prefix. */
 export type StateSelection = { readonly keys: readonly string[] } | { readonly prefix: string };
 
-/** What an export holds of an item. */
+/** An item in an export. */
 export interface ExportedItem<Value = unknown> {
   readonly scope: string;
   readonly key: string;
@@ -42,16 +42,16 @@ export interface ExportedItem<Value = unknown> {
 export interface ExportOptions extends HelperOptions {
   /** Default: all scopes. */
   readonly scope?: string | undefined;
-  /** Only keys that begin with it. */
+  /** Only keys with this prefix. */
   readonly prefix?: string | undefined;
 }
 
 export interface ImportOptions extends HelperOptions {
-  /** What to do about an item that is there already. Default `overwrite`. */
+  /** How to handle an item that already exists. Default `overwrite`. */
   readonly onExisting?: "overwrite" | "skip" | "fail" | undefined;
 }
 
-/** What an import takes: a line of an export as text, or what it says. */
+/** An item to import: a line of an export, or its members. */
 export type ImportItem = string | Pick<ExportedItem, "scope" | "key" | "value" | "expires_at">;
 
 export interface ImportResult {
@@ -60,7 +60,7 @@ export interface ImportResult {
 }
 
 export interface SnapshotOptions extends HelperOptions {
-  /** Of the file. Default: made of the time. */
+  /** Name of the file. Default: derived from the time. */
   readonly name?: string | undefined;
 }
 
@@ -79,7 +79,7 @@ interface StateChange {
   readonly updated_at: string;
 }
 
-/** What the function of a `state` trigger is called with. */
+/** Payload of the function of a `state` trigger. */
 export type StateEvent<Value = unknown> =
   | (StateChange & { readonly event_type: "state:created"; readonly old_value: null; readonly new_value: Value })
   | (StateChange & { readonly event_type: "state:updated"; readonly old_value: Value; readonly new_value: Value })

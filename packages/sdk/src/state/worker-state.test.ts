@@ -34,7 +34,7 @@ afterEach(async () => {
 });
 
 describe("worker.state", () => {
-  it("calls the functions of the same names with the members of the wire", async () => {
+  it("calls the functions of the same names with the wire's members", async () => {
     const { state } = worker;
     await state.get("s", "k");
     await state.getEntry("s", "k");
@@ -81,7 +81,7 @@ describe("worker.state", () => {
     ]);
   });
 
-  it("goes through all pages, and asks for no more of them than it is asked for", async () => {
+  it("yields all pages, and requests a page only when it is needed", async () => {
     const pages: Record<string, unknown> = {
       first: { items: [{ key: "a" }, { key: "b" }], cursor: "c2", total: 3 },
       c2: { items: [{ key: "c" }], cursor: null, total: 3 },
@@ -98,7 +98,7 @@ describe("worker.state", () => {
     expect(asked).toHaveLength(3);
   });
 
-  it("has scopes with types of their own", async () => {
+  it("has typed scopes", async () => {
     const math = worker.state.scope<{ total: number; names: string[] }>("math");
     await math.set("total", 1, { ifVersion: 0 });
     await math.update("total", [{ type: "increment", path: "", by: 1 }]);
@@ -120,7 +120,7 @@ describe("worker.state", () => {
     ]);
   });
 
-  it("fails with the engine's error, which tells the versions of a conflict", async () => {
+  it("fails with the engine's error, which contains the versions of a conflict", async () => {
     engine.reply = ({ invocation_id, function_id, type }) =>
       type === "invokefunction" && invocation_id !== undefined
         ? {
@@ -133,7 +133,7 @@ describe("worker.state", () => {
     await expect(worker.state.set("s", "k", 1, { ifVersion: 1 })).rejects.toMatchObject({ code: "state_conflict", details: { expected: 1, actual: 2 } });
   });
 
-  it("keeps the deadline and the signal that it is given", async () => {
+  it("passes on its timeout and signal", async () => {
     answers["state::get"] = () => undefined;
     engine.reply = () => undefined;
     await expect(worker.state.get("s", "k", { timeout_ms: 5 })).rejects.toMatchObject({ code: "call_timeout" });
@@ -169,7 +169,7 @@ describe("an export", () => {
     { scope: "s", key: "c", value: null, version: 1, updated_at: "2026-01-01T00:00:00.000Z" },
   ];
 
-  it("gives its items, wherever the pieces of the channel end", async () => {
+  it("yields its items, independent of the chunks of the channel", async () => {
     answers["state::export"] = () => ({ lines: { channel_id: "c", access_key: "k", direction: "read" } });
     const items = (async () => {
       const found: unknown[] = [];
@@ -184,7 +184,7 @@ describe("an export", () => {
     expect(asked).toEqual([["state::export", { scope: "s", prefix: "" }]]);
   });
 
-  it("gives lines as they are, and stops when it is left", async () => {
+  it("yields lines unchanged, and stops when the loop is left", async () => {
     answers["state::export"] = () => ({ lines: { channel_id: "c", access_key: "k", direction: "read" } });
     const first = (async () => {
       for await (const line of worker.state.exportLines()) return line;
@@ -204,7 +204,7 @@ describe("an import", () => {
     writer: { channel_id: "c", access_key: "w", direction: "write" },
   });
 
-  it("sends lines and items, and answers what became of them", async () => {
+  it("sends lines and items, and resolves to their counts", async () => {
     answers["engine::channels::create"] = channel;
     engine.reply = withoutAnswerTo("state::import", engine.reply);
     const result = worker.state.import(['{"scope":"s","key":"a","value":1}\n', { scope: "s", key: "b", value: { x: 1 } }], { onExisting: "skip" });
@@ -217,7 +217,7 @@ describe("an import", () => {
     expect(await result).toEqual({ imported: 2, skipped: 0 });
   });
 
-  it("loses none of the lines of node:readline, which flow before the channel is there", async () => {
+  it("loses no lines of node:readline, which emits them before the channel exists", async () => {
     answers["engine::channels::create"] = channel;
     engine.reply = withoutAnswerTo("state::import", engine.reply);
     const input = Readable.from(['{"scope":"s","key":"a","value":1}\n', '{"scope":"s","key":"b","value":2}\n']);
@@ -231,7 +231,7 @@ describe("an import", () => {
     await result;
   });
 
-  it("fails with the engine's error as soon as that comes, also when the items have not ended", async () => {
+  it("fails with the engine's error at once, even if the items have not ended", async () => {
     answers["engine::channels::create"] = channel;
     engine.reply = withoutAnswerTo("state::import", engine.reply);
     async function* endless(): AsyncGenerator<string> {
@@ -247,7 +247,7 @@ describe("an import", () => {
     expect((await end.closed)[0]).not.toBe(1000);
   });
 
-  it("is broken off, with their error, when the items themselves fail", async () => {
+  it("is aborted with the error of the items if they fail", async () => {
     answers["engine::channels::create"] = channel;
     engine.reply = withoutAnswerTo("state::import", engine.reply);
     function* failing(): Generator<string> {

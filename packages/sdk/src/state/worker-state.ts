@@ -1,4 +1,4 @@
-import { ask, conditionOf, type HelperCalls, itemsOfPages, pageChoices, updateChoices } from "../items/helper-calls.ts";
+import { callEngine, conditionMembers, type HelperCalls, itemsOfPages, pageMembers, updateMembers } from "../items/call-engine.ts";
 import type {
   ConditionOptions,
   HelperOptions,
@@ -29,108 +29,120 @@ import type {
 } from "./state-types.ts";
 
 /**
- * Values by scope and key, kept by the module `svc-state` and shared by all workers. Scopes and keys are 1 to 1,024 bytes of any text.
- * Results have the members that the functions `state::*` answer. All of it rejects with CallError, as `worker.call` does; a write whose
- * `ifVersion` does not hold, with `state_conflict` and `details` `{expected, actual}`.
+ * Durable values by scope and key, shared by all workers (module `svc-state`). Scopes and keys are any strings of 1 to
+ * 1,024 bytes. Results have the members of the results of the functions `state::*`. All methods reject with CallError,
+ * as `worker.call` does. A write whose `ifVersion` does not match rejects with `state_conflict` and `details`
+ * `{expected, actual}`.
  */
 export class WorkerState {
   readonly #calls: HelperCalls;
 
-  /** Not for users: a worker has one, and so has a handler's context. */
+  /** Internal: available as a member of a worker and of a handler's context. */
   constructor(calls: HelperCalls) {
     this.#calls = calls;
   }
 
-  /** One scope, with the types of its values: `worker.state.scope<{ total: number }>("math")`. */
+  /** Returns one scope, with the types of its values: `worker.state.scope<{ total: number }>("math")`. */
   scope<Values = Readonly<Record<string, unknown>>>(scope: string): StateScope<Values> {
     return new StateScope<Values>(this, scope);
   }
 
-  /** The value, or null. */
+  /** Returns the value, or null. */
   get<Value = unknown>(scope: string, key: string, options?: HelperOptions): Promise<Value | null> {
-    return ask(this.#calls, "state::get", { scope, key }, options);
+    return callEngine(this.#calls, "state::get", { scope, key }, options);
   }
 
-  /** The value with its version, or null. */
+  /** Returns the value with its version, or null. */
   getEntry<Value = unknown>(scope: string, key: string, options?: HelperOptions): Promise<StateEntry<Value> | null> {
-    return ask(this.#calls, "state::get_entry", { scope, key }, options);
+    return callEngine(this.#calls, "state::get_entry", { scope, key }, options);
   }
 
   set<Value>(scope: string, key: string, value: Value, options: WriteOptions = {}): Promise<SetResult<Value>> {
-    return ask(this.#calls, "state::set", { scope, key, ...conditionOf(options), value }, options);
+    return callEngine(this.#calls, "state::set", { scope, key, ...conditionMembers(options), value }, options);
   }
 
-  /** Changes a value where it lies; an item that does not exist begins as `{}`. Operations that fail are in `errors`: it does not reject for them. */
+  /**
+   * Changes a value in the engine. An item that does not exist starts as `{}`. Failed operations are in `errors`: they
+   * do not reject the call.
+   */
   update<Value = unknown>(scope: string, key: string, ops: readonly UpdateOp[], options: UpdateOptions = {}): Promise<UpdateResult<Value>> {
-    return ask(this.#calls, "state::update", { scope, key, ...updateChoices(options), ops }, options);
+    return callEngine(this.#calls, "state::update", { scope, key, ...updateMembers(options), ops }, options);
   }
 
-  /** Answers the value that was there, or null. */
+  /** Deletes an item. Returns its value, or null. */
   delete<Value = unknown>(scope: string, key: string, options: ConditionOptions = {}): Promise<Value | null> {
-    return ask(this.#calls, "state::delete", { scope, key, ...conditionOf(options) }, options);
+    return callEngine(this.#calls, "state::delete", { scope, key, ...conditionMembers(options) }, options);
   }
 
-  /** In the order of the keys, 1 to 1,000; null for what there is not. */
+  /** Returns the items in the order of `keys` (1 to 1,000), with null for missing items. */
   async getMany<Value = unknown>(scope: string, keys: readonly string[], options?: HelperOptions): Promise<readonly (StateEntry<Value> | null)[]> {
-    const { items } = await ask<{ readonly items: readonly (StateEntry<Value> | null)[] }>(this.#calls, "state::get_many", { scope, keys }, options);
+    const { items } = await callEngine<{ readonly items: readonly (StateEntry<Value> | null)[] }>(this.#calls, "state::get_many", { scope, keys }, options);
     return items;
   }
 
-  /** 1 to 1,000 writes: all of them take effect together, or none does. */
+  /** Makes 1 to 1,000 writes atomically. */
   setMany(items: readonly StateWrite[], options?: HelperOptions): Promise<SetManyResult> {
-    const writes = items.map(({ scope, key, value, ...conditions }) => ({ scope, key, ...conditionOf(conditions), value }));
-    return ask(this.#calls, "state::set_many", { items: writes }, options);
+    const writes = items.map(({ scope, key, value, ...conditions }) => ({ scope, key, ...conditionMembers(conditions), value }));
+    return callEngine(this.#calls, "state::set_many", { items: writes }, options);
   }
 
   deleteMany(scope: string, which: StateSelection, options?: HelperOptions): Promise<{ readonly deleted: number }> {
-    return ask(this.#calls, "state::delete_many", { scope, ...which }, options);
+    return callEngine(this.#calls, "state::delete_many", { scope, ...which }, options);
   }
 
-  /** All values of a scope, in the order of their keys. Rejects with `payload_too_large` when they do not fit one answer. */
+  /**
+   * Returns all values of a scope, sorted by key. Rejects with `payload_too_large` if they do not fit into one result.
+   */
   list<Value = unknown>(scope: string, options?: HelperOptions): Promise<readonly Value[]> {
-    return ask(this.#calls, "state::list", { scope }, options);
+    return callEngine(this.#calls, "state::list", { scope }, options);
   }
 
-  /** All items of a scope, in the order of their keys, page by page. What exists throughout comes exactly once, whatever is written meanwhile. */
+  /**
+   * Yields all items of a scope, sorted by key, page by page. Items that exist throughout are yielded exactly once,
+   * even with concurrent writes.
+   */
   entries<Value = unknown>(scope: string, options: IterateOptions = {}): AsyncGenerator<StateEntry<Value>, void, void> {
     return itemsOfPages((page) => this.entriesPage<Value>(scope, page), options);
   }
 
   entriesPage<Value = unknown>(scope: string, options: PageOptions = {}): Promise<Page<StateEntry<Value>>> {
-    return ask(this.#calls, "state::entries", { scope, ...pageChoices(options) }, options);
+    return callEngine(this.#calls, "state::entries", { scope, ...pageMembers(options) }, options);
   }
 
-  /** The scopes that hold something, in order. */
+  /** Returns the non-empty scopes, sorted. */
   async listGroups(options?: HelperOptions): Promise<readonly string[]> {
-    return (await ask<{ readonly groups: readonly string[] }>(this.#calls, "state::list_groups", {}, options)).groups;
+    return (await callEngine<{ readonly groups: readonly string[] }>(this.#calls, "state::list_groups", {}, options)).groups;
   }
 
-  /** The scopes that hold something, in order, with their sizes. */
+  /** Yields the non-empty scopes with their sizes, sorted. */
   groups(options: IterateOptions = {}): AsyncGenerator<StateGroup, void, void> {
     return itemsOfPages((page) => this.groupsPage(page), options);
   }
 
   groupsPage(options: PageOptions = {}): Promise<Page<StateGroup>> {
-    return ask(this.#calls, "state::groups", pageChoices(options), options);
+    return callEngine(this.#calls, "state::groups", pageMembers(options), options);
   }
 
-  /** All items, or those of a scope, one after the other. `exportLines` keeps numbers beyond 2^53 as they are. */
+  /** Yields all items, or those of one scope. `exportLines` keeps numbers beyond 2^53 exact. */
   async *export<Value = unknown>(options: ExportOptions = {}): AsyncGenerator<ExportedItem<Value>, void, void> {
     for await (const line of exportedLines(this.#calls, options)) yield JSON.parse(line) as ExportedItem<Value>;
   }
 
-  /** As `export`, but lines of NDJSON, without their ends. */
+  /** As `export`, but yields NDJSON lines, without line ends. */
   exportLines(options: ExportOptions = {}): AsyncGenerator<string, void, void> {
     return exportedLines(this.#calls, options);
   }
 
-  /** Stores what an export gave, lines or items; resolves when all of it is stored. Its deadline is an hour unless `timeout_ms` says otherwise. */
+  /** Stores the lines or items of an export. Resolves when all are stored. The default timeout is one hour. */
   import(items: Iterable<ImportItem> | AsyncIterable<ImportItem>, options: ImportOptions = {}): Promise<ImportResult> {
     return importItems(this.#calls, items, options);
   }
 
-  /** Writes all state of this moment to a file on the engine's machine, while others go on reading and writing. */
+  /**
+   * Writes a consistent snapshot of all state to a file on the engine's machine, without blocking other reads and
+   * writes.
+   */
   snapshot({ name, ...options }: SnapshotOptions = {}): Promise<SnapshotResult> {
-    return ask(this.#calls, "state::snapshot", { name }, options);
+    return callEngine(this.#calls, "state::snapshot", { name }, options);
   }
 }

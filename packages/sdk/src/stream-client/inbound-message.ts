@@ -1,25 +1,25 @@
 import type { StreamGap } from "./stream-handlers.ts";
 
-/** What the engine says on a connection that has said hello. */
+/** Messages of the engine on a connection after the hello. */
 export type InboundMessage =
   | { readonly type: "welcome"; readonly epoch: string }
   | { readonly type: "joined"; readonly subscriptionId: string; readonly seq: number; readonly resumed: boolean }
   | { readonly type: "stream"; readonly subscriptionIds: readonly string[]; readonly event: InboundEvent }
   | { readonly type: "gap"; readonly subscriptionId: string; readonly gap: StreamGap }
   | { readonly type: "error"; readonly subscriptionId: string | undefined; readonly code: string; readonly message: string }
-  /** How far the subscriptions are that have nothing before them. */
+  /** Positions of the subscriptions without undelivered events. */
   | { readonly type: "heartbeat"; readonly positions: readonly { readonly subscriptionId: string; readonly seq: number }[] }
-  /** A sign of life, or something that this version does not know. */
+  /** A ping, or a message that this version does not know. */
   | { readonly type: "other" };
 
 export interface InboundEvent {
   readonly type: string;
-  /** Of a sync, create, update or delete. */
+  /** Present for a sync, create, update or delete. */
   readonly data: unknown;
-  /** Of an `event`. */
+  /** Present for an `event`. */
   readonly event: unknown;
   readonly id: string | null;
-  /** Of the items of a group's sync, where the engine knows them. */
+  /** Ids of the items of a group's sync, if the engine sends them. */
   readonly itemIds: readonly string[] | undefined;
   readonly seq: number;
   readonly version: number | undefined;
@@ -28,7 +28,7 @@ export interface InboundEvent {
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** Undefined for what is no message. */
+/** Returns undefined for anything else than a message. */
 export function readInbound(text: string): InboundMessage | undefined {
   let parsed: unknown;
   try {

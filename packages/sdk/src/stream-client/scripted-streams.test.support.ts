@@ -5,7 +5,7 @@ import { type WebSocket, WebSocketServer } from "ws";
 
 export type Message = Readonly<Record<string, unknown>>;
 
-/** The engine's side of one connection; the test reads what the client says and writes what the engine would. */
+/** The engine's side of one connection. The test reads the client's messages and writes the engine's. */
 export class ScriptedConnection {
   readonly socket: WebSocket;
   readonly request: IncomingMessage;
@@ -27,8 +27,8 @@ export class ScriptedConnection {
     this.socket.send(typeof message === "string" ? message : JSON.stringify(message));
   }
 
-  /** The so-manieth message of a type, from 1, past or to come. */
-  async heard(type: string, number = 1): Promise<Message> {
+  /** Resolves to the n-th message of a type, counted from 1, past or future. */
+  async message(type: string, number = 1): Promise<Message> {
     for (;;) {
       const found = this.received.filter((message) => message.type === type)[number - 1];
       if (found !== undefined) return found;
@@ -44,11 +44,11 @@ export class ScriptedConnection {
 
   /** Answers the hello. */
   async welcome(epoch = "first"): Promise<void> {
-    await this.heard("hello");
+    await this.message("hello");
     this.say({ type: "welcome", data: { connectionId: "c", epoch, heartbeatMs: 10_000 } });
   }
 
-  /** Answers a join, and tells what there is. */
+  /** Answers a join, and sends the sync. */
   async admit(join: Message, seq: number, data: unknown, more: Message = {}): Promise<void> {
     const { subscriptionId, streamName, groupId, id } = join.data as Message;
     this.say({ type: "joined", data: { subscriptionId, streamName, groupId, id, seq, resumed: false } });
@@ -60,7 +60,7 @@ export class ScriptedConnection {
   }
 }
 
-/** A real WebSocket server in the engine's place. */
+/** A real WebSocket server in place of the engine. */
 export class ScriptedStreams {
   readonly #server: WebSocketServer;
   readonly #connections: ScriptedConnection[] = [];
@@ -88,7 +88,7 @@ export class ScriptedStreams {
     return this.#connections.length;
   }
 
-  /** The so-manieth connection, from 1, past or to come. */
+  /** Resolves to the n-th connection, counted from 1, past or future. */
   async connection(number = 1): Promise<ScriptedConnection> {
     for (;;) {
       const found = this.#connections[number - 1];

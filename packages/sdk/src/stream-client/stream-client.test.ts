@@ -27,7 +27,7 @@ function open(options: NodeStreamClientOptions = {}): StreamClient {
   return client;
 }
 
-/** Writes down all that a group's subscription tells, and lets a test wait for it. */
+/** Records everything that a group's subscription reports, and lets a test wait for it. */
 function notebook() {
   const told: unknown[] = [];
   const write = (what: unknown): void => {
@@ -56,16 +56,16 @@ async function greeted(number = 1, epoch = "first"): Promise<ScriptedConnection>
 }
 
 describe("a stream client", () => {
-  it("says hello, joins when it was welcomed, and tells what there is and what happens", async () => {
+  it("sends hello, joins after the welcome, and delivers the items and their changes", async () => {
     const client = open();
     const notes = notebook();
     const subscription = client.subscribe(group, notes.handlers);
     const connection = await engine.connection();
-    expect(await connection.heard("hello")).toEqual({ type: "hello", data: { version: 1 } });
+    expect(await connection.message("hello")).toEqual({ type: "hello", data: { version: 1 } });
     expect(connection.received).toHaveLength(1);
     await connection.welcome();
     await client.connected();
-    const join = await connection.heard("join");
+    const join = await connection.message("join");
     expect(join.data).toEqual({ subscriptionId: "s1", ...group });
     await connection.admit(join, 3, [{ n: 1 }]);
     connection.event(["s1"], 4, { type: "create", data: { n: 2 } }, { id: "b", version: 1 });
@@ -82,18 +82,18 @@ describe("a stream client", () => {
     expect([subscription.status, subscription.seq]).toEqual(["live", 6]);
   });
 
-  it("goes on where it stopped after a lost connection, each event once (gap 41)", async () => {
+  it("resumes after a lost connection, with each event once (gap 41)", async () => {
     const client = open();
     const notes = notebook();
     client.subscribe(group, notes.handlers);
     const first = await greeted();
-    await first.admit(await first.heard("join"), 3, []);
+    await first.admit(await first.message("join"), 3, []);
     first.event(["s1"], 4, { type: "create", data: 4 }, { id: "a" });
     await notes.until(["create", 4, "a", 4]);
     first.socket.terminate();
 
     const second = await greeted(2);
-    const join = await second.heard("join");
+    const join = await second.message("join");
     expect(join.data).toEqual({ subscriptionId: "s1", ...group, since: { epoch: "first", seq: 4 } });
     second.say({ type: "joined", data: { subscriptionId: "s1", ...group, id: null, seq: 6, resumed: true } });
     for (const seq of [4, 5, 5, 6, 4]) second.event(["s1"], seq, { type: "update", data: seq }, { id: "a" });
@@ -112,21 +112,21 @@ describe("a stream client", () => {
     ]);
   });
 
-  it("takes the sync after a gap for the truth, and a restarted engine's numbers for new ones (gap 41)", async () => {
+  it("replaces its items by the sync after a gap, and accepts a restarted engine's lower numbers (gap 41)", async () => {
     const client = open();
     const notes = notebook();
     client.subscribe(group, notes.handlers);
     const first = await greeted();
-    await first.admit(await first.heard("join"), 50, ["old"]);
+    await first.admit(await first.message("join"), 50, ["old"]);
     await notes.until(["sync", 50, ["old"]]);
     first.socket.terminate();
 
     const second = await greeted(2, "second");
-    await second.heard("join");
+    await second.message("join");
     second.say({ type: "joined", data: { subscriptionId: "s1", ...group, id: null, seq: 2, resumed: false } });
     const gap = { since: 50, seq: 2, reason: "restarted" };
     second.say({ type: "gap", data: { subscriptionId: "s1", ...group, ...gap } });
-    // What comes before the sync is in it.
+    // The sync contains the events before it.
     second.event(["s1"], 2, { type: "update", data: "early" }, { id: "a" });
     second.event(["s1"], 2, { type: "sync", data: ["new"] });
     second.event(["s1"], 3, { type: "update", data: "later" }, { id: "a" });
@@ -134,14 +134,14 @@ describe("a stream client", () => {
     expect(notes.told.slice(2)).toEqual(["joining", ["gap", gap], ["sync", 2, ["new"]], "live", ["update", 3, "a", "later"]]);
   });
 
-  it("tells one message to all the subscriptions that it is for, and to no other", async () => {
+  it("delivers a message to all subscriptions that it names, and to no other", async () => {
     const client = open();
     const [all, one, other] = [notebook(), notebook(), notebook()];
     client.subscribe(group, all.handlers);
     client.subscribe({ ...group, id: "a" }, one.handlers);
     client.subscribe({ ...group, id: "b" }, other.handlers);
     const connection = await greeted();
-    for (const number of [1, 2, 3]) await connection.admit(await connection.heard("join", number), 0, number === 1 ? [] : null);
+    for (const number of [1, 2, 3]) await connection.admit(await connection.message("join", number), 0, number === 1 ? [] : null);
     connection.event(["s1", "s2", "gone"], 1, { type: "create", data: 1 }, { id: "a" });
     connection.event(["s1", "s3"], 2, { type: "create", data: 2 }, { id: "b" });
     await other.until(["create", 2, "b", 2]);
@@ -153,32 +153,32 @@ describe("a stream client", () => {
     expect(one.told[0]).toEqual(["sync", 0, null]);
   });
 
-  it("goes on from where the engine says that it is, though nothing happened to its item", async () => {
+  it("resumes from the engine's position, even if its item did not change", async () => {
     const client = open();
     const notes = notebook();
     const subscription = client.subscribe({ ...group, id: "a" }, notes.handlers);
     const first = await greeted();
-    await first.admit(await first.heard("join"), 3, null);
+    await first.admit(await first.message("join"), 3, null);
     const positions = [{ subscriptionId: "s1", seq: 40 }, { subscriptionId: "gone", seq: 9 }, null];
     first.say({ type: "heartbeat", timestamp: 1, positions });
     first.say({ type: "heartbeat", timestamp: 2 });
     await expect.poll(() => subscription.seq).toBe(40);
     first.socket.terminate();
     const second = await greeted(2);
-    expect((await second.heard("join")).data).toMatchObject({ since: { epoch: "first", seq: 40 } });
+    expect((await second.message("join")).data).toMatchObject({ since: { epoch: "first", seq: 40 } });
   });
 
-  it("leaves, and tells nothing afterwards", async () => {
+  it("leaves, and delivers nothing afterwards", async () => {
     const client = open();
     const [gone, stays] = [notebook(), notebook()];
     const subscription = client.subscribe(group, gone.handlers);
     client.subscribe(group, stays.handlers);
     const connection = await greeted();
-    for (const number of [1, 2]) await connection.admit(await connection.heard("join", number), 0, []);
+    for (const number of [1, 2]) await connection.admit(await connection.message("join", number), 0, []);
     await gone.until("live");
     subscription.leave();
     subscription.leave();
-    expect(await connection.heard("leave")).toEqual({ type: "leave", data: { subscriptionId: "s1", ...group } });
+    expect(await connection.message("leave")).toEqual({ type: "leave", data: { subscriptionId: "s1", ...group } });
     await stays.until("live");
     connection.event(["s1", "s2"], 1, { type: "create", data: 1 }, { id: "a" });
     await stays.until(["create", 1, "a", 1]);
@@ -186,15 +186,15 @@ describe("a stream client", () => {
     expect(connection.received.filter(({ type }) => type === "leave")).toHaveLength(1);
   });
 
-  it("does not join what was left before there was a connection", async () => {
+  it("does not join a subscription that was left before the connection", async () => {
     const client = open();
     client.subscribe(group, {}).leave();
     client.subscribe({ ...group, id: "x" }, {});
     const connection = await greeted();
-    expect((await connection.heard("join")).data).toMatchObject({ subscriptionId: "s2" });
+    expect((await connection.message("join")).data).toMatchObject({ subscriptionId: "s2" });
   });
 
-  it("tries a refused join again, unless it is malformed", async () => {
+  it("retries a rejected join, unless it is malformed", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const client = open();
@@ -202,7 +202,7 @@ describe("a stream client", () => {
       client.subscribe(group, later.handlers);
       client.subscribe({ ...group, id: "x" }, never.handlers);
       const connection = await greeted();
-      await connection.heard("join", 2);
+      await connection.message("join", 2);
       connection.say({ type: "error", data: { code: "FORBIDDEN", message: "not you", subscriptionId: "s1" } });
       connection.event(["s1"], 0, { type: "unauthorized" });
       connection.say({ type: "error", data: { code: "invalid_name", message: "no", subscriptionId: "s2" } });
@@ -210,7 +210,7 @@ describe("a stream client", () => {
       expect(later.told).toEqual(["refused", ["error", "FORBIDDEN"]]);
       expect(never.told).toEqual([["error", "invalid_name"], "closed"]);
       await vi.advanceTimersByTimeAsync(1_300);
-      const again = await connection.heard("join", 3);
+      const again = await connection.message("join", 3);
       expect(again.data).toMatchObject({ subscriptionId: "s1" });
       expect(connection.received.filter(({ type }) => type === "join")).toHaveLength(3);
       await connection.admit(again, 1, []);
@@ -220,13 +220,13 @@ describe("a stream client", () => {
     }
   });
 
-  it("takes close code 4403 for the last word (gap 42)", async () => {
+  it("does not reconnect after close code 4403 (gap 42)", async () => {
     const client = open();
     const notes = notebook();
     client.subscribe(group, notes.handlers);
     const waiting = client.connected();
     const connection = await engine.connection();
-    await connection.heard("hello");
+    await connection.message("hello");
     connection.socket.close(4403, "not you");
     await expect(waiting).rejects.toMatchObject({ code: "disconnected", message: expect.stringContaining("not you") });
     expect(client.connectionState).toBe("failed");
@@ -235,18 +235,18 @@ describe("a stream client", () => {
     expect(engine.connections).toBe(1);
   });
 
-  it("tries again after every other close, and when the greeting is refused", async () => {
+  it("reconnects after every other close, and when the hello is rejected", async () => {
     const client = open();
     (await greeted()).socket.close(4008, "too slow");
     (await engine.connection(2)).socket.close(4401, "whoever knows you is not there yet");
     const third = await engine.connection(3);
-    await third.heard("hello");
+    await third.message("hello");
     third.say({ type: "error", data: { code: "invalid_message", message: "hello?" } });
     await greeted(4);
     await client.connected();
   });
 
-  it("is not disturbed by nonsense, nor by a handler that throws", async () => {
+  it("ignores malformed messages and errors of handlers", async () => {
     const client = open();
     const notes = notebook();
     client.subscribe(group, {
@@ -259,7 +259,7 @@ describe("a stream client", () => {
     });
     client.subscribe(group, notes.handlers);
     const connection = await greeted();
-    for (const number of [1, 2]) await connection.admit(await connection.heard("join", number), 0, []);
+    for (const number of [1, 2]) await connection.admit(await connection.message("join", number), 0, []);
     for (const text of ["", "{oops", "null", "[]", "7", '{"type":7}', '{"type":"stream"}', '{"type":"gap"}', '{"type":"joined","data":7}', '{"type":"later"}'])
       connection.say(text);
     connection.say({ type: "stream", seq: 1, subscriptionIds: ["s2"], event: { type: "event", event: null } });
@@ -269,7 +269,7 @@ describe("a stream client", () => {
     expect(notes.told).toEqual([["sync", 0, []], "live", ["create", 1, "a", 1]]);
   });
 
-  it("refuses names that are none, and to join once it is closed", async () => {
+  it("rejects invalid names, and joins after its close", async () => {
     const client = open();
     expect(() => client.subscribe({ streamName: "", groupId: "g" }, {})).toThrow(TypeError);
     expect(() => client.subscribe({ streamName: "s", groupId: 7 as never }, {})).toThrow(TypeError);
@@ -286,11 +286,11 @@ describe("a stream client", () => {
     const { request } = await engine.connection();
     expect(request.headers).toMatchObject({ authorization: "Bearer t0ken", "x-user": "ann" });
     expect(request.url).toBe("/?room=a+b");
-    expect(() => connectStreams({ url: "http://x" })).toThrow("the address of the streams must begin with ws://");
+    expect(() => connectStreams({ url: "http://x" })).toThrow("the streams' address must begin with ws://");
   });
 
   it("sends its token as a subprotocol from a page", async () => {
-    // The platform's WebSocket is played by `ws`, which has the same interface; e2e has a real browser.
+    // `ws` replaces the platform's WebSocket, since it has the same interface. An e2e test uses a real browser.
     const platform = globalThis as { WebSocket?: unknown };
     const before = platform.WebSocket;
     platform.WebSocket = WebSocket;

@@ -1,37 +1,44 @@
 import { CallError } from "@svc/protocol";
 import { Backoff, type ReconnectOptions } from "../backoff.ts";
 import type { Clock } from "../clock.ts";
-import { connected } from "../connected.ts";
 import { Connection, type ConnectionState, notConnected } from "../connection.ts";
-import { type Logger, unthrowing } from "../logger.ts";
+import { Listeners } from "../listeners.ts";
+import { LivenessCheck } from "../liveness-check.ts";
+import { type Logger, safeLogger } from "../logger.ts";
 import { nameRefusal } from "../refusals.ts";
-import { SilenceWatch } from "../silence-watch.ts";
 import type { OpenSocket } from "../socket.ts";
+import { waitConnected } from "../wait-connected.ts";
 import type { WaitOptions } from "../worker.ts";
 import { readInbound } from "./inbound-message.ts";
 import { type CollectionOptions, StreamCollection } from "./stream-collection.ts";
 import type { GroupHandlers, ItemHandlers, StreamChoice, StreamHandlers, StreamSubscription } from "./stream-handlers.ts";
 import { Subscription, type SubscriptionHost } from "./stream-subscription.ts";
 
-/** The close code after which trying again is of no use: this client may not connect. (4401, who it is cannot be told, ends when whoever tells is there.) */
+/**
+ * Close code after which no attempt is useful: this client is not allowed to connect. (4401 means that the engine
+ * cannot check the client at present, so it retries.)
+ */
 const MAY_NOT_CONNECT = 4403;
 
 const MAX_ITEM_ID = 1024;
 
-/** What `connectStreams` takes on every platform. */
+/** Options of `connectStreams` on every platform. */
 export interface StreamClientOptions {
   /** `ws://` or `wss://` URL of the engine's real-time listener. Default `ws://localhost:3112`. */
   readonly url?: string | undefined;
-  /** The engine's token, where it wants one. In browsers it goes as a WebSocket subprotocol. Default: the password in the URL. */
+  /**
+   * The engine's token, if it requires one. In browsers it is sent as a WebSocket subprotocol. Default: the password in
+   * the URL.
+   */
   readonly token?: string | undefined;
-  /** Added to the URL; the engine hands it to its `auth_function`. */
+  /** Added to the URL. The engine passes it to its `auth_function`. */
   readonly query?: Readonly<Record<string, string>> | undefined;
   readonly reconnect?: ReconnectOptions | undefined;
   /** Default: JSON lines on stderr on Node, the console in browsers. */
   readonly logger?: Logger | undefined;
 }
 
-/** What a platform brings along. */
+/** Platform-specific parts of a client. */
 export interface StreamPlatform {
   readonly openSocket: OpenSocket;
   readonly clock: Clock;
@@ -40,25 +47,25 @@ export interface StreamPlatform {
 }
 
 /**
- * A connection to the engine's streams that is made again whenever it is lost; what was joined goes on where it stopped. Made by
- * `connectStreams`.
+ * A connection to the engine's streams. Reconnects when the connection is lost, and resumes the subscriptions where
+ * they stopped. Created by `connectStreams`.
  */
 export class StreamClient {
   readonly #connection: Connection;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #host: SubscriptionHost;
-  readonly #watch: SilenceWatch;
+  readonly #liveness: LivenessCheck;
   readonly #subscriptions = new Map<string, Subscription>();
-  readonly #stateListeners = new Set<(state: ConnectionState) => void>();
+  readonly #stateListeners = new Listeners<[state: ConnectionState]>();
   #lastName = 0;
   #epoch: string | undefined;
   #isClosed = false;
 
-  /** Not for users: `connectStreams` makes clients. */
+  /** Internal: `connectStreams` creates clients. */
   constructor(address: string, options: StreamClientOptions, platform: StreamPlatform) {
     this.#clock = platform.clock;
-    this.#logger = unthrowing(options.logger ?? platform.logger);
+    this.#logger = safeLogger(options.logger ?? platform.logger);
     this.#connection = new Connection({
       address,
       openSocket: platform.openSocket,
@@ -73,10 +80,10 @@ export class StreamClient {
         state: (state) => this.#onState(state),
       },
     });
-    this.#watch = new SilenceWatch({
+    this.#liveness = new LivenessCheck({
       clock: platform.clock,
-      ask: () => this.#send({ type: "ping" }),
-      dead: (silentMs) => this.#connection.drop(`nothing was heard from the engine for ${silentMs} ms`),
+      ping: () => this.#send({ type: "ping" }),
+      onDead: (silentMs) => this.#connection.drop(`nothing was received from the engine for ${silentMs} ms`),
     });
     this.#host = {
       clock: this.#clock,
@@ -90,32 +97,31 @@ export class StreamClient {
     this.#connection.start();
   }
 
-  /** `failed`: the engine refused this client (close code 4403), or the allowed attempts are used up. */
+  /** `failed`: the engine rejected this client (close code 4403), or no attempts are left. */
   get connectionState(): ConnectionState {
     return this.#connection.state;
   }
 
-  /** Tells of each change of the connection's state from now on. Returns how to stop that. */
+  /** Calls `listener` on each change of the connection's state. Returns a function that removes the listener. */
   onConnectionState(listener: (state: ConnectionState) => void): () => void {
-    // Wrapped, so that one function given twice is two listeners, each undone on its own.
-    const entry = (state: ConnectionState): void => listener(state);
-    this.#stateListeners.add(entry);
-    return () => {
-      this.#stateListeners.delete(entry);
-    };
+    return this.#stateListeners.add(listener);
   }
 
-  /** Resolves when the engine has greeted this client. Rejects with `disconnected` after `timeout_ms` (default 30,000), and when the client gives up or is closed. */
+  /**
+   * Resolves when the client is connected. Rejects with `disconnected` after `timeout_ms` milliseconds (default
+   * 30,000), and if the client gives up or is closed.
+   */
   connected(options: WaitOptions = {}): Promise<void> {
-    return connected(this.#connection, (listener) => this.onConnectionState(listener), this.#clock, {
+    return waitConnected(this.#connection, (listener) => this.onConnectionState(listener), this.#clock, {
       timeoutMs: options.timeout_ms,
       processIsEnding: () => false,
     });
   }
 
   /**
-   * Joins a group of a stream, or one item of it, now and after every reconnect. Throws TypeError for a bad name, and CallError `draining` after
-   * `close`.
+   * Joins a group of a stream, or one item of it, now and after every reconnect.
+   *
+   * @throws TypeError for an invalid name, and CallError `draining` after `close`.
    */
   subscribe<Item = unknown>(choice: StreamChoice & { readonly id: string }, handlers: ItemHandlers<Item>): StreamSubscription;
   subscribe<Item = unknown>(choice: StreamChoice & { readonly id?: undefined }, handlers: GroupHandlers<Item>): StreamSubscription;
@@ -124,7 +130,7 @@ export class StreamClient {
     if (problem !== undefined) throw new TypeError(problem);
     if (this.#isClosed) throw new CallError("draining", "the client was closed; nothing can be joined any more");
     const name = `s${++this.#lastName}`;
-    // Both signatures tie the handlers' types to what the author says comes in.
+    // Both signatures tie the handlers' types to the types that the author declares.
     const subscription = new Subscription(name, choice, handlers as StreamHandlers<unknown, unknown>, this.#host);
     this.#subscriptions.set(name, subscription);
     if (this.connectionState === "failed") subscription.fail(notConnected(this.#connection, "gave up connecting to"));
@@ -132,29 +138,29 @@ export class StreamClient {
     return subscription;
   }
 
-  /** Joins a group and keeps its items by id, always as the stream has them. */
+  /** Joins a group and keeps an up-to-date copy of its items by id. */
   collection<Item = unknown>(choice: StreamChoice, options: CollectionOptions<Item> = {}): StreamCollection<Item> {
     return new StreamCollection<Item>((handlers) => this.subscribe<Item>({ streamName: choice.streamName, groupId: choice.groupId }, handlers), options);
   }
 
-  /** Leaves everything and closes the connection. Never rejects. */
+  /** Leaves all subscriptions and closes the connection. Never rejects. */
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const subscription of [...this.#subscriptions.values()]) subscription.leave();
     await this.#connection.stop();
-    this.#watch.stop();
+    this.#liveness.stop();
   }
 
   #onOpened(): void {
-    this.#watch.start();
+    this.#liveness.start();
     this.#send({ type: "hello", data: { version: 1 } });
   }
 
   #onMessage(text: string): void {
-    this.#watch.heard();
+    this.#liveness.received();
     const message = readInbound(text);
     if (message === undefined) {
-      this.#logger.warn("the engine sent something that is no stream message", { bytes: text.length });
+      this.#logger.warn("the engine sent an invalid stream message", { bytes: text.length });
       return;
     }
     if (message.type === "other") return;
@@ -169,7 +175,7 @@ export class StreamClient {
       return;
     }
     if (message.type === "heartbeat") {
-      for (const { subscriptionId, seq } of message.positions) this.#subscriptions.get(subscriptionId)?.isAt(seq);
+      for (const { subscriptionId, seq } of message.positions) this.#subscriptions.get(subscriptionId)?.advanceTo(seq);
       return;
     }
     const subscription = message.subscriptionId === undefined ? undefined : this.#subscriptions.get(message.subscriptionId);
@@ -179,16 +185,16 @@ export class StreamClient {
     else this.#onError(message.code, message.message);
   }
 
-  /** An error that concerns no subscription. */
+  /** Handles an error that belongs to no subscription. */
   #onError(code: string, message: string): void {
-    this.#logger.error("the engine refused a message of the stream client", { code, reason: message });
-    // Without its welcome nothing would ever come; an engine that says no to the hello may be another one by the next attempt.
-    if (this.#epoch === undefined) this.#connection.drop(`the engine refused the greeting: ${message}`);
+    this.#logger.error("the engine rejected a message of the stream client", { code, reason: message });
+    // Without the welcome no message would ever arrive. After a reconnect, another engine may accept the hello.
+    if (this.#epoch === undefined) this.#connection.drop(`the engine rejected the hello: ${message}`);
   }
 
   #onLost(): void {
     this.#epoch = undefined;
-    this.#watch.stop();
+    this.#liveness.stop();
     for (const subscription of [...this.#subscriptions.values()]) subscription.lost();
   }
 
@@ -197,13 +203,7 @@ export class StreamClient {
       const error = notConnected(this.#connection, "gave up connecting to");
       for (const subscription of [...this.#subscriptions.values()]) subscription.fail(error);
     }
-    for (const listener of [...this.#stateListeners]) {
-      try {
-        listener(state);
-      } catch (error) {
-        this.#logger.error("a connection state listener failed", { state, error });
-      }
-    }
+    this.#stateListeners.notify([state], (error) => this.#logger.error("a connection state listener failed", { state, error }));
   }
 
   #send(message: Readonly<Record<string, unknown>>): void {
@@ -213,5 +213,5 @@ export class StreamClient {
 
 function itemProblem(id: unknown): string | undefined {
   if (id === undefined || (typeof id === "string" && id !== "" && id.length <= MAX_ITEM_ID)) return undefined;
-  return `id must be a text of 1 to ${MAX_ITEM_ID} characters`;
+  return `id must be a string of 1 to ${MAX_ITEM_ID} characters`;
 }

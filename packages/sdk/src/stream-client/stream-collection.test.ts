@@ -26,11 +26,11 @@ async function greeted(number = 1, epoch = "first"): Promise<ScriptedConnection>
 }
 
 describe("a collection", () => {
-  it("holds the items of a group as the stream has them, over creations, updates, deletions and gaps", async () => {
+  it("contains the present items of a group, after creations, updates, deletions and gaps", async () => {
     const changes: unknown[] = [];
     const items = client.collection<{ n: number }>(group, { onChange: (change, all) => changes.push([change.type, [...all.keys()]]) });
     const first = await greeted();
-    await first.admit(await first.heard("join"), 1, [{ n: 1 }, { n: 2 }], { itemIds: ["a", "b"] });
+    await first.admit(await first.message("join"), 1, [{ n: 1 }, { n: 2 }], { itemIds: ["a", "b"] });
     await items.ready;
     expect([...items.items]).toEqual([
       ["a", { n: 1 }],
@@ -47,7 +47,7 @@ describe("a collection", () => {
     ]);
     first.socket.terminate();
     const second = await greeted(2, "second");
-    await second.heard("join");
+    await second.message("join");
     second.say({ type: "gap", data: { subscriptionId: "s1", ...group, since: 5, seq: 1, reason: "restarted" } });
     second.event(["s1"], 1, { type: "sync", data: [{ n: 11 }] }, { itemIds: ["a"] });
     await expect.poll(() => items.status).toBe("live");
@@ -61,20 +61,20 @@ describe("a collection", () => {
     ]);
   });
 
-  it("takes the ids from the items where the engine does not tell them, by their member `id` or as it is told", async () => {
+  it("takes the ids from the items if the engine does not send them, from their member `id` or with `idOf`", async () => {
     const errors: string[] = [];
     const byMember = client.collection<{ id?: string }>(group, { onError: ({ message }) => errors.push(message) });
     const told = client.collection<{ name: string }>(group, { idOf: ({ name }) => name });
     const connection = await greeted();
-    await connection.admit(await connection.heard("join", 1), 0, [{ id: "a" }, {}, null]);
-    await connection.admit(await connection.heard("join", 2), 0, [{ name: "x" }]);
+    await connection.admit(await connection.message("join", 1), 0, [{ id: "a" }, {}, null]);
+    await connection.admit(await connection.message("join", 2), 0, [{ name: "x" }]);
     await Promise.all([byMember.ready, told.ready]);
     expect([...byMember.items.keys()]).toEqual(["a"]);
     expect(errors).toEqual([expect.stringContaining("2 items have no id")]);
     expect([byMember.size, told.get("x")]).toEqual([1, { name: "x" }]);
   });
 
-  it("tells every listener, also when one throws, until it is taken back", async () => {
+  it("calls every listener, even if one throws, until it is removed", async () => {
     const seen: CollectionChange<number>[] = [];
     const items = client.collection<number>(group, {
       onChange: () => {
@@ -83,7 +83,7 @@ describe("a collection", () => {
     });
     const stop = items.onChange((change) => seen.push(change));
     const connection = await greeted();
-    await connection.admit(await connection.heard("join"), 0, [1], { itemIds: ["a"] });
+    await connection.admit(await connection.message("join"), 0, [1], { itemIds: ["a"] });
     await items.ready;
     connection.event(["s1"], 1, { type: "update", data: 2 }, { id: "a" });
     await expect.poll(() => seen).toEqual([{ type: "sync" }, { type: "update", id: "a", item: 2 }]);
@@ -96,13 +96,13 @@ describe("a collection", () => {
     expect(items.get("a")).toBe(3);
   });
 
-  it("says when its items will never come", async () => {
+  it("rejects `ready` if the subscription ends before its items arrive", async () => {
     const closed = client.collection(group);
     closed.close();
     await expect(closed.ready).rejects.toMatchObject({ code: "disconnected" });
     const refused = client.collection(group);
     const connection = await greeted();
-    await connection.heard("join");
+    await connection.message("join");
     connection.say({ type: "error", data: { code: "invalid_name", message: "no", subscriptionId: "s2" } });
     await expect(refused.ready).rejects.toMatchObject({ code: "invalid_name" });
   });

@@ -1,34 +1,35 @@
 import { CallError } from "@svc/protocol";
+import { Listeners } from "../listeners.ts";
 import type { GroupHandlers, StreamSubscription, StreamUpdate, SubscriptionStatus, SyncFacts } from "./stream-handlers.ts";
 
-/** What changed in a collection: all of it, or one item. */
+/** A change of a collection: of all items, or of one item. */
 export type CollectionChange<Item> =
   | { readonly type: "sync" }
-  | { readonly type: "create" | "update" | "delete"; readonly id: string /** Of a deletion: what was there. */; readonly item: Item };
+  | { readonly type: "create" | "update" | "delete"; readonly id: string /** For a deletion: the deleted item. */; readonly item: Item };
 
 export interface CollectionOptions<Item> extends Pick<GroupHandlers<Item>, "onGap" | "onError" | "onStatus"> {
   readonly onChange?: ((change: CollectionChange<Item>, items: ReadonlyMap<string, Item>) => void) | undefined;
-  /** The id of an item, where the engine does not tell it with the items. Default: its member `id`. */
+  /** Returns the id of an item, if the engine does not send ids. Default: its member `id`. */
   readonly idOf?: ((item: Item) => string | undefined) | undefined;
 }
 
-/** The items of a group by id, kept as the stream has them. Made by `collection` of a client. */
+/** An up-to-date copy of the items of a group by id. Created by `collection` of a client. */
 export class StreamCollection<Item> {
   readonly #options: CollectionOptions<Item>;
   readonly #subscription: StreamSubscription;
-  readonly #listeners = new Set<(change: CollectionChange<Item>, items: ReadonlyMap<string, Item>) => void>();
+  readonly #listeners = new Listeners<[change: CollectionChange<Item>, items: ReadonlyMap<string, Item>]>();
   #items = new Map<string, Item>();
   #settle: { readonly resolve: () => void; readonly reject: (error: CallError) => void } | undefined;
-  /** Resolves when the items are there for the first time; rejects when the subscription ends before. */
+  /** Resolves when the items are loaded for the first time. Rejects if the subscription ends before. */
   readonly ready: Promise<void>;
 
-  /** Not for users. */
+  /** Internal: `collection` of a client creates it. */
   constructor(subscribe: (handlers: GroupHandlers<Item>) => StreamSubscription, options: CollectionOptions<Item>) {
     this.#options = options;
     this.ready = new Promise<void>((resolve, reject) => {
       this.#settle = { resolve, reject };
     });
-    // Whoever does not wait for it is told by `onError` and the status.
+    // Prevents an unhandled rejection: `onError` and the status report the error too.
     this.ready.catch(() => {});
     if (options.onChange !== undefined) this.onChange(options.onChange);
     let lastError: CallError | undefined;
@@ -41,13 +42,13 @@ export class StreamCollection<Item> {
         options.onError?.(error);
       },
       onStatus: (status) => {
-        if (status === "closed") this.#settle?.reject(lastError ?? new CallError("disconnected", "the collection was closed before its items came"));
+        if (status === "closed") this.#settle?.reject(lastError ?? new CallError("disconnected", "the collection was closed before its items arrived"));
         options.onStatus?.(status);
       },
     });
   }
 
-  /** Always the present items. The map is another one after each sync. */
+  /** The present items. Each sync creates a new map. */
   get items(): ReadonlyMap<string, Item> {
     return this.#items;
   }
@@ -60,26 +61,22 @@ export class StreamCollection<Item> {
     return this.#items.get(id);
   }
 
-  /** While it is not `live`, the items are those of the last moment at which it was. */
+  /** While it is not `live`, the items are those of the last `live` moment. */
   get status(): SubscriptionStatus {
     return this.#subscription.status;
   }
 
-  /** Number of the last event that is in it; undefined before the first sync. */
+  /** Sequence number of the last applied event. Undefined before the first sync. */
   get seq(): number | undefined {
     return this.#subscription.seq;
   }
 
-  /** Tells of each change from now on. Returns how to stop that. */
+  /** Calls `listener` on each change from now on. Returns a function that removes the listener. */
   onChange(listener: (change: CollectionChange<Item>, items: ReadonlyMap<string, Item>) => void): () => void {
-    const entry = (change: CollectionChange<Item>, items: ReadonlyMap<string, Item>): void => listener(change, items);
-    this.#listeners.add(entry);
-    return () => {
-      this.#listeners.delete(entry);
-    };
+    return this.#listeners.add(listener);
   }
 
-  /** Leaves the group; the items stay as they are. */
+  /** Leaves the group. The items stay unchanged. */
   close(): void {
     this.#subscription.leave();
   }
@@ -94,10 +91,10 @@ export class StreamCollection<Item> {
     });
     this.#items = items;
     if (nameless.length > 0) {
-      const message = `${nameless.length} items have no id that could be told; give the collection an \`idOf\``;
+      const message = `${nameless.length} items have no id; give the collection an \`idOf\``;
       this.#options.onError?.(new CallError("invalid_input", message, { details: { indexes: nameless.slice(0, 10) } }));
     }
-    // Again does nothing.
+    // Further calls do nothing.
     this.#settle?.resolve();
     this.#changed({ type: "sync" });
   }
@@ -117,15 +114,11 @@ export class StreamCollection<Item> {
   }
 
   #changed(change: CollectionChange<Item>): void {
-    // The first failure is thrown on, to be logged, when all were told.
+    // Rethrows the first error after all listeners ran. The subscription logs it.
     let failure: { readonly error: unknown } | undefined;
-    for (const listener of [...this.#listeners]) {
-      try {
-        listener(change, this.#items);
-      } catch (error) {
-        failure ??= { error };
-      }
-    }
+    this.#listeners.notify([change, this.#items], (error) => {
+      failure ??= { error };
+    });
     if (failure !== undefined) throw failure.error;
   }
 }

@@ -1,83 +1,87 @@
 import type { CallError } from "@svc/protocol";
 
-/** What to join. */
+/** The group to join. */
 export interface StreamChoice {
   readonly streamName: string;
   readonly groupId: string;
 }
 
 /**
- * `joining`: not up to date at present, for want of a connection, of the engine's answer or, after a gap, of the sync. `live`: everything up to now was told. `refused`: the
- * engine refused the join; it is tried again, with growing waits. `closed`: left, or the client was closed or given up.
+ * `joining`: not up to date: waits for a connection, for the engine's answer, or after a gap for the sync. `live`: all
+ * events up to now were delivered. `refused`: the engine rejected the join, which is retried with backoff. `closed`:
+ * left, or the client was closed or gave up.
  */
 export type SubscriptionStatus = "joining" | "live" | "refused" | "closed";
 
-/** What happened to an item, or a notice. */
+/** A change of an item, or a notice. */
 export type StreamUpdate<Item = unknown> =
   | {
       readonly type: "create" | "update" | "delete";
       readonly id: string;
-      /** Of a deletion: what was there. */
+      /** For a deletion: the deleted item. */
       readonly data: Item;
-      /** Of the event, in its group; each is higher than the one before. */
+      /** Sequence number of the event in its group. Strictly increasing. */
       readonly seq: number;
-      /** Of the item, where the stream keeps versions. */
+      /** Version of the item, if the stream has versions. */
       readonly version: number | undefined;
       /** Milliseconds since 1970. */
       readonly timestamp: number;
     }
   | {
-      /** What somebody sent by `stream::send`. */
+      /** A notice that was sent with `stream::send`. */
       readonly type: "event";
-      /** Null when it is for the whole group. */
+      /** Null if it is for the whole group. */
       readonly id: string | null;
       readonly event: { readonly type: string; readonly data: unknown };
       readonly seq: number;
       readonly timestamp: number;
     };
 
-/** Events were missed; a sync follows, which makes up for all but the notices among them. */
+/** Reports missed events. A sync follows, which contains the result of all but the missed notices. */
 export interface StreamGap {
-  /** The last event that was told; undefined when the engine does not know. */
+  /** Sequence number of the last delivered event. Undefined if the engine does not know it. */
   readonly since: number | undefined;
-  /** The number up to which events are missing. */
+  /** Sequence number of the last missed event. */
   readonly seq: number;
-  /** `restarted`: the engine was. `expired`: it no longer keeps them. `overflow`: this side did not read fast enough. `unclear`: a write failed that may be stored all the same. */
+  /**
+   * `restarted`: the engine restarted. `expired`: the engine no longer stores the events. `overflow`: this side did not
+   * read fast enough. `unclear`: a write failed but may be stored.
+   */
   readonly reason: "restarted" | "expired" | "overflow" | "unclear";
 }
 
 export interface SyncFacts {
-  /** The event up to which it holds. */
+  /** Sequence number of the last event that the sync contains. */
   readonly seq: number;
-  /** The ids of a group's items, in their order, where the engine tells them. */
+  /** The ids of a group's items, in the same order, if the engine sends them. */
   readonly itemIds: readonly string[] | undefined;
 }
 
-/** All are called in the order in which things happened. What they throw is logged. */
+/** Called in the order of the events. Errors of handlers are logged. */
 export interface StreamHandlers<Item, Snapshot> {
-  /** All there is: after the first join, and after a gap. */
+  /** All data: after the first join, and after a gap. */
   readonly onSync?: ((data: Snapshot, facts: SyncFacts) => void) | undefined;
-  /** Each event once, in order; those missed while the connection was lost too, unless there was a gap. */
+  /** Each event once, in order. Includes the events during a lost connection, unless there was a gap. */
   readonly onEvent?: ((update: StreamUpdate<Item>) => void) | undefined;
   readonly onGap?: ((gap: StreamGap) => void) | undefined;
-  /** The engine refused something; for people, since it is tried again unless the status turns `closed`. */
+  /** The engine rejected something. For logs and display: the client retries, unless the status becomes `closed`. */
   readonly onError?: ((error: CallError) => void) | undefined;
   readonly onStatus?: ((status: SubscriptionStatus) => void) | undefined;
 }
 
-/** The items of a group, or of one item what it is. */
+/** Handlers of a group, which receive all items, or of one item, which receive the item or null. */
 export type GroupHandlers<Item = unknown> = StreamHandlers<Item, readonly Item[]>;
 export type ItemHandlers<Item = unknown> = StreamHandlers<Item, Item | null>;
 
-/** One thing joined; it outlives connections. Made by `subscribe`. */
+/** One subscription to a group or item. It survives reconnects. Created by `subscribe`. */
 export interface StreamSubscription {
   readonly streamName: string;
   readonly groupId: string;
-  /** Undefined: the whole group. */
+  /** Undefined for the whole group. */
   readonly id: string | undefined;
   readonly status: SubscriptionStatus;
-  /** Number of the last event that was told, or up to which the last sync holds; undefined before the first. */
+  /** Sequence number of the last delivered event or sync. Undefined before the first. */
   readonly seq: number | undefined;
-  /** Wants no more. Nothing is told after it but the status `closed`. */
+  /** Ends the subscription. After that, handlers receive only the status `closed`. */
   leave(): void;
 }

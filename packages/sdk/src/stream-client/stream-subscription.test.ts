@@ -16,7 +16,7 @@ function setUp() {
   return { clock, sent, told, subscription };
 }
 
-it("a join that the engine leaves unanswered is made again", () => {
+it("retries a join that the engine does not answer", () => {
   const { clock, sent, told, subscription } = setUp();
   subscription.join();
   clock.advance(JOIN_DEADLINE_MS - 1);
@@ -30,7 +30,7 @@ it("a join that the engine leaves unanswered is made again", () => {
   expect(clock.timers).toBe(0);
 });
 
-it("a subscription that is left, or whose connection is lost, waits for nothing any more", () => {
+it("a subscription that was left, or whose connection was lost, has no timers", () => {
   const { clock, sent, told, subscription } = setUp();
   subscription.join();
   subscription.lost();

@@ -5,27 +5,29 @@ import type { Logger } from "../logger.ts";
 import type { InboundEvent } from "./inbound-message.ts";
 import type { StreamChoice, StreamGap, StreamHandlers, StreamSubscription, StreamUpdate, SubscriptionStatus } from "./stream-handlers.ts";
 
-/** The engine answers a join within half of this, however slow those are whom it asks. */
+/**
+ * Timeout of a join. The engine answers within half of it, however slow the functions are that it calls for the join.
+ */
 export const JOIN_DEADLINE_MS = 60_000;
 
-/** What a subscription needs of its client. */
+/** What a subscription needs from its client. */
 export interface SubscriptionHost {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Of the engine's present run; undefined while not connected. */
+  /** Id of the engine's present run. Undefined while not connected. */
   epoch(): string | undefined;
   send(message: Readonly<Record<string, unknown>>): void;
-  /** It is over. */
+  /** Removes the ended subscription. */
   drop(subscription: Subscription): void;
 }
 
-/** How far a subscription has come; numbers of one run of the engine mean nothing in another. */
+/** Position of a subscription. Sequence numbers are valid only within one run of the engine. */
 interface Position {
   readonly epoch: string;
   readonly seq: number;
 }
 
-/** One thing joined; it outlives connections. The client's side of it. */
+/** The client's side of one subscription. It survives reconnects. */
 export class Subscription implements StreamSubscription {
   readonly streamName: string;
   readonly groupId: string;
@@ -36,7 +38,7 @@ export class Subscription implements StreamSubscription {
   readonly #backoff = new Backoff();
   #status: SubscriptionStatus = "joining";
   #position: Position | undefined;
-  /** Events that come before the sync are in it. */
+  /** Whether events are ignored until the sync, which contains them. */
   #awaitsSync = true;
   #cancelRetry: (() => void) | undefined;
   #cancelDeadline: (() => void) | undefined;
@@ -64,24 +66,24 @@ export class Subscription implements StreamSubscription {
     this.#close();
   }
 
-  /** The engine is there. */
+  /** Sends the join. Called when the client is connected. */
   join(): void {
     this.#cancelTimers();
     this.#awaitsSync = true;
-    const late = new CallError("call_timeout", `the engine has not answered the join of stream ${this.streamName} within ${JOIN_DEADLINE_MS} ms`);
+    const late = new CallError("call_timeout", `the engine did not answer the join of stream ${this.streamName} within ${JOIN_DEADLINE_MS} ms`);
     this.#cancelDeadline = this.#host.clock.after(JOIN_DEADLINE_MS, () => this.refused(late));
     this.#host.send({ type: "join", data: { ...this.#address(), since: this.#position } });
   }
 
-  /** The connection is gone. */
+  /** Called when the connection is lost. */
   lost(): void {
     this.#cancelTimers();
     this.#enter("joining");
   }
 
-  /** It cannot go on. */
+  /** Ends the subscription with an error. */
   fail(error: CallError): void {
-    this.#tell("onError", (handlers) => handlers.onError?.(error));
+    this.#notify("onError", (handlers) => handlers.onError?.(error));
     this.#close();
   }
 
@@ -96,19 +98,19 @@ export class Subscription implements StreamSubscription {
   missed(gap: StreamGap): void {
     this.#awaitsSync = true;
     this.#enter("joining");
-    this.#tell("onGap", (handlers) => handlers.onGap?.(gap));
+    this.#notify("onGap", (handlers) => handlers.onGap?.(gap));
   }
 
-  /** Everything up to there was told, also of other items than this one's. */
-  isAt(seq: number): void {
+  /** Advances the position without an event: other items of the group have changed. */
+  advanceTo(seq: number): void {
     if (this.#awaitsSync || this.#position === undefined || seq <= this.#position.seq) return;
     this.#position = { epoch: this.#position.epoch, seq };
   }
 
-  /** The engine refused the join, or takes it back. */
+  /** Handles a rejected or revoked join. */
   refused(error: CallError): void {
     if (this.#status === "closed" || this.#cancelRetry !== undefined) return;
-    // What is malformed stays so.
+    // A retry of a malformed join would fail again.
     if (error.code.startsWith("invalid_")) {
       this.fail(error);
       return;
@@ -120,7 +122,7 @@ export class Subscription implements StreamSubscription {
       this.join();
     });
     this.#enter("refused");
-    this.#tell("onError", (handlers) => handlers.onError?.(error));
+    this.#notify("onError", (handlers) => handlers.onError?.(error));
   }
 
   received(event: InboundEvent): void {
@@ -130,7 +132,7 @@ export class Subscription implements StreamSubscription {
     if (type === "sync") {
       this.#awaitsSync = false;
       this.#position = { epoch, seq };
-      this.#tell("onSync", (handlers) => handlers.onSync?.(event.data, { seq, itemIds: event.itemIds }));
+      this.#notify("onSync", (handlers) => handlers.onSync?.(event.data, { seq, itemIds: event.itemIds }));
       this.#enter("live");
       return;
     }
@@ -141,7 +143,7 @@ export class Subscription implements StreamSubscription {
     const update = updateOf(event);
     if (update === undefined || this.#awaitsSync || (this.#position?.epoch === epoch && seq <= this.#position.seq)) return;
     this.#position = { epoch, seq };
-    this.#tell("onEvent", (handlers) => handlers.onEvent?.(update));
+    this.#notify("onEvent", (handlers) => handlers.onEvent?.(update));
   }
 
   #address(): Readonly<Record<string, unknown>> {
@@ -164,11 +166,11 @@ export class Subscription implements StreamSubscription {
   #enter(status: SubscriptionStatus): void {
     if (this.#status === status || this.#status === "closed") return;
     this.#status = status;
-    this.#tell("onStatus", (handlers) => handlers.onStatus?.(status));
+    this.#notify("onStatus", (handlers) => handlers.onStatus?.(status));
   }
 
-  /** What a handler throws must not reach the socket's loop, nor another handler. */
-  #tell(what: keyof StreamHandlers<unknown, unknown>, call: (handlers: StreamHandlers<unknown, unknown>) => void): void {
+  /** An error of a handler must not reach the socket's event loop or another handler. */
+  #notify(what: keyof StreamHandlers<unknown, unknown>, call: (handlers: StreamHandlers<unknown, unknown>) => void): void {
     try {
       call(this.#handlers);
     } catch (error) {

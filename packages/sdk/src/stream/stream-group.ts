@@ -3,13 +3,15 @@ import type { UpdateOp } from "../items/update-op.ts";
 import type { StreamDeleteResult, StreamEntry, StreamNotice, StreamSetResult, StreamUpdateResult } from "./stream-types.ts";
 import type { WorkerStream } from "./worker-stream.ts";
 
-/** One group of a stream, whose items have a type. Methods are those of `WorkerStream` without stream and group. */
+/**
+ * One group of a stream, with the type of its items. The methods are those of `WorkerStream` without stream and group.
+ */
 export class StreamGroup<Item = unknown> {
   readonly streamName: string;
   readonly groupId: string;
   readonly #stream: WorkerStream;
 
-  /** Not for users: `worker.stream.group(streamName, groupId)` makes one. */
+  /** Internal: `worker.stream.group(streamName, groupId)` creates it. */
   constructor(stream: WorkerStream, streamName: string, groupId: string) {
     this.#stream = stream;
     this.streamName = streamName;

@@ -7,9 +7,9 @@ export interface StreamEntry<Item = unknown> extends ItemFacts {
 }
 
 interface Published {
-  /** Number of the event in its group; absent when nothing has changed. */
+  /** Sequence number of the event in its group. Absent if nothing changed. */
   readonly seq?: number;
-  /** Of the item; absent where functions of a worker keep it. */
+  /** Version of the item. Absent if functions of a worker store the stream. */
   readonly version?: number;
 }
 
@@ -17,9 +17,9 @@ export type StreamSetResult<Item> = Omit<SetResult<Item>, "version"> & Published
 export type StreamUpdateResult<Item> = Omit<UpdateResult<Item>, "version"> & Published;
 
 export interface StreamDeleteResult<Item> {
-  /** Null when there was no such item. */
+  /** Null if the item did not exist. */
   readonly old_value: Item | null;
-  /** Number of the event in its group; absent when there was no such item. */
+  /** Sequence number of the event in its group. Absent if the item did not exist. */
   readonly seq?: number;
   readonly durability?: "relaxed" | "memory";
 }
@@ -29,46 +29,49 @@ export interface StreamListing {
   readonly count: number;
 }
 
-/** What `send` sends to those who have joined; it is not stored. */
+/** A notice to the subscribers of a group. Not stored. */
 export interface StreamNotice {
-  /** Of one item; default: of the whole group. */
+  /** Id of one item. Default: the whole group. */
   readonly id?: string | undefined;
   readonly type: string;
   /** Default null. */
   readonly data?: unknown;
 }
 
-/** What happened to an item, or a notice. `data` of a deletion is what was there. */
+/** A change of an item, or a notice. `data` of a deletion is the deleted item. */
 export type StreamChange<Item = unknown> =
   | { readonly type: "create" | "update" | "delete"; readonly data: Item }
   | { readonly type: "event"; readonly event: { readonly type: string; readonly data: unknown } };
 
-/** What the function of a `stream` trigger is called with. */
+/** Payload of the function of a `stream` trigger. */
 export interface StreamEvent<Item = unknown> {
   readonly type: "stream";
   /** Milliseconds since 1970. */
   readonly timestamp: number;
   readonly streamName: string;
   readonly groupId: string;
-  /** Null for what concerns the whole group. */
+  /** Null for the whole group. */
   readonly id: string | null;
   readonly event: StreamChange<Item>;
-  /** Number of the event in its group. */
+  /** Sequence number of the event in its group. */
   readonly seq: number;
-  /** Of the item, where it has one. */
+  /** Version of the item, if it has one. */
   readonly version?: number;
 }
 
-/** What the function of a `stream:leave` trigger is called with. */
+/** Payload of the function of a `stream:leave` trigger. */
 export interface StreamLeaveEvent<Context = unknown> {
   readonly subscription_id: string;
   readonly stream_name: string;
   readonly group_id: string;
   /** Null for the whole group. */
   readonly id: string | null;
-  /** What `auth_function` answered for the connection. */
+  /** Result of `auth_function` for the connection. */
   readonly context: Context | null;
 }
 
-/** What the function of a `stream:join` trigger is called with; it refuses the join by answering `{unauthorized: true}`, or by failing. */
+/**
+ * Payload of the function of a `stream:join` trigger. The function rejects the join by returning `{unauthorized:
+ * true}`, or by failing.
+ */
 export type StreamJoinEvent<Context = unknown> = StreamLeaveEvent<Context>;

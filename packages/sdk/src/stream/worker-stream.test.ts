@@ -39,7 +39,7 @@ const expected = [
   ["stream::entries", { stream_name: "s", group_id: "g", prefix: "p", limit: 2 }],
 ];
 
-it("worker.stream calls the functions of the same names with the members of the wire", async () => {
+it("worker.stream calls the functions of the same names with the wire's members", async () => {
   const { stream } = worker;
   await stream.set("s", "g", "i", { a: 1 }, { ifVersion: 1, expiresInMs: 5 });
   await stream.get("s", "g", "i");
@@ -55,7 +55,7 @@ it("worker.stream calls the functions of the same names with the members of the 
   expect(asked).toEqual([...expected, ["stream::list_groups", { stream_name: "s" }], ["stream::list_all", {}]]);
 });
 
-it("a group does the same without being told stream and group each time", async () => {
+it("a group makes the same calls with its stream and group", async () => {
   const group = worker.stream.group<{ a: number }>("s", "g");
   await group.set("i", { a: 1 }, { ifVersion: 1, expiresInMs: 5 });
   await group.get("i");

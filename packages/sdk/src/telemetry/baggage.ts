@@ -1,15 +1,15 @@
-/** As many members as W3C Baggage asks to be passed on, and more than that: what is beyond is not looked at. */
+/** Maximum number of parsed members. W3C Baggage requires at least 64. */
 const MAX_MEMBERS = 180;
 
 export interface BaggageMember {
   readonly name: string;
-  /** Decoded. */
+  /** Decoded value. */
   readonly value: string;
-  /** As they came, without the first semicolon; empty when there are none. */
+  /** As received, without the first semicolon. Empty if there are none. */
   readonly properties: string;
 }
 
-/** Members of a `baggage` header: https://www.w3.org/TR/baggage/ */
+/** Parses a `baggage` header: https://www.w3.org/TR/baggage/ */
 export function baggageMembers(text: string): readonly BaggageMember[] {
   return text.split(",", MAX_MEMBERS).flatMap((member) => {
     const [pair = "", ...properties] = member.split(";");
@@ -19,7 +19,7 @@ export function baggageMembers(text: string): readonly BaggageMember[] {
   });
 }
 
-/** Its entries without their properties. Of a name that comes twice the last one counts. */
+/** Returns the entries without their properties. The last of repeated names wins. */
 export function readBaggage(text: string | undefined): ReadonlyMap<string, string> {
   return new Map(baggageMembers(text ?? "").map(({ name, value }) => [name, value]));
 }

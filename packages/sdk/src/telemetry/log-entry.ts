@@ -3,23 +3,23 @@ import { OtlpAttributes } from "./otlp-values.ts";
 import type { TraceContext } from "./trace-context.ts";
 import { nanosOf } from "./wall-time.ts";
 
-/** OpenTelemetry's numbers. */
+/** Severity numbers of OpenTelemetry. */
 const SEVERITY: Readonly<Record<LogLevel, number>> = { debug: 5, info: 9, warn: 13, error: 17 };
 
-/** One line of a log on its way to the engine. */
+/** One log line for the engine. */
 export interface LogEntry {
   readonly timeMs: number;
   readonly level: LogLevel;
   readonly message: string;
   readonly fields: LogFields;
-  /** Also in the line on stderr, so that an engine that reads both knows them for one. */
+  /** Also part of the line on stderr, so that an engine that receives both can remove the duplicate. */
   readonly logId: string;
   readonly functionId?: string | undefined;
   readonly invocationId?: string | undefined;
   readonly trace?: TraceContext | undefined;
 }
 
-/** A `LogRecord` of OTLP/JSON. Never throws. */
+/** Returns a `LogRecord` of OTLP/JSON. Never throws. */
 export function otlpLogRecord({ timeMs, level, message, fields, logId, functionId, invocationId, trace }: LogEntry): string {
   const attributes = new OtlpAttributes();
   const body = { stringValue: attributes.text(String(message)) };

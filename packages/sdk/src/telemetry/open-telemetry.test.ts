@@ -43,8 +43,8 @@ async function handled(body: (context: CallContext) => unknown, more: Frame = {}
   expect(error).toBeUndefined();
 }
 
-describe("OpenTelemetry, where the program has set it up,", () => {
-  it("hangs its spans below the call's span, and calls made inside hang below its span", async () => {
+describe("OpenTelemetry, if the program has set it up,", () => {
+  it("has spans below the call's span, and is the parent of calls made inside", async () => {
     await handled(({ call }) =>
       tracer().startActiveSpan("query", async (span) => {
         await call({ function_id: "g" });
@@ -57,7 +57,7 @@ describe("OpenTelemetry, where the program has set it up,", () => {
     expect((await calledG()).traceparent).toBe(`00-${TRACE_ID}-${query?.spanContext().spanId}-01`);
   });
 
-  it("hangs its spans below ours, and ours below its", async () => {
+  it("has spans below the SDK's spans, and SDK spans below its spans", async () => {
     const parents: (string | undefined)[] = [];
     await handled(({ span }) =>
       span("ours", (ours) => {
@@ -75,7 +75,7 @@ describe("OpenTelemetry, where the program has set it up,", () => {
     expect((await calledG()).traceparent).toBe(parents[1]);
   });
 
-  it("gives calls outside of handlers its active span, and its baggage", async () => {
+  it("passes its active span and baggage to calls outside of handlers", async () => {
     const baggage = propagation.createBaggage({ user: { value: "Jürgen & co" } });
     await context.with(propagation.setBaggage(ROOT_CONTEXT, baggage), () =>
       tracer().startActiveSpan("outside", async (span) => {
@@ -87,7 +87,7 @@ describe("OpenTelemetry, where the program has set it up,", () => {
     expect(await calledG()).toMatchObject({ traceparent: `00-${traceId}-${spanId}-01`, baggage: "user=J%C3%BCrgen%20%26%20co" });
   });
 
-  it("does not lend a call a span of another trace", async () => {
+  it("does not pass a span of another trace to a call", async () => {
     await handled(({ call }) =>
       context.with(ROOT_CONTEXT, () =>
         tracer().startActiveSpan("elsewhere", async (span) => {
@@ -99,7 +99,7 @@ describe("OpenTelemetry, where the program has set it up,", () => {
     expect((await calledG()).traceparent).toBe(TRACE);
   });
 
-  it("sees the call's baggage, and what it adds travels on", async () => {
+  it("receives the call's baggage, and passes on what it adds", async () => {
     let seen: string | undefined;
     await handled(
       ({ call }) => {
@@ -114,7 +114,7 @@ describe("OpenTelemetry, where the program has set it up,", () => {
     expect((await calledG()).baggage).toBe("user=J%C3%BCrgen;ttl=1,tenant=a");
   });
 
-  it("gives its baggage also where no span is active", async () => {
+  it("passes on its baggage even without an active span", async () => {
     const baggage = propagation.createBaggage({ user: { value: "u" } });
     await context.with(propagation.setBaggage(ROOT_CONTEXT, baggage), () => worker.call({ function_id: "g" }));
     const call = await calledG();
@@ -122,7 +122,7 @@ describe("OpenTelemetry, where the program has set it up,", () => {
     expect(call).not.toHaveProperty("traceparent");
   });
 
-  it("leaves a call without any span as it was", async () => {
+  it("does not change a call without a span", async () => {
     await worker.call({ function_id: "g" });
     expect(await calledG()).not.toHaveProperty("traceparent");
   });

@@ -4,7 +4,8 @@ import type { Active } from "../active-call.ts";
 import { baggageMembers } from "./baggage.ts";
 import { readTraceparent, type TraceHeaders, writeTraceparent } from "./trace-context.ts";
 
-// The parts of `@opentelemetry/api` 1.x that are used here. It is the program's package, not one of ours.
+// The parts of `@opentelemetry/api` 1.x that this file uses. The package belongs to the program: this package does not
+// depend on it.
 interface Context {
   readonly getValue: (key: symbol) => unknown;
 }
@@ -30,47 +31,53 @@ interface Api {
   isSpanContextValid(span: SpanContext): boolean;
 }
 
-export interface OutsideTracing {
+export interface ExternalTracing {
   /** Runs `body` with `next` as the active parent of the tracer's spans. */
   run<Result>(next: Active, body: () => Result): Result;
-  /** Trace context of the tracer's active span, where that is of `current`'s trace or there is no `current`, and its baggage. */
+  /**
+   * Returns the trace context and baggage of the tracer's active span, if the span belongs to `current`'s trace or
+   * there is no `current`.
+   */
   headers(current: Active | undefined): TraceHeaders | undefined;
 }
 
-/** Where the package registers itself, all copies of version 1 together. `context` is there once the program has set up a context manager. */
+/**
+ * Global registry of all copies of the package's version 1. `context` exists once the program has set up a context
+ * manager.
+ */
 const REGISTRY = Symbol.for("opentelemetry.js.api.1");
 const registries = globalThis as { readonly [REGISTRY]?: { readonly context?: unknown } };
 
-let found: OutsideTracing | null | undefined;
+let found: ExternalTracing | null | undefined;
 
-/** OpenTelemetry, if the program has set it up; it may do so at any time. Cheap to ask. */
-export function openTelemetry(): OutsideTracing | undefined {
+/** Returns OpenTelemetry, if the program has set it up, which it may do at any time. Cheap. */
+export function openTelemetry(): ExternalTracing | undefined {
   if (registries[REGISTRY]?.context === undefined) return undefined;
   if (found === undefined) {
     const api = loadApi();
-    found = api === undefined ? null : joined(api);
+    found = api === undefined ? null : tracingOf(api);
   }
   return found ?? undefined;
 }
 
-/** As the program would load it, then as this package would. */
+/** Loads the package from the program, else from this package. */
 function loadApi(): Api | undefined {
   for (const from of [process.argv[1], join(process.cwd(), "program.js"), import.meta.url]) {
     if (from === undefined) continue;
     try {
       return createRequire(from)("@opentelemetry/api") as Api;
     } catch {
-      // Not to be had from there.
+      // Not installed there.
     }
   }
   return undefined;
 }
 
-function joined(api: Api): OutsideTracing {
+function tracingOf(api: Api): ExternalTracing {
   return {
     run(next, body) {
       const trace = readTraceparent(next.traceparent);
-      // A call begins from nothing; a span of ours lies within what is active already.
+      // A call starts from an empty context. An SDK span continues the active context.
       let context = next === next.activeCall ? api.ROOT_CONTEXT : api.context.active();
       if (trace !== undefined) context = api.trace.setSpanContext(context, { ...trace, traceFlags: Number(trace.sampled), isRemote: true });
       if (next === next.activeCall && next.baggage !== undefined) context = api.propagation.setBaggage(context, baggageOf(api, next.baggage));

@@ -1,4 +1,4 @@
-/** A value as OTLP/JSON writes it; an empty object is null. */
+/** A value in OTLP/JSON. An empty object is null. */
 export type OtlpValue =
   | { readonly stringValue: string }
   | { readonly intValue: string }
@@ -13,7 +13,7 @@ export interface OtlpAttribute {
   readonly value: OtlpValue;
 }
 
-/** Bounds of one entry: whoever logs a whole database by mistake pays for this much of it. */
+/** Limits of one entry, in case a program logs very large data by mistake. */
 export const MAX_ATTRIBUTES = 128;
 const MAX_TEXT_CHARS = 16_384;
 const MAX_ENTRY_CHARS = 32_768;
@@ -21,13 +21,16 @@ const MAX_LIST_ITEMS = 128;
 const MAX_DEPTH = 6;
 const INT64_MAX = 2n ** 63n - 1n;
 
-/** Turns values of any kind into attributes, within the bounds of one entry. What does not fit is cut with an ellipsis or counted. */
+/**
+ * Converts values of any type to attributes, within the limits of one entry. Data beyond them is truncated with an
+ * ellipsis or counted as dropped.
+ */
 export class OtlpAttributes {
   readonly list: OtlpAttribute[] = [];
   #left = MAX_ENTRY_CHARS;
   dropped = 0;
 
-  /** Undefined values are left out. Never throws, whatever getters and proxies do. */
+  /** Adds an attribute. Omits undefined values. Never throws, whatever getters and proxies do. */
   set(key: string, value: unknown): void {
     if (value === undefined) return;
     if (this.list.length >= MAX_ATTRIBUTES || this.#left < key.length) {
@@ -44,7 +47,7 @@ export class OtlpAttributes {
     this.list.push({ key, value: written });
   }
 
-  /** An exception by OpenTelemetry's names. */
+  /** Adds an exception under OpenTelemetry's names. */
   exception(error: Error, code: unknown = "code" in error ? error.code : undefined): void {
     this.set("exception.type", typeof code === "string" && code !== "" ? code : error.name);
     this.set("exception.message", error.message);
@@ -82,7 +85,7 @@ export class OtlpAttributes {
     const values: OtlpValue[] = [];
     for (const item of items) {
       if (values.length >= MAX_LIST_ITEMS || this.#left <= 0) break;
-      // A list of a hundred lists of a hundred must come to an end too.
+      // Count nested empty lists too, so that lists of lists reach the limit.
       this.#left -= 2;
       values.push(this.#value(item, depth + 1));
     }
@@ -108,7 +111,7 @@ function numberValue(value: number): OtlpValue {
   return Number.isFinite(value) ? { doubleValue: value } : { stringValue: String(value) };
 }
 
-/** What JSON would make of it; errors as in log lines. */
+/** Applies `toJSON`. Errors have the same form as in log lines. */
 function plain(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   if (value instanceof Error) return { type: value.name, code: "code" in value ? value.code : undefined, message: value.message, stack: value.stack };

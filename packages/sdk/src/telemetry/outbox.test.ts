@@ -19,7 +19,7 @@ function made() {
 }
 
 describe("an outbox", () => {
-  it("sends what came within 100 ms together", () => {
+  it("sends entries of 100 ms together", () => {
     const { clock, sent, outbox } = made();
     outbox.open();
     outbox.add("a");
@@ -31,14 +31,14 @@ describe("an outbox", () => {
     expect(clock.timers).toBe(0);
   });
 
-  it("does not wait when 64 have come", () => {
+  it("does not wait with 64 entries", () => {
     const { sent, outbox } = made();
     outbox.open();
     for (let n = 0; n < BATCH_ENTRIES; n++) outbox.add(String(n));
     expect(sent.map((batch) => batch.length)).toEqual([BATCH_ENTRIES]);
   });
 
-  it("keeps what comes while nobody takes it, without a timer, and sends it when it is opened", () => {
+  it("keeps entries while it is closed, without a timer, and sends them when it is opened", () => {
     const { clock, sent, outbox } = made();
     for (let n = 0; n < 70; n++) outbox.add(String(n));
     expect(clock.timers).toBe(0);
@@ -46,7 +46,7 @@ describe("an outbox", () => {
     expect(sent.map((batch) => batch.length)).toEqual([64, 6]);
   });
 
-  it("tries again later when the socket is behind", () => {
+  it("retries later if the socket has a backlog", () => {
     const { clock, sent, state, outbox } = made();
     outbox.open();
     state.takes = false;
@@ -57,7 +57,7 @@ describe("an outbox", () => {
     expect(sent).toEqual([["a"]]);
   });
 
-  it("lets the oldest give way beyond 1,000 entries, and tells how many", () => {
+  it("drops the oldest entries beyond 1,000, and reports their number", () => {
     const { sent, lost, outbox } = made();
     for (let n = 0; n < 5000; n++) outbox.add(String(n));
     outbox.open();
@@ -68,7 +68,7 @@ describe("an outbox", () => {
     expect(lost).toEqual([5000 - entries.length]);
   });
 
-  it("lets the oldest give way beyond 1 MiB", () => {
+  it("drops the oldest entries beyond 1 MiB", () => {
     const { sent, lost, outbox } = made();
     for (let n = 0; n < 40; n++) outbox.add("x".repeat(100_000));
     outbox.open();

@@ -1,22 +1,22 @@
 import type { Clock } from "../clock.ts";
 
-/** Entries wait so long for company before they are sent. */
+/** Maximum time for which entries wait to fill a batch. */
 export const FLUSH_AFTER_MS = 100;
-/** So many are sent at once. */
+/** Number of entries per batch. */
 export const BATCH_ENTRIES = 64;
-/** Bounds of what waits; beyond them the oldest give way. */
+/** Limits of the buffer. Above them the oldest entries are dropped. */
 export const MAX_ENTRIES = 1000;
 export const MAX_CHARS = 1024 * 1024;
 
 export interface OutboxOptions {
   readonly clock: Clock;
-  /** Takes a batch to the socket; false when it cannot just now, and the entries go on waiting. */
+  /** Passes a batch to the socket. Returns false if the socket cannot accept it: the entries stay in the buffer. */
   readonly send: (entries: readonly string[]) => boolean;
-  /** So many had to give way since entries last went out. */
+  /** Reports the number of entries dropped since the last sent batch. */
   readonly lost: (count: number) => void;
 }
 
-/** Entries as JSON text on their way to the engine: batched, bounded, never in anybody's way. */
+/** A bounded buffer that sends JSON entries to the engine in batches. */
 export class Outbox {
   readonly #options: OutboxOptions;
   #isOpen = false;
@@ -38,19 +38,19 @@ export class Outbox {
     else this.#arm();
   }
 
-  /** The engine takes entries from now on. */
+  /** Starts sending: the engine is connected. */
   open(): void {
     this.#isOpen = true;
     this.flush();
   }
 
-  /** The engine is gone: entries wait for the next one. */
+  /** Stops sending: the engine is disconnected. Entries wait for the next connection. */
   close(): void {
     this.#isOpen = false;
     this.#disarm();
   }
 
-  /** Sends what waits, as far as the socket takes it. */
+  /** Sends the buffered entries, as far as the socket accepts them. */
   flush(): void {
     this.#disarm();
     if (!this.#isOpen) return;
@@ -62,12 +62,12 @@ export class Outbox {
       }
       this.#entries = this.#entries.slice(BATCH_ENTRIES);
       for (const entry of batch) this.#chars -= entry.length;
-      this.#tellDropped();
+      this.#reportDropped();
     }
   }
 
   #makeRoom(): void {
-    // By more than one, so that a full outbox does not move all its entries for each that comes.
+    // Drops several entries at once, so that a full buffer is not copied for each new entry.
     let count = 0;
     const leaveChars = MAX_CHARS - MAX_CHARS / 8;
     while (count < this.#entries.length && (this.#entries.length - count > MAX_ENTRIES - BATCH_ENTRIES || this.#chars > leaveChars)) {
@@ -78,7 +78,7 @@ export class Outbox {
     this.#dropped += count;
   }
 
-  #tellDropped(): void {
+  #reportDropped(): void {
     if (this.#dropped === 0) return;
     const count = this.#dropped;
     this.#dropped = 0;

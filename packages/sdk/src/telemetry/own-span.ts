@@ -16,20 +16,20 @@ export interface SpanOptions {
   readonly kind?: SpanKind | undefined;
 }
 
-/** A piece of work within a call, or outside of any, that traces show by its own name and duration. */
+/** A named part of a call, or of work outside of any call, that traces show with its duration. */
 export interface Span {
-  /** W3C trace context: what hangs below this span names it as its parent. */
+  /** W3C trace context. Children of this span use it as their parent. */
   readonly traceparent: string;
-  /** Anything that JSON can hold; 128 at most, 32 KiB together. The latest value of a name counts. */
+  /** Sets an attribute to a JSON value. Maximum 128 attributes, 32 KiB in total. The last value of a name wins. */
   setAttribute(name: string, value: unknown): void;
-  /** Something that happened at this moment; 128 at most. */
+  /** Adds an event at the present time. Maximum 128 events. */
   addEvent(name: string, attributes?: Readonly<Record<string, unknown>>): void;
 }
 
-/** A span that runs; calls and log lines made meanwhile hang below it. */
+/** A running span. It is the parent of calls and log lines made meanwhile. */
 export class OwnSpan implements Span, Active {
   readonly activeCall: ActiveCall | undefined;
-  /** False: nobody wants to see it; what hangs below it hangs below its parent. */
+  /** False if the span is not recorded. Its children then belong to its parent. */
   readonly isRecorded: boolean;
   readonly traceparent: string;
   readonly baggage: string | undefined;
@@ -43,7 +43,7 @@ export class OwnSpan implements Span, Active {
   #droppedEvents = 0;
   #droppedAttributes = 0;
 
-  /** `isWanted`: whether a span is to be sent that is sampled or not. */
+  /** `isWanted` returns whether to record a span that is sampled or not. */
   constructor(
     name: string,
     options: SpanOptions,
@@ -93,7 +93,7 @@ export class OwnSpan implements Span, Active {
     return attributes;
   }
 
-  /** A `Span` of OTLP/JSON that ends now. Never throws. */
+  /** Returns a `Span` of OTLP/JSON that ends now. Never throws. */
   ended(failed: boolean, thrown?: unknown): string {
     if (failed) this.#fail(thrown);
     const attributes = new OtlpAttributes();
@@ -123,6 +123,6 @@ function messageOf(thrown: unknown): string {
   try {
     return (thrown instanceof Error ? thrown.message : String(thrown)).slice(0, MAX_NAME_CHARS);
   } catch {
-    return "an error whose text cannot be had";
+    return "an error whose message cannot be read";
   }
 }

@@ -4,7 +4,7 @@ const HEX: readonly string[] = Array.from({ length: 256 }, (_, byte) => byte.toS
 const pool = new Uint8Array(POOL_BYTES);
 let used = POOL_BYTES;
 
-/** Random lower-case hex digits, two for each byte, never all zero. Random bytes are drawn for many at a time. */
+/** Returns random lower-case hex digits, two per byte, never all zero. Draws random bytes for many calls at once. */
 export function randomHex(bytes: number): string {
   for (;;) {
     if (used + bytes > POOL_BYTES) {

@@ -84,7 +84,7 @@ describe("log lines", () => {
     expect(await logOf("outside")).not.toHaveProperty("traceId");
   });
 
-  it("tell of an error as exception.type, exception.message and exception.stacktrace", async () => {
+  it("contain an error as exception.type, exception.message and exception.stacktrace", async () => {
     await handled(({ log }) => log.error("it broke", { error: new RangeError("too far") }));
     expect(plainAttributes((await logOf("it broke")).attributes)).toMatchObject({
       "exception.type": "RangeError",
@@ -93,7 +93,7 @@ describe("log lines", () => {
     });
   });
 
-  it("made before the engine has greeted the worker are sent when it has", async () => {
+  it("made before the engine has registered the worker are sent afterwards", async () => {
     open().log.info("early");
     await logOf("early");
   });
@@ -106,7 +106,7 @@ describe("log lines", () => {
     expect(recordsOf(engine.telemetry, "LOGS").map((record) => record.body.stringValue)).not.toContain("quiet");
   });
 
-  it("that wait are sent when the worker shuts down", async () => {
+  it("in the buffer are sent when the worker shuts down", async () => {
     const worker = open();
     await worker.connected();
     worker.log.info("last words");
@@ -114,7 +114,7 @@ describe("log lines", () => {
     await logOf("last words");
   });
 
-  it("hold what getters, cycles and a million keys make of it, within bounds", async () => {
+  it("accept getters, cycles and a million keys, within limits", async () => {
     const worker = open();
     const cycle: Record<string, unknown> = {};
     cycle.self = cycle;
@@ -129,7 +129,7 @@ describe("log lines", () => {
     expect(plainAttributes(long.attributes)).not.toHaveProperty("left_out");
   });
 
-  it("whose fields throw when they are read still come", async () => {
+  it("whose fields throw when they are read are still sent", async () => {
     const worker = open();
     const fields = {
       nested: {
@@ -143,8 +143,8 @@ describe("log lines", () => {
   });
 });
 
-describe("spans of one's own", () => {
-  it("hang below the call's, and calls, log lines and further spans inside hang below them", async () => {
+describe("spans of a program", () => {
+  it("are children of the call's span, and parents of calls, log lines and spans made inside", async () => {
     await handled(async ({ span, call, log }) =>
       span(
         "load orders",
@@ -170,7 +170,7 @@ describe("spans of one's own", () => {
     expect((await answer()).result).toBe(`00-${TRACE_ID}-${outer.spanId}-01`);
   });
 
-  it("record what is thrown inside, and throw it on, at once or later", async () => {
+  it("record an error thrown inside, and rethrow it, sync or async", async () => {
     const worker = open();
     expect(() =>
       worker.span("sync", () => {
@@ -185,7 +185,7 @@ describe("spans of one's own", () => {
     expect((await spanOf("async")).status).toEqual({ code: 2, message: "later" });
   });
 
-  it("outside of calls begin a trace, with which calls go on", async () => {
+  it("outside of calls start a trace, which calls continue", async () => {
     const worker = open();
     await worker.span("job", () => {
       void worker.callVoid({ function_id: "g" });
@@ -197,7 +197,7 @@ describe("spans of one's own", () => {
     expect((await engine.frame({ function_id: "g" })).traceparent).toBe(`00-${job.traceId}-${job.spanId}-01`);
   });
 
-  it("of a call that is not sampled say so: the engine keeps them if their trace turns out to be worth it", async () => {
+  it("of an unsampled call are marked so: the engine keeps them only if the trace failed or was slow", async () => {
     await handled(
       ({ span, call }) =>
         span("seen if it fails", () => {
@@ -210,7 +210,7 @@ describe("spans of one's own", () => {
     expect((await engine.frame({ function_id: "g" })).traceparent).toBe(`00-${TRACE_ID}-${own.spanId}-00`);
   });
 
-  it("of calls that are not sampled are bounded, and calls inside one that is left out go on below its parent", async () => {
+  it("of unsampled calls are limited, and calls inside a dropped span belong to its parent", async () => {
     await handled(
       ({ span, call }) => {
         for (let n = 0; n < MAX_UNSAMPLED_PER_SECOND; n++) span(`span ${n}`, () => {});
@@ -225,7 +225,7 @@ describe("spans of one's own", () => {
     expect(recordsOf(engine.telemetry, "OTLP")).toHaveLength(MAX_UNSAMPLED_PER_SECOND);
   });
 
-  it("are not sent where they are not wanted, sampled or not", async () => {
+  it("are not sent if they are switched off, sampled or not", async () => {
     vi.stubEnv("SVC_TELEMETRY", "off");
     await handled(({ span }) => span("unseen", () => {}), { traceparent: UNSAMPLED });
     await workers[0]?.shutdown({ timeout_ms: 1 });
@@ -245,7 +245,7 @@ describe("spans of one's own", () => {
 });
 
 describe("baggage", () => {
-  it("is handed on as it came, and its entries are read decoded", async () => {
+  it("is passed on unchanged, and its entries are decoded", async () => {
     const baggage = "user=J%C3%BCrgen;ttl=1, tenant = a ,broken=%zz";
     await handled(
       ({ baggageEntry, call }) => {
@@ -262,7 +262,7 @@ describe("baggage", () => {
 describe("telemetry", () => {
   const featuresOf = async () => ((await engine.frame({ function_id: "engine::workers::register" })).data as Frame).features;
 
-  it("goes only to engines of svc", async () => {
+  it("is sent only to svc engines", async () => {
     engine.greeting = {};
     const worker = open();
     await worker.connected();
@@ -294,13 +294,13 @@ describe("telemetry", () => {
     expect(lines.find(({ message }) => message === "quiet")?.fields).toEqual({ worker: "probe" });
   });
 
-  it("is on by the option although the variable says off", async () => {
+  it("is on with the option although the variable is off", async () => {
     vi.stubEnv("SVC_TELEMETRY", "off");
     open({ telemetry: { logs: true } }).log.info("heard");
     await logOf("heard");
   });
 
-  it("is off in browsers unless it is switched on", async () => {
+  it("is off in browsers unless it is enabled", async () => {
     vi.stubGlobal("WebSocket", WebSocket);
     const page = connectBrowser(engine.address, { name: "page", logger: silentLogger });
     workers.push(page);

@@ -9,16 +9,16 @@ export interface TraceContext {
   readonly sampled: boolean;
 }
 
-/** What a call carries on. */
+/** Headers that calls pass on. */
 export interface TraceHeaders {
   readonly traceparent: string | undefined;
   readonly baggage: string | undefined;
 }
 
-// Versions to come may add fields behind these four; `ff` is none.
+// Future versions may add fields after these four. The version `ff` is invalid.
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/;
 
-/** Undefined for what is no traceparent. */
+/** Parses a traceparent. Returns undefined if it is invalid. */
 export function readTraceparent(text: string | undefined): TraceContext | undefined {
   const found = text === undefined ? null : TRACEPARENT.exec(text);
   if (found === null) return undefined;
@@ -30,7 +30,7 @@ export function writeTraceparent({ traceId, spanId, sampled }: TraceContext): st
   return `00-${traceId}-${spanId}-${sampled ? "01" : "00"}`;
 }
 
-/** A span below `parent`, or the root of a new trace. */
+/** Returns a child of `parent`, or the root of a new trace. */
 export function childOf(parent: TraceContext | undefined): TraceContext {
   return { traceId: parent?.traceId ?? randomHex(16), spanId: randomHex(8), sampled: parent?.sampled ?? true };
 }

@@ -1,6 +1,9 @@
 let offsetMs = performance.timeOrigin;
 
-/** Milliseconds since 1970 with a fraction. Goes with the monotonic clock, which is finer than the system's, and follows that one when it is set. */
+/**
+ * Returns milliseconds since 1970, with a fraction. Uses the monotonic clock, which has a higher resolution than the
+ * system clock, and resynchronises when the system clock is set.
+ */
 export function wallTimeMs(): number {
   const fineMs = performance.now() + offsetMs;
   const coarseMs = Date.now();
@@ -9,7 +12,7 @@ export function wallTimeMs(): number {
   return coarseMs;
 }
 
-/** As OTLP writes times: nanoseconds in decimal digits. Microseconds are what a double holds exactly. */
+/** Formats a time for OTLP: nanoseconds in decimal digits. A double represents microseconds exactly. */
 export function nanosOf(timeMs: number): string {
   return `${Math.round(timeMs * 1000)}000`;
 }

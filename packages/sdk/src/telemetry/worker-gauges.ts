@@ -3,23 +3,23 @@ import { nanosOf, wallTimeMs } from "./wall-time.ts";
 
 export const FIRST_GAUGES_AFTER_MS = 1000;
 export const GAUGES_EVERY_MS = 10_000;
-/** How often it is looked how late the event loop is. */
-const LAG_LOOK_EVERY_MS = 1000;
+/** Interval of the event loop lag measurement. */
+const LAG_SAMPLE_EVERY_MS = 1000;
 
-/** How the process is; what a platform cannot tell is left out. */
-export interface ProcessFigures {
-  /** Processor time of the whole process so far, in milliseconds. */
+/** Statistics of the process. Absent on platforms that cannot measure them. */
+export interface ProcessStats {
+  /** CPU time of the whole process so far, in milliseconds. */
   cpuMs(): number;
   rssBytes(): number;
   heapUsedBytes(): number;
   uptimeSeconds(): number;
 }
 
-/** Looks at the process from time to time and hands over what it saw, as `Metric`s of OTLP/JSON. */
+/** Samples the process regularly and sends `Metric`s of OTLP/JSON. */
 export class WorkerGauges {
   readonly #clock: Clock;
-  readonly #figures: ProcessFigures;
-  readonly #hand: (metrics: readonly string[]) => void;
+  readonly #stats: ProcessStats;
+  readonly #send: (metrics: readonly string[]) => void;
   #attributes = "[]";
   #cpuMs = 0;
   #sinceMs = 0;
@@ -27,22 +27,22 @@ export class WorkerGauges {
   #dueMs = Number.POSITIVE_INFINITY;
   #cancel: (() => void) | undefined;
 
-  constructor(options: { readonly clock: Clock; readonly figures: ProcessFigures; readonly hand: (metrics: readonly string[]) => void }) {
+  constructor(options: { readonly clock: Clock; readonly stats: ProcessStats; readonly send: (metrics: readonly string[]) => void }) {
     this.#clock = options.clock;
-    this.#figures = options.figures;
-    this.#hand = options.hand;
+    this.#stats = options.stats;
+    this.#send = options.send;
   }
 
-  /** The worker is connected, under this id. */
+  /** Starts sampling. Called when the worker is connected, with its id. */
   start(workerId: string, name: string): void {
     this.stop();
     const attribute = (key: string, value: string) => ({ key, value: { stringValue: value } });
     this.#attributes = JSON.stringify([attribute("worker.id", workerId), attribute("worker.name", name)]);
-    this.#cpuMs = this.#figures.cpuMs();
+    this.#cpuMs = this.#stats.cpuMs();
     this.#sinceMs = this.#clock.monotonicMs();
     this.#worstLagMs = 0;
     this.#dueMs = this.#sinceMs + FIRST_GAUGES_AFTER_MS;
-    this.#look();
+    this.#sample();
   }
 
   stop(): void {
@@ -50,32 +50,32 @@ export class WorkerGauges {
     this.#cancel = undefined;
   }
 
-  #look(): void {
-    const expectedMs = this.#clock.monotonicMs() + LAG_LOOK_EVERY_MS;
+  #sample(): void {
+    const expectedMs = this.#clock.monotonicMs() + LAG_SAMPLE_EVERY_MS;
     this.#cancel = this.#clock.after(
-      LAG_LOOK_EVERY_MS,
+      LAG_SAMPLE_EVERY_MS,
       () => {
         const nowMs = this.#clock.monotonicMs();
         this.#worstLagMs = Math.max(this.#worstLagMs, nowMs - expectedMs);
-        if (nowMs >= this.#dueMs) this.#tell(nowMs);
-        this.#look();
+        if (nowMs >= this.#dueMs) this.#report(nowMs);
+        this.#sample();
       },
       { background: true },
     );
   }
 
-  #tell(nowMs: number): void {
-    const cpuMs = this.#figures.cpuMs();
+  #report(nowMs: number): void {
+    const cpuMs = this.#stats.cpuMs();
     const percent = (100 * (cpuMs - this.#cpuMs)) / Math.max(1, nowMs - this.#sinceMs);
     const time = nanosOf(wallTimeMs());
     const gauge = (name: string, unit: string, value: number): string =>
       `{"name":"svc.worker.${name}","unit":"${unit}","gauge":{"dataPoints":[{"timeUnixNano":"${time}","attributes":${this.#attributes},"asDouble":${value}}]}}`;
-    this.#hand([
+    this.#send([
       gauge("cpu_percent", "%", rounded(percent)),
-      gauge("rss_bytes", "By", this.#figures.rssBytes()),
-      gauge("heap_used_bytes", "By", this.#figures.heapUsedBytes()),
+      gauge("rss_bytes", "By", this.#stats.rssBytes()),
+      gauge("heap_used_bytes", "By", this.#stats.heapUsedBytes()),
       gauge("event_loop_lag_ms", "ms", rounded(this.#worstLagMs)),
-      gauge("uptime_seconds", "s", rounded(this.#figures.uptimeSeconds())),
+      gauge("uptime_seconds", "s", rounded(this.#stats.uptimeSeconds())),
     ]);
     this.#cpuMs = cpuMs;
     this.#sinceMs = nowMs;

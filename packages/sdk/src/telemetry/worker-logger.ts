@@ -1,21 +1,21 @@
-import { type LogFields, type Logger, type LogLevel, reaches } from "../logger.ts";
+import { isEnabled, type LogFields, type Logger, type LogLevel } from "../logger.ts";
 import type { LogEntry } from "./log-entry.ts";
 import { randomHex } from "./random-hex.ts";
 import { readTraceparent } from "./trace-context.ts";
 import { wallTimeMs } from "./wall-time.ts";
 
-/** Whose lines they are. */
+/** Origin of log lines. */
 export interface LoggedBy {
   readonly worker: string;
   readonly functionId?: string | undefined;
   readonly invocationId?: string | undefined;
-  /** Trace context of the span that runs at this moment. */
+  /** Trace context of the running span. */
   readonly traceparent: () => string | undefined;
 }
 
 /**
- * A logger whose lines name the worker, the call and the span, and go to `entries` too. A line's own fields win, but for `log_id`, by which an
- * engine that reads both knows the two for one.
+ * Returns a logger whose lines contain the worker, the call and the span, and which also passes them to `entries`. A
+ * line's own fields win, except `log_id`, with which an engine that receives both lines removes the duplicate.
  */
 export function workerLogger(base: Logger, by: LoggedBy, entries: ((entry: LogEntry) => void) | undefined): Logger {
   const { functionId, invocationId } = by;
@@ -23,7 +23,7 @@ export function workerLogger(base: Logger, by: LoggedBy, entries: ((entry: LogEn
   const line = (level: LogLevel, message: string, fields: LogFields = {}): void => {
     const trace = readTraceparent(by.traceparent());
     const ofSpan = trace === undefined ? undefined : { trace_id: trace.traceId, span_id: trace.spanId };
-    if (entries === undefined || !reaches(level, base.level ?? "info")) {
+    if (entries === undefined || !isEnabled(level, base.level ?? "info")) {
       base[level](message, { ...ofCall, ...ofSpan, ...fields });
       return;
     }

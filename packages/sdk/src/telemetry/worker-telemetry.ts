@@ -1,63 +1,66 @@
-import type { Active, Ambient } from "../active-call.ts";
+import type { Active, AsyncContext } from "../active-call.ts";
 import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
 import { VERSION } from "../version.ts";
-import { Allowance } from "./allowance.ts";
 import { type LogEntry, otlpLogRecord } from "./log-entry.ts";
 import { Outbox } from "./outbox.ts";
 import { OwnSpan, type Span, type SpanOptions } from "./own-span.ts";
 import { randomHex } from "./random-hex.ts";
+import { RateLimiter } from "./rate-limiter.ts";
 import type { TelemetrySwitches } from "./telemetry-options.ts";
 import { wallTimeMs } from "./wall-time.ts";
-import { type ProcessFigures, WorkerGauges } from "./worker-gauges.ts";
+import { type ProcessStats, WorkerGauges } from "./worker-gauges.ts";
 
-/** With so many bytes ahead of it in the socket, telemetry waits: calls and answers go first. */
+/**
+ * Maximum unsent bytes of the socket at which telemetry is sent. Above it telemetry waits, so that calls and results
+ * are sent first.
+ */
 const MAX_BACKLOG_BYTES = 1024 * 1024;
 
 /**
- * Spans of calls that are not sampled. The engine holds them for a while and keeps them only if their trace turns out to be worth it; mostly it is not,
- * so they must not cost what sampling saves.
+ * Maximum number of spans of unsampled calls per second. The engine buffers them and keeps only those of failed or slow
+ * traces, so they must stay cheap.
  */
 export const MAX_UNSAMPLED_PER_SECOND = 100;
 
 const encoder = new TextEncoder();
 
 export interface WorkerTelemetryOptions {
-  /** The worker's name. */
+  /** Name of the worker. */
   readonly name: string;
   readonly on: TelemetrySwitches;
   readonly clock: Clock;
-  readonly ambient: Ambient;
+  readonly asyncContext: AsyncContext;
   /** `svc-node` or the like. */
   readonly framework: string;
-  /** By OpenTelemetry's names: `nodejs`, `webjs`. */
+  /** OpenTelemetry's name of the language: `nodejs`, `webjs`. */
   readonly language: string;
   readonly pid: number | undefined;
-  /** Absent: the platform cannot tell how its process is. */
-  readonly figures: ProcessFigures | undefined;
-  /** The user's logger, which tells what was lost. */
+  /** Absent if the platform cannot measure its process. */
+  readonly stats: ProcessStats | undefined;
+  /** The user's logger, which reports lost entries. */
   readonly logger: Logger;
   /** The worker's socket. */
   readonly socket: { bufferedBytes(): number; send(frame: Uint8Array): void };
 }
 
 /**
- * What a worker tells of its work, as OTLP/JSON frames over its own connection (protocol section 9). Batched and bounded; an engine that
- * is away or slow costs entries, counted, and never a call.
+ * Sends telemetry of a worker as OTLP/JSON frames over the worker's connection (protocol section 9). Batched and
+ * bounded: if the engine is disconnected or slow, entries are dropped and counted, but calls are not delayed.
  */
 export class WorkerTelemetry {
   readonly #options: WorkerTelemetryOptions;
   readonly #logs: Outbox | undefined;
   readonly #spans: Outbox | undefined;
-  readonly #unsampled: Allowance;
+  readonly #unsampled: RateLimiter;
   readonly #gauges: WorkerGauges | undefined;
   readonly #resource: string;
   readonly #scope: string;
 
   constructor(options: WorkerTelemetryOptions) {
-    const { name, on, clock, figures, framework, language, pid } = options;
+    const { name, on, clock, stats, framework, language, pid } = options;
     this.#options = options;
-    this.#unsampled = new Allowance(clock, MAX_UNSAMPLED_PER_SECOND);
+    this.#unsampled = new RateLimiter(clock, MAX_UNSAMPLED_PER_SECOND);
     const attributes: Readonly<Record<string, string | undefined>> = {
       "service.name": name,
       "service.instance.id": randomHex(16),
@@ -75,32 +78,32 @@ export class WorkerTelemetry {
     if (on.spans) {
       this.#spans = new Outbox({ clock, send: (entries) => this.#send("OTLP", entries), lost: (count) => this.#lost("spans", count) });
     }
-    if (on.metrics && figures !== undefined) {
-      this.#gauges = new WorkerGauges({ clock, figures, hand: (metrics) => this.#send("MTRC", metrics) });
+    if (on.metrics && stats !== undefined) {
+      this.#gauges = new WorkerGauges({ clock, stats, send: (metrics) => this.#send("MTRC", metrics) });
     }
   }
 
-  /** Takes a log line; undefined where lines are not sent. */
+  /** Accepts log lines. Undefined if log lines are not sent. */
   get logEntries(): ((entry: LogEntry) => void) | undefined {
     const outbox = this.#logs;
     return outbox === undefined ? undefined : (entry) => outbox.add(otlpLogRecord(entry));
   }
 
-  /** The engine has greeted the worker. */
+  /** Starts sending. Called when the worker is connected. */
   registered(workerId: string): void {
     this.#logs?.open();
     this.#spans?.open();
     this.#gauges?.start(workerId, this.#options.name);
   }
 
-  /** The connection ended: what waits goes to the next one. */
+  /** Stops sending. Called when the connection is lost. Buffered entries wait for the next connection. */
   disconnected(): void {
     this.#logs?.close();
     this.#spans?.close();
     this.#gauges?.stop();
   }
 
-  /** For the end: hands what waits to the socket. */
+  /** Passes the buffered entries to the socket. For the shutdown. */
   flush(): void {
     this.#logs?.flush();
     this.#spans?.flush();
@@ -108,12 +111,12 @@ export class WorkerTelemetry {
 
   /** Runs `body` as a span below `parent`. */
   span<Result>(name: string, body: (span: Span) => Result, options: SpanOptions, parent: Active | undefined): Result {
-    const { ambient } = this.#options;
+    const { asyncContext } = this.#options;
     const isWanted = (sampled: boolean): boolean => this.#spans !== undefined && (sampled || this.#unsampled.take());
-    const span = new OwnSpan(name, options, ambient.headers(parent), parent?.activeCall, isWanted);
+    const span = new OwnSpan(name, options, asyncContext.headers(parent), parent?.activeCall, isWanted);
     let result: Result;
     try {
-      result = ambient.run(span, body, span);
+      result = asyncContext.run(span, body, span);
     } catch (thrown) {
       this.#ended(span, true, thrown);
       throw thrown;
@@ -148,7 +151,7 @@ export class WorkerTelemetry {
   }
 
   #lost(what: string, count: number): void {
-    const message = `${what} were dropped: more came than the engine took`;
+    const message = `${what} were dropped: the buffer was full`;
     this.#options.logger.warn(message, { worker: this.#options.name, dropped: count });
     this.#logs?.add(otlpLogRecord({ timeMs: wallTimeMs(), level: "warn", message, fields: { dropped: count }, logId: randomHex(8) }));
   }

@@ -4,11 +4,11 @@ import { type Connection, type ConnectionState, notConnected } from "./connectio
 const DEFAULT_TIMEOUT_MS = 30_000;
 
 /**
- * Resolves when the connection stands; rejects with `disconnected` after the timeout, and when it is given up or closed. While the process is
- * ending it stays pending instead of rejecting for the close: nobody can do anything about that any more, and a program that waits at its top
- * level would die of it with a stack.
+ * Resolves when the connection is up. Rejects with `disconnected` after the timeout, and when the connection is given
+ * up or closed. While the process ends it stays pending instead of rejecting for the close: otherwise a program that
+ * awaits it at its top level would crash with a stack trace.
  */
-export function connected(
+export function waitConnected(
   connection: Connection,
   onState: (listener: (state: ConnectionState) => void) => () => void,
   clock: Clock,
@@ -22,7 +22,7 @@ export function connected(
       cancelTimer?.();
       if (state === "connected") resolve();
       else if (state === "failed") reject(notConnected(connection, "gave up connecting to"));
-      else if (!processIsEnding()) reject(notConnected(connection, shutDownWords(connection)));
+      else if (!processIsEnding()) reject(notConnected(connection, shutdownMessage(connection)));
       return true;
     };
     const stopListening = onState(settle);
@@ -34,6 +34,6 @@ export function connected(
   });
 }
 
-function shutDownWords({ wasConfirmed }: Connection): string {
+function shutdownMessage({ wasConfirmed }: Connection): string {
   return wasConfirmed ? "the worker was shut down; it was connected to" : "the worker was shut down before it was connected to";
 }

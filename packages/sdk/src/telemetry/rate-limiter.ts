@@ -1,7 +1,7 @@
 import type { Clock } from "../clock.ts";
 
-/** At most so many of something within each second. */
-export class Allowance {
+/** Limits the number of events per second. */
+export class RateLimiter {
   readonly #clock: Clock;
   readonly #perSecond: number;
   #since = Number.NEGATIVE_INFINITY;
@@ -12,7 +12,7 @@ export class Allowance {
     this.#perSecond = perSecond;
   }
 
-  /** False when there is none left. */
+  /** Returns false if the limit is reached. */
   take(): boolean {
     const now = this.#clock.monotonicMs();
     if (now - this.#since >= 1_000) {

@@ -1,6 +1,6 @@
-import type { ProcessFigures } from "./worker-gauges.ts";
+import type { ProcessStats } from "./worker-gauges.ts";
 
-export const nodeFigures: ProcessFigures = {
+export const nodeProcessStats: ProcessStats = {
   cpuMs() {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1000;

@@ -3,52 +3,54 @@ import type { Clock } from "../clock.ts";
 import { type ChannelItem, type ChannelSocket, CLOSE_NORMAL, CLOSE_WITHOUT_CODE, type OpenChannelSocket } from "./channel-socket.ts";
 import { HANDSHAKE_TIMEOUT_MS, IDLE_LIMIT_MS, PING_EVERY_MS } from "./limits.ts";
 
-/** What the ends of channels need of their worker. */
+/** What channel ends need from their worker. */
 export interface ChannelHost {
   /** The engine's address, as given to `connect`. */
   readonly address: string;
   readonly openSocket: OpenChannelSocket;
   readonly clock: Clock;
-  /** Why no end may be connected any more, or undefined. */
+  /** Returns why no end may be connected any more, or undefined. */
   refusal(): CallError | undefined;
-  /** Keeps a connected end until the returned undo is called; the worker breaks off what is left at its shutdown. */
-  keep(end: OpenEnd): () => void;
+  /**
+   * Tracks a connected end until the returned function is called. The shutdown of the worker aborts the remaining ends.
+   */
+  track(end: OpenEnd): () => void;
 }
 
-/** A connected end as its worker sees it. */
+/** The worker's view of a connected end. */
 export interface OpenEnd {
   readonly closed: Promise<void>;
   breakOff(error: CallError): void;
 }
 
-export interface LinkEvents {
+export interface ChannelConnectionEvents {
   opened?(): void;
   item?(item: ChannelItem): void;
-  /** Comes once. Undefined: the other side parted in good order. */
+  /** Called once. Undefined if the stream ended normally. */
   ended(error: CallError | undefined): void;
 }
 
-/** The one connection that an end of a channel may make: opened when first needed, never made again. */
-export class ChannelLink implements OpenEnd {
+/** The only connection that a channel end makes: opened at first use, never reopened. */
+export class ChannelConnection implements OpenEnd {
   readonly ref: ChannelRef;
   #closed: Promise<void> | undefined;
   readonly #host: ChannelHost;
-  readonly #events: LinkEvents;
+  readonly #events: ChannelConnectionEvents;
   #resolveClosed: () => void = () => {};
   #state: "idle" | "connecting" | "open" | "ended" = "idle";
   #socket: ChannelSocket | undefined;
   #cancelTimer: () => void = () => {};
   #release: () => void = () => {};
-  #lastHeardMs = 0;
+  #lastReceivedMs = 0;
   #isPaused = false;
 
-  constructor(host: ChannelHost, ref: ChannelRef, events: LinkEvents) {
+  constructor(host: ChannelHost, ref: ChannelRef, events: ChannelConnectionEvents) {
     this.#host = host;
     this.ref = ref;
     this.#events = events;
   }
 
-  /** Resolves when the connection is over. Made on demand: most ends are never connected. */
+  /** Resolves when the connection has ended. Created at first use: most ends are never connected. */
   get closed(): Promise<void> {
     this.#closed ??= new Promise((resolve) => {
       if (this.#state === "ended") resolve();
@@ -57,12 +59,12 @@ export class ChannelLink implements OpenEnd {
     return this.#closed;
   }
 
-  /** The socket while it is open. */
+  /** The socket, while it is open. */
   get socket(): ChannelSocket | undefined {
     return this.#state === "open" ? this.#socket : undefined;
   }
 
-  /** Connects, if that was not done before; `opened` or `ended` follows. */
+  /** Connects at the first call. `opened` or `ended` follows. */
   start(): void {
     if (this.#state !== "idle") return;
     const refusal = this.#host.refusal();
@@ -71,22 +73,22 @@ export class ChannelLink implements OpenEnd {
       return;
     }
     this.#state = "connecting";
-    this.#release = this.#host.keep(this);
+    this.#release = this.#host.track(this);
     this.#cancelTimer = this.#host.clock.after(HANDSHAKE_TIMEOUT_MS, () =>
-      this.breakOff(this.torn(`the handshake took longer than ${HANDSHAKE_TIMEOUT_MS} ms`)),
+      this.breakOff(this.closedError(`the handshake took longer than ${HANDSHAKE_TIMEOUT_MS} ms`)),
     );
     try {
       this.#socket = this.#host.openSocket(channelAddress(this.#host.address, this.ref), {
         opened: () => this.#onOpened(),
         item: (item) => {
-          this.#heard();
+          this.#received();
           if (this.#state === "open") this.#events.item?.(item);
         },
-        alive: () => this.#heard(),
+        alive: () => this.#received(),
         closed: (code, reason) => this.#onClosed(code, reason),
       });
     } catch (thrown) {
-      this.#end(this.torn(thrown instanceof Error ? thrown.message : String(thrown)));
+      this.#end(this.closedError(thrown instanceof Error ? thrown.message : String(thrown)));
     }
   }
 
@@ -94,13 +96,13 @@ export class ChannelLink implements OpenEnd {
     if (this.#state !== "connecting") return;
     this.#state = "open";
     this.#cancelTimer();
-    this.#heard();
+    this.#received();
     this.#events.opened?.();
   }
 
   #onClosed(code: number, reason: string): void {
-    const inOrder = this.#state === "open" && (code === CLOSE_NORMAL || code === CLOSE_WITHOUT_CODE);
-    this.#end(inOrder ? undefined : this.torn(reason === "" ? `closed with code ${code}` : reason, code));
+    const isNormal = this.#state === "open" && (code === CLOSE_NORMAL || code === CLOSE_WITHOUT_CODE);
+    this.#end(isNormal ? undefined : this.closedError(reason === "" ? `closed with code ${code}` : reason, code));
   }
 
   #end(error: CallError | undefined): void {
@@ -112,28 +114,31 @@ export class ChannelLink implements OpenEnd {
     this.#events.ended(error);
   }
 
-  // --- liveness, for ends that read ---
+  // --- liveness, for readers ---
 
-  #heard(): void {
-    this.#lastHeardMs = this.#host.clock.monotonicMs();
+  #received(): void {
+    this.#lastReceivedMs = this.#host.clock.monotonicMs();
   }
 
-  /** Pings from now on, and gives the connection up when nothing comes for a minute. Writers do not: an engine that holds them back reads no pings. */
+  /**
+   * Pings from now on, and aborts when nothing is received for a minute. Not for writers: an engine that applies
+   * backpressure to a writer reads no pings.
+   */
   watch(): void {
     const socket = this.socket;
     if (socket?.ping === undefined) return;
     this.#cancelTimer = this.#host.clock.after(PING_EVERY_MS, () => {
-      // While it is paused nothing can be heard.
-      if (this.#isPaused) this.#heard();
-      else if (this.#host.clock.monotonicMs() - this.#lastHeardMs >= IDLE_LIMIT_MS) {
-        this.breakOff(this.torn(`nothing was heard from the engine for ${IDLE_LIMIT_MS} ms`));
+      // Nothing can be received while the socket is paused.
+      if (this.#isPaused) this.#received();
+      else if (this.#host.clock.monotonicMs() - this.#lastReceivedMs >= IDLE_LIMIT_MS) {
+        this.breakOff(this.closedError(`nothing was received from the engine for ${IDLE_LIMIT_MS} ms`));
         return;
       } else socket.ping?.();
       this.watch();
     });
   }
 
-  /** False where the platform cannot hold a socket back. */
+  /** Returns false if the platform cannot pause a socket. */
   pause(): boolean {
     const socket = this.socket;
     if (socket?.pause === undefined) return socket === undefined;
@@ -145,13 +150,13 @@ export class ChannelLink implements OpenEnd {
   resume(): void {
     if (!this.#isPaused) return;
     this.#isPaused = false;
-    this.#heard();
+    this.#received();
     this.socket?.resume?.();
   }
 
   // --- ends ---
 
-  /** Parts in good order, behind everything that was sent; `ended` follows when the other side has agreed. */
+  /** Closes normally, after everything that was sent. `ended` follows when the other side has confirmed. */
   close(): void {
     if (this.#state === "open") {
       this.#isPaused = false;
@@ -159,7 +164,7 @@ export class ChannelLink implements OpenEnd {
     } else this.breakOff(undefined);
   }
 
-  /** Cuts the connection, so that the other side sees that the stream is not whole. */
+  /** Destroys the connection, so that the other side sees that the stream is incomplete. */
   breakOff(error: CallError | undefined): void {
     if (this.#state === "ended") return;
     const socket = this.#socket;
@@ -167,20 +172,20 @@ export class ChannelLink implements OpenEnd {
     socket?.terminate();
   }
 
-  torn(reason: string, code?: number): CallError {
+  closedError(reason: string, code?: number): CallError {
     return channelClosed(this.ref, reason, code);
   }
 }
 
-/** The error of an end whose channel broke off. */
+/** Returns the error of an end whose channel did not end normally. */
 export function channelClosed(ref: ChannelRef, reason: string, code?: number): CallError {
-  const end = ref.direction === "read" ? "reading" : "writing";
-  return new CallError("channel_closed", `the ${end} end of channel ${ref.channel_id} broke off: ${reason}`, {
+  const end = ref.direction === "read" ? "reader" : "writer";
+  return new CallError("channel_closed", `the ${end} of channel ${ref.channel_id} failed: ${reason}`, {
     details: { channel_id: ref.channel_id, direction: ref.direction, reason, ...(code === undefined ? undefined : { close_code: code }) },
   });
 }
 
-/** Where an end connects: the engine's address, with its credentials and without its query. */
+/** Returns the address of an end: the engine's address, with its credentials and without its query. */
 export function channelAddress(base: string, ref: ChannelRef): string {
   const url = new URL(base);
   url.search = "";

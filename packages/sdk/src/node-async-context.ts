@@ -1,0 +1,15 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Active, AsyncContext } from "./active-call.ts";
+import { openTelemetry } from "./telemetry/open-telemetry.ts";
+
+const active = new AsyncLocalStorage<Active>();
+
+/** Uses AsyncLocalStorage, and OpenTelemetry's context if the program has set that up. */
+export const nodeAsyncContext: AsyncContext = {
+  run(next, body, ...args) {
+    const tracing = openTelemetry();
+    return tracing === undefined ? active.run(next, body, ...args) : active.run(next, () => tracing.run(next, () => body(...args)));
+  },
+  current: () => active.getStore(),
+  headers: (current) => openTelemetry()?.headers(current) ?? current,
+};
