@@ -9,7 +9,7 @@ describe("CallError", () => {
     expect(CallError.is(undefined)).toBe(false);
   });
 
-  it("takes its facts from the table, and a handler's own code counts as run", () => {
+  it("has the facts of the table, and a handler's own code counts as run", () => {
     expect(new CallError("function_not_found", "x")).toMatchObject({ retryable: true, httpStatus: 404, executed: "no" });
     expect(new CallError("order_expired", "x")).toMatchObject({ retryable: false, httpStatus: 500, executed: "yes" });
     expect(new CallError("invalid_input", "x", { details: { executed: "yes" } }).executed).toBe("yes");
@@ -17,7 +17,7 @@ describe("CallError", () => {
     expect(factsOf("toString").httpStatus).toBe(500);
   });
 
-  it("turns whatever was thrown into one", () => {
+  it("converts any thrown value", () => {
     const own = new CallError("order_expired", "too late");
     expect(CallError.from(own)).toBe(own);
     expect(CallError.from(new Error("boom"))).toMatchObject({ code: "invocation_failed", message: "boom" });
@@ -27,11 +27,11 @@ describe("CallError", () => {
     expect(CallError.from(circle).message).toContain("[object Object]");
   });
 
-  it("keeps the cause at home", () => {
+  it("does not send the cause", () => {
     expect(JSON.stringify(new CallError("invalid_input", "m", { cause: new Error("secret"), details: { field: "a" } }).toWire())).not.toContain("secret");
   });
 
-  it("spells codes of its own in snake_case", () => {
+  it("spells svc's codes in snake_case", () => {
     const published = new Set([
       "FORBIDDEN",
       "JSON_ERROR",
@@ -47,20 +47,20 @@ describe("CallError", () => {
 });
 
 describe("Payload", () => {
-  it("parses when asked, and only then", () => {
+  it("parses only when the value is needed", () => {
     const unread = Payload.fromText('{"a":1}');
     expect(unread.text()).toBe('{"a":1}');
     expect(unread.value()).toEqual({ a: 1 });
     expect(unread.value()).toBe(unread.value());
   });
 
-  it("says that it is not JSON instead of handing out rubbish", () => {
+  it("throws if it is not JSON", () => {
     const broken = Payload.fromBytes(Buffer.from("{oops"));
     expect(broken.isJson()).toBe(false);
     expect(() => broken.value()).toThrow(expect.objectContaining({ code: "invalid_message" }));
   });
 
-  it("reads undefined as null and refuses what JSON cannot hold", () => {
+  it("converts undefined to null and rejects values that JSON cannot represent", () => {
     expect(Payload.fromValue(undefined).text()).toBe("null");
     expect(() => Payload.fromValue(1n)).toThrow(expect.objectContaining({ code: "serialization_error" }));
   });

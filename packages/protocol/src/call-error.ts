@@ -1,6 +1,6 @@
 import { type ErrorCode, type Executed, factsOf } from "./error-codes.ts";
 
-/** `error` of an `invocationresult` as it stands on the wire. `details` goes only to receivers that declared `error_details`. */
+/** `error` of an `invocationresult` on the wire. `details` is sent only to receivers that declared `error_details`. */
 export interface WireError {
   readonly code: string;
   readonly message: string;
@@ -9,20 +9,21 @@ export interface WireError {
 }
 
 export interface CallErrorOptions {
-  /** Facts a caller may branch on; they travel. Never secrets, never stacks. */
+  /** Data that a caller may branch on. Sent to the caller, so never secrets or stacks. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
-  /** Stays in this process, for logs. */
+  /** Not sent. For logs. */
   readonly cause?: unknown;
-  /** Stack of the handler that failed, as its SDK sent it. */
+  /** Stack of the failed handler, as its SDK sent it. */
   readonly stacktrace?: string | undefined;
 }
 
-// A registered symbol, not instanceof: two copies of this package in one process must still recognise each other's errors.
+// A registered symbol instead of instanceof: two copies of this package in one process must recognise each other's
+// errors.
 const brand = Symbol.for("svc.CallError");
 
 /**
- * Why a call failed: a code to branch on, a sentence for people, facts in `details`.
- * `code` is one of the error-code table or a handler's own.
+ * The error of a failed call: a code to branch on, a message for people, data in `details`. `code` is one of the
+ * error-code table or a handler's own.
  */
 export class CallError extends Error {
   readonly code: string;
@@ -38,15 +39,15 @@ export class CallError extends Error {
     Object.defineProperty(this, brand, { value: true });
   }
 
-  /** True when the same call may succeed later without a change by the caller. */
+  /** Whether the same call may succeed later without a change by the caller. */
   get retryable(): boolean {
     return factsOf(this.code).retryable;
   }
 
-  /** Whether the function may have run: what `details.executed` says of this failure, else what its code says of such failures. */
+  /** Whether the function may have run: `details.executed`, else the value for the code. */
   get executed(): Executed {
-    const told = this.details?.executed;
-    return told === "no" || told === "unknown" || told === "yes" ? told : factsOf(this.code).executed;
+    const own = this.details?.executed;
+    return own === "no" || own === "unknown" || own === "yes" ? own : factsOf(this.code).executed;
   }
 
   get httpStatus(): number {
@@ -57,7 +58,10 @@ export class CallError extends Error {
     return typeof thrown === "object" && thrown !== null && brand in thrown;
   }
 
-  /** Whatever was thrown, as a CallError: a CallError stays itself, an Error becomes `invocation_failed` with its message and stack. */
+  /**
+   * Converts a thrown value: a CallError is returned unchanged, an Error becomes `invocation_failed` with its message
+   * and stack.
+   */
   static from(thrown: unknown): CallError {
     if (CallError.is(thrown)) return thrown;
     if (thrown instanceof Error) {

@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 /**
- * How one end of a channel is named in a payload. Whoever holds it may take that end, once. Both ends of a channel share id and
- * key; the engine's function `engine::channels::create` makes them.
+ * Reference to one end of a channel in a payload. Its owner may open that end, once. Both ends of a channel share id
+ * and key. The engine's function `engine::channels::create` creates them.
  */
 export const channelRefSchema = z.object({
   /** UUID. */
@@ -12,7 +12,7 @@ export const channelRefSchema = z.object({
 });
 export type ChannelRef = z.output<typeof channelRefSchema>;
 
-/** Path and query below the bridge's address at which that end is a WebSocket. */
+/** Returns path and query of that end's WebSocket, below the bridge's address. */
 export function channelPath({ channel_id, access_key, direction }: ChannelRef): string {
   return `/ws/channels/${encodeURIComponent(channel_id)}?key=${encodeURIComponent(access_key)}&dir=${direction}`;
 }

@@ -32,7 +32,7 @@ const read = <Vector>(file: string): Vector[] => JSON.parse(readFileSync(new URL
 const toText = (bytes: Uint8Array): string => Buffer.from(bytes).toString("utf8");
 const id = "0b8e5c1c-6f0a-4d6e-9a51-3c7d3f2b1a00";
 
-/** The message with payloads parsed and unset members left out. */
+/** The message with parsed payloads and without unset members. */
 function plain(message: Message | UndecodableFrame): unknown {
   return JSON.parse(JSON.stringify(message));
 }
@@ -43,7 +43,7 @@ describe("decodeFrame", () => {
     expect(plain(decodeByParsing(frame))).toEqual(message);
   });
 
-  it.each(read<InvalidVector>("invalid.json"))("refuses $name and says why", ({ frame, code, invocation_id, message_type }) => {
+  it.each(read<InvalidVector>("invalid.json"))("rejects $name and reports why", ({ frame, code, invocation_id, message_type }) => {
     const refused = decodeFrame(frame, { payloadIsLast: false }) as UndecodableFrame;
     expect(refused.type).toBe("undecodable");
     expect(refused.error.code).toBe(code);
@@ -52,17 +52,17 @@ describe("decodeFrame", () => {
     if (message_type !== undefined) expect(refused.messageType).toBe(message_type);
   });
 
-  it("refuses a payload that is nested deeper than the limit", () => {
+  it("rejects a payload that is nested deeper than the limit", () => {
     const deep = `{"type":"invokefunction","function_id":"f","data":${"[".repeat(200)}${"]".repeat(200)}}`;
     expect(decodeFrame(deep, { payloadIsLast: false })).toMatchObject({ type: "undecodable", error: { code: "invalid_message" } });
   });
 
-  it("keeps the text of a payload, number by number", () => {
+  it("keeps the text of a payload, with every digit", () => {
     const message = decodeFrame('{"type":"invokefunction","function_id":"f","data":{"big":12345678901234567890,"one":1.0}}', { payloadIsLast: false });
     expect(message.type === "invokefunction" && message.data.text()).toBe('{"big":12345678901234567890,"one":1.0}');
   });
 
-  it("takes a big payload that comes last as a slice of the bytes", () => {
+  it("returns a large last payload as a slice of the bytes", () => {
     const data = JSON.stringify({ text: "é".repeat(5_000) });
     const bytes = Buffer.from(`{"type":"invokefunction","invocation_id":"${id}","function_id":"f","data":${data}}`);
     const message = decodeFrameBytes(bytes, { payloadIsLast: true }, toText);
@@ -71,14 +71,14 @@ describe("decodeFrame", () => {
     expect(message.data.text()).toBe(data);
   });
 
-  it("reads a big frame whose id is not ASCII by its characters, not by its bytes", () => {
+  it("decodes a large frame whose id is not ASCII by characters, not by bytes", () => {
     const data = JSON.stringify({ text: "x".repeat(5_000) });
     const bytes = Buffer.from(`{"type":"invokefunction","function_id":"caf${"é".repeat(20)}","data":${data}}`);
     const message = decodeFrameBytes(bytes, { payloadIsLast: true }, toText);
     expect(message.type === "invokefunction" && message.data.text()).toBe(data);
   });
 
-  it("means the same on the fast and on the slow path", () => {
+  it("has the same result on the fast and on the slow path", () => {
     const member = fc.oneof(
       fc.constantFrom(
         '"type":"invokefunction"',
@@ -120,7 +120,7 @@ describe("decodeFrame", () => {
     );
   });
 
-  it("never throws, whatever arrives", () => {
+  it("never throws, for any input", () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -142,7 +142,7 @@ describe("decodeFrame", () => {
 describe("encoding", () => {
   const trusted = { invocationId: id, functionId: "math::add", traceparent: undefined, baggage: undefined };
 
-  it("lets nothing inside an unread payload override what the receiver acts on", () => {
+  it("lets nothing inside an unread payload override the members that the receiver uses", () => {
     const forged = "11111111-1111-4111-8111-111111111111";
     const smuggle = fc.constantFrom(
       `1,"invocation_id":"${forged}"`,
@@ -183,7 +183,7 @@ describe("encoding", () => {
     );
   });
 
-  it("writes the published wire without the members of ours", () => {
+  it("writes the published wire without svc's own members", () => {
     const frame = JSON.parse(
       frameText(encodePublishedInvoke({ ...trusted, data: Payload.fromValue({ a: 1 }), timeoutMs: 5, caller: { worker_id: "w", name: "n" } })),
     );

@@ -6,15 +6,15 @@ import { actionSchema, MAX_TIMEOUT_MS, type Message, type MessageOf, type Messag
 import { Payload } from "./payload.ts";
 
 export interface DecodeOptions {
-  /** The sender declared the feature `payload_last`. */
+  /** Whether the sender declared the feature `payload_last`. */
   readonly payloadIsLast: boolean;
 }
 
-/** Why a frame is not a message, with what could still be read of it, so that the sender can be told which call it was. */
+/** Why a frame is not a message. Contains the readable members, so that the sender learns which call it was. */
 export interface UndecodableFrame {
   readonly type: "undecodable";
   readonly error: CallError;
-  /** The frame's `type`, when that much could be read. */
+  /** The frame's `type`, if readable. */
   readonly messageType: string | undefined;
   readonly invocationId: string | undefined;
   readonly functionId: string | undefined;
@@ -23,21 +23,21 @@ export interface UndecodableFrame {
 }
 
 const PAYLOAD_MEMBERS = ["data", "result", "metadata"] as const;
-/** Frames above this many bytes are spliced as bytes when the sender allows it; below, text is cheaper. */
-const BIG_FRAME_BYTES = 2048;
-/** The envelope of a big frame must fit into its first so many bytes to be read without the rest. */
-const BIG_FRAME_HEAD_BYTES = 2048;
+/** Frames above this many bytes are forwarded as bytes, if the sender allows it. Below, strings are cheaper. */
+const LARGE_FRAME_BYTES = 2048;
+/** A large frame is decoded without its payload only if the envelope fits into this many bytes. */
+const LARGE_FRAME_HEAD_BYTES = 2048;
 
 const decoder = new TextDecoder();
 
-/** Reads one frame that arrived as text. Never throws. */
+/** Decodes a text frame. Never throws. */
 export function decodeFrame(frame: string, options: DecodeOptions): Message | UndecodableFrame {
   const envelope = scanEnvelope(frame, options.payloadIsLast && frame.endsWith("}"), frame.length);
   if (envelope !== undefined) {
-    const isBig = frame.length > BIG_FRAME_BYTES;
-    if (isBig) detach(envelope);
+    const isLarge = frame.length > LARGE_FRAME_BYTES;
+    if (isLarge) detach(envelope);
     const message = fromEnvelope(envelope, (start, end) =>
-      Payload.fromText(isBig && end - start <= BIG_FRAME_BYTES ? copyOf(frame, start, end) : frame.slice(start, end)),
+      Payload.fromText(isLarge && end - start <= LARGE_FRAME_BYTES ? copyOf(frame, start, end) : frame.slice(start, end)),
     );
     if (message !== undefined) return message;
   }
@@ -45,14 +45,14 @@ export function decodeFrame(frame: string, options: DecodeOptions): Message | Un
 }
 
 /**
- * Reads one frame that arrived as UTF-8 bytes (already checked to be UTF-8). A big payload of a sender that puts it last is
- * taken as a slice of the bytes, unread. Never throws.
+ * Decodes a frame of valid UTF-8 bytes. If the sender puts the payload last, a large payload stays an undecoded slice
+ * of the bytes. Never throws.
  */
 export function decodeFrameBytes(bytes: Uint8Array, options: DecodeOptions, toText: (bytes: Uint8Array) => string): Message | UndecodableFrame {
-  if (options.payloadIsLast && bytes.length > BIG_FRAME_BYTES && bytes[bytes.length - 1] === 0x7d) {
-    const head = toText(bytes.subarray(0, BIG_FRAME_HEAD_BYTES));
+  if (options.payloadIsLast && bytes.length > LARGE_FRAME_BYTES && bytes[bytes.length - 1] === 0x7d) {
+    const head = toText(bytes.subarray(0, LARGE_FRAME_HEAD_BYTES));
     const envelope = scanEnvelope(head, true, bytes.length);
-    // Offsets are characters of the head; they are byte offsets only while everything before the payload is ASCII.
+    // Offsets count characters of the head. They are byte offsets only if everything before the payload is ASCII.
     if (envelope !== undefined && envelope.payloadEnd === bytes.length - 1 && isAscii(bytes, envelope.payloadStart)) {
       const message = fromEnvelope(envelope, (start, end) => Payload.fromBytes(bytes.subarray(start, end)));
       if (message !== undefined) return message;
@@ -61,7 +61,7 @@ export function decodeFrameBytes(bytes: Uint8Array, options: DecodeOptions, toTe
   return decodeFrame(toText(bytes), options);
 }
 
-/** What is kept of a call for longer than the call must not keep its whole frame, which a slice does. */
+/** Copies strings that outlive the call: a slice would keep the whole frame in memory. */
 function detach(envelope: Envelope): void {
   for (const member of ["invocationId", "functionId", "traceparent", "baggage"] as const) {
     const text = envelope[member];
@@ -69,7 +69,10 @@ function detach(envelope: Envelope): void {
   }
 }
 
-/** A string of its own. V8 makes slices of what is sliced, and a text of its own of what was joined. */
+/**
+ * Returns a copy that does not reference `text`. In V8 a slice references the whole string, a concatenated string does
+ * not.
+ */
 function copyOf(text: string, start: number, end: number): string {
   return ` ${text.slice(start, end)}`.slice(1);
 }
@@ -85,7 +88,7 @@ function fromEnvelope(envelope: Envelope, slice: (start: number, end: number) =>
   return envelope.type === "invokefunction" ? invokeFrom(envelope, payload) : resultFrom(envelope, payload);
 }
 
-/** Undefined sends the frame down the slow path, which says what is wrong with it. */
+/** Returns undefined for the slow path, which reports the error. */
 function invokeFrom(envelope: Envelope, payload: Payload | undefined): MessageOf<"invokefunction"> | undefined {
   const { functionId, timeoutMs } = envelope;
   if (envelope.error !== undefined || nameProblem(functionId, "function id") !== undefined) return undefined;
@@ -137,9 +140,9 @@ function tryParse(text: string): unknown {
   }
 }
 
-/** The slow path, and the specification of what a frame means. */
+/** Decodes a frame by parsing it: the slow path, which defines what a frame means. */
 export function decodeByParsing(frame: string): Message | UndecodableFrame {
-  // Whatever walks a value later may do so by recursion; no value that comes in may be deep enough to exhaust the stack.
+  // Code that walks the value may recurse, so no value may be deep enough to exhaust the stack.
   if (nestsDeeperThan(frame, MAX_PAYLOAD_DEPTH + 1)) return undecodable(`the frame is nested deeper than ${MAX_PAYLOAD_DEPTH} levels`, {});
   let raw: unknown;
   try {
@@ -160,11 +163,11 @@ export function decodeByParsing(frame: string): Message | UndecodableFrame {
     if (type === "invokefunction") {
       fields.data ??= Payload.null;
       if (members.metadata === null) fields.metadata = undefined;
-      // What a worker says about its caller or job is not the engine's word.
+      // Only the engine may set the caller and the job.
       fields.caller = undefined;
       fields.job = undefined;
     }
-    // On the published wire only an error that is truthy counts.
+    // On the published wire only a truthy error counts.
     if (members.error === false || members.error === "" || members.error === 0) fields.error = undefined;
   }
   const parsed = messageSchemas[type as MessageType].safeParse(fields);
@@ -174,12 +177,12 @@ export function decodeByParsing(frame: string): Message | UndecodableFrame {
   return undecodable(`${type}: ${where}${issue?.message ?? "malformed"}`, members);
 }
 
-/** Replaces payloads in `fields` by their text in the frame. */
+/** Replaces payloads in `fields` with their text in the frame. */
 function keepPayloadTexts(frame: string, fields: Record<string, unknown>): void {
   const texts = memberTexts(frame);
   for (const name of PAYLOAD_MEMBERS) {
     const text = texts.get(name);
-    if (text !== undefined) fields[name] = Payload.fromText(text.length <= BIG_FRAME_BYTES ? copyOf(text, 0, text.length) : text);
+    if (text !== undefined) fields[name] = Payload.fromText(text.length <= LARGE_FRAME_BYTES ? copyOf(text, 0, text.length) : text);
   }
 }
 
@@ -201,7 +204,7 @@ function undecodable(message: string, members: Record<string, unknown>): Undecod
   };
 }
 
-/** Messages whose ids must be good names; a result repeats an id that was accepted before. */
+/** Messages whose ids must be valid names. A result repeats an id that was accepted before. */
 const NAMING_MESSAGES: ReadonlySet<string> = new Set(["registerfunction", "registertriggertype", "registertrigger", "invokefunction"]);
 
 function nameProblemOf(members: Record<string, unknown>): string | undefined {
@@ -213,17 +216,20 @@ function nameProblemOf(members: Record<string, unknown>): string | undefined {
   return undefined;
 }
 
-/** Writes a message whose members are plain values; the two that carry payloads have writers of their own below. */
+/** Encodes a message of plain values. The two messages with payloads have their own functions below. */
 export function encodeMessage(message: Exclude<Message, MessageOf<"invokefunction"> | MessageOf<"invocationresult">>): string {
   return JSON.stringify(message);
 }
 
-/** A frame in the form it is to be sent: text, or UTF-8 pieces when a big payload is passed on as the bytes it came in. */
+/** A frame to send: text, or UTF-8 chunks if a large payload is forwarded as the received bytes. */
 export type Frame = string | readonly Uint8Array[];
 
 const encoder = new TextEncoder();
 
-/** Opens with the unread payload and closes with what the receiver acts on, so that nothing inside the payload can override it. */
+/**
+ * Writes the unread payload first and the members that the receiver uses last, so that nothing inside the payload can
+ * override them.
+ */
 function splice(opening: string, payload: Payload, rest: string): Frame {
   const bytes = payload.rawBytes;
   if (bytes === undefined) return opening + payload.text() + rest;
@@ -243,15 +249,15 @@ export interface InvokeFields {
 }
 
 /**
- * An `invokefunction` for a callee that tolerates bad frames: every member it acts on stands behind the payload, unset ones
- * as null, so that a payload that was not read cannot smuggle one in.
+ * Encodes an `invokefunction` for a callee that tolerates bad frames. Every member that it uses comes after the
+ * payload, unset members as null, so that an unread payload cannot inject one.
  */
 export function encodeGuardedInvoke(fields: InvokeFields): Frame {
   return splice(
     '{"data":',
     fields.data,
     `,"type":"invokefunction","invocation_id":"${fields.invocationId}","function_id":${quote(fields.functionId)},"traceparent":${quote(fields.traceparent)}${
-      fields.baggage === undefined && fields.metadata === undefined && fields.job === undefined ? usualEnding(fields) : ending(fields)
+      fields.baggage === undefined && fields.metadata === undefined && fields.job === undefined ? cachedEnding(fields) : ending(fields)
     }`,
   );
 }
@@ -260,8 +266,8 @@ let lastEnding = "";
 let lastCaller: InvokeFields["caller"];
 let lastTimeoutMs: number | undefined;
 
-/** A caller calls many times, mostly with the same deadline. */
-function usualEnding(fields: InvokeFields): string {
+/** Caches the last ending: a caller makes many calls, usually with the same timeout. */
+function cachedEnding(fields: InvokeFields): string {
   const { caller, timeoutMs } = fields;
   if (lastEnding === "" || caller !== lastCaller || timeoutMs !== lastTimeoutMs) {
     lastEnding = ending(fields);
@@ -277,7 +283,7 @@ function ending({ baggage, metadata, timeoutMs, caller, job }: InvokeFields): st
   },"job":${job === undefined ? "null" : JSON.stringify(job)}}`;
 }
 
-/** An `invokefunction` of the published wire: unset members are absent. The payload must be known to be JSON. */
+/** Encodes an `invokefunction` of the published wire: unset members are absent. The payload must be valid JSON. */
 export function encodePublishedInvoke(fields: InvokeFields): Frame {
   return splice(
     '{"data":',
@@ -298,7 +304,7 @@ export interface ResultFields {
   readonly baggage?: string | undefined;
 }
 
-/** An `invocationresult` for a caller that tolerates bad frames. */
+/** Encodes an `invocationresult` for a caller that tolerates bad frames. */
 export function encodeGuardedResult(fields: ResultFields): Frame {
   const rest = `"type":"invocationresult","invocation_id":"${fields.invocationId}","function_id":${quote(fields.functionId)},"error":${
     fields.error === undefined ? "null" : JSON.stringify(fields.error)
@@ -306,7 +312,7 @@ export function encodeGuardedResult(fields: ResultFields): Frame {
   return fields.result === undefined ? `{${rest}` : splice('{"result":', fields.result, `,${rest}`);
 }
 
-/** An `invocationresult` of the published wire. The payload must be known to be JSON. */
+/** Encodes an `invocationresult` of the published wire. The payload must be valid JSON. */
 export function encodePublishedResult(fields: ResultFields): Frame {
   const error =
     fields.error === undefined
@@ -323,7 +329,10 @@ function member(name: string, value: string | undefined): string {
   return value === undefined ? "" : `,"${name}":${quote(value)}`;
 }
 
-/** Ids and trace contexts are short and need no escapes: looking is a third of the cost of the general way, twice for each frame. */
+/**
+ * Maximum length of strings that are checked for escapes before JSON.stringify. Ids and trace contexts are short and
+ * need none: the check takes a third of the time.
+ */
 const SHORT_TEXT = 64;
 
 function quote(value: string | undefined): string {
@@ -331,7 +340,7 @@ function quote(value: string | undefined): string {
   return value.length <= SHORT_TEXT && needsNoEscape(value) ? `"${value}"` : JSON.stringify(value);
 }
 
-/** Printable ASCII without quotes and backslashes. */
+/** Whether the text is printable ASCII without quotes and backslashes. */
 function needsNoEscape(text: string): boolean {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
@@ -345,7 +354,7 @@ export function frameBytes(frame: Frame): number {
   return frame.length;
 }
 
-/** Text of a frame; only for tests and transports that carry text. */
+/** Returns the text of a frame. For tests and transports that send text. */
 export function frameText(frame: Frame): string {
   return typeof frame === "string" ? frame : frame.map((piece) => decoder.decode(piece)).join("");
 }

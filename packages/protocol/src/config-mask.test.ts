@@ -70,8 +70,8 @@ it.each([
   expect(maskConfig(value)).toEqual(expected);
 });
 
-it("reads a long text once", () => {
-  // Reading it again from each character takes longer than the time-out of a test.
+it("reads a long string once", () => {
+  // Reading it again from each character would exceed the test's time limit.
   maskConfig(["a.".repeat(500_000), `?${"a".repeat(1_000_000)}`, "?key".repeat(250_000)]);
   maskConfig({ webhook: ["a://".repeat(250_000), `a://${"@".repeat(1_000_000)}`, "a.".repeat(500_000)] });
 });

@@ -2,23 +2,29 @@ import { MASK, SecretMask } from "./secret-mask.ts";
 
 const mask = new SecretMask();
 
-/** Names of header maps and header lists. Header names are chosen by their receiver, e.g. `x-honeycomb-team`, so all values are secrets. */
+/**
+ * Names of header maps and header lists. The receiver chooses header names, e.g. `x-honeycomb-team`, so all values are
+ * secrets.
+ */
 const HEADERS = /(^|_)headers$/i;
-/** The path of a webhook's address is the permission to post there. */
+/** The path of a webhook's address is the credential. */
 const WEBHOOK = /webhook/i;
-/** Variables of an environment that are secrets besides those with a secret name: `STRIPE_KEY`, and headers of a flattened block. */
+/**
+ * Environment variables that are secrets in addition to those with a secret name: `STRIPE_KEY`, and headers of a
+ * flattened block.
+ */
 const ENVIRONMENT = /key|headers_/i;
-/** Names of keys whatever they are for, e.g. `stripe_key`, `jwtKey`. */
+/** Names of keys of any kind, e.g. `stripe_key`, `jwtKey`. */
 const KEY = /(?:^|[-_.])key$|[a-z0-9]Key$/i;
 const PUBLIC_KEY = /public[-_.]?key$/i;
-/** An address: its scheme, host and port, and what follows; the credentials apart. */
+/** Groups of an address: scheme, host and port, and the rest. Credentials are in no group. */
 const ADDRESS = /\b([a-z][a-z0-9+.-]{0,30}:\/\/)(?:[^/?#\s@]*@)*([^/?#\s@]*)([/?#]\S*)?/gi;
-/** Parameters of an address that hold a key, whatever it is for. */
+/** Parameters of an address that contain a key of any kind. */
 const KEY_PARAMETER = /([?&][^=&#\s]{0,100}(?:key|signature)[^=&#\s]{0,100}=)[^&#\s"']+/gi;
 const SCHEME_AND_TOKEN = /\b(bearer|basic)\s+[^\s"',;]+/gi;
 /** `user:password@host` without a scheme. */
 const BARE_CREDENTIALS = /(^|[\s"'=(,])[\w.+-]{1,64}:[^\s/@"']{1,512}@(?=[\w.-])/g;
-/** Longer texts of a config are cut, in characters. */
+/** Longer strings of a config are truncated, in characters. */
 const MAX_SHOWN = 10_000;
 
 interface Place {
@@ -32,15 +38,18 @@ interface Place {
 const TOP: Place = { name: "", isSecret: false, isHeader: false, isWebhook: false, isEnvironment: false };
 
 /**
- * Masks the secrets of a setting, of a block, or of a whole config. Stricter than `maskSecrets`, since a config is the operator's: all headers are secrets,
- * so are paths of webhooks, values whose name ends with `key`, and `key` anywhere in the names of an `env`. `path`: the names that lead to the value, e.g. `["engine", "token"]`. A member `value` beside
- * a text `key` or `name` has that name. Switches and empty values are shown.
+ * Masks the secrets of a setting, a block or a whole config. Stricter than `maskSecrets`, since a config belongs to the
+ * operator: also masks all headers, paths of webhooks, values whose name ends with `key`, and names in `env` that
+ * contain `key`. Switches and empty values are not masked.
+ *
+ * @param path names that lead to the value, e.g. `["engine", "token"]`. A member `value` beside a string `key` or
+ *   `name` has that name.
  */
 export function maskConfig(value: unknown, path: readonly string[] = []): unknown {
   return masked(value, path.reduce(below, TOP));
 }
 
-/** Masks a text of a config as `maskConfig` does. */
+/** Masks a string of a config as `maskConfig` does. */
 export function maskConfigText(text: string): string {
   const cut = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
   return mask.text(cut).replace(KEY_PARAMETER, `$1${MASK}`).replace(SCHEME_AND_TOKEN, `$1 ${MASK}`).replace(BARE_CREDENTIALS, `$1${MASK}@`);
@@ -56,7 +65,7 @@ function below(place: Place, name: string): Place {
   };
 }
 
-/** Of `tls`, the key is the path of a file. */
+/** In `tls`, the key is the path of a file. */
 function isKey(place: Place, name: string): boolean {
   return KEY.test(name) && !PUBLIC_KEY.test(name) && place.name !== "tls";
 }
@@ -83,7 +92,7 @@ function maskedMembers(value: object, place: Place): unknown {
   return Object.fromEntries(Object.entries(value).map(([member, item]) => [maskConfigText(member), masked(item, below(own, nameOf(member)))]));
 }
 
-/** What a listener says about tokens, `token: required`, is no token: those have 16 characters. */
+/** A listener's `token: required` is not a token: tokens have at least 16 characters. */
 function isTokenRule(value: unknown, { name, isEnvironment }: Place): boolean {
   return name === "token" && !isEnvironment && (value === "required" || value === "optional");
 }

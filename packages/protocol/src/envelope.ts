@@ -1,22 +1,22 @@
 import { closingQuote, endOfValue, skipSpace } from "./json-text.ts";
 
 /**
- * Finds the members of a frame without parsing the payload. This is the fast path for the two messages that make up the
- * traffic; whatever looks unusual makes it give up (undefined), and the caller parses the frame as JSON instead: the slow path
- * is the specification, and the two are compared by a fuzz test.
+ * The members of a frame, found without parsing the payload. The fast path for the two messages of every call. For any
+ * unusual frame it returns undefined, and the caller parses the frame as JSON: the slow path is the specification, and
+ * a fuzz test compares the two.
  */
 export interface Envelope {
   type: "invokefunction" | "invocationresult";
   invocationId: string | undefined;
   functionId: string;
-  /** True when the payload's member is `result`, false when it is `data`. */
+  /** True if the payload's member is `result`, false if it is `data`. */
   payloadIsResult: boolean;
-  /** Where `data` or `result` stands in the frame: [start, end). `start` is -1 when the member is absent. */
+  /** Position of `data` or `result` in the frame: [start, end). `start` is -1 if it is absent. */
   payloadStart: number;
   payloadEnd: number;
   traceparent: string | undefined;
   baggage: string | undefined;
-  /** Raw JSON text of members that are read only when present. */
+  /** JSON text of members that are rarely present. */
   action: string | undefined;
   metadata: string | undefined;
   timeoutMs: number | undefined;
@@ -30,12 +30,17 @@ const COLON = 58;
 const OPEN_BRACE = 123;
 const CLOSE_BRACE = 125;
 
-/** Deepest nesting of a JSON value of a user: a request's body, an item, the data of an event or job. */
+/** Maximum nesting of a user's JSON value: a request's body, an item, the data of an event or job. */
 export const MAX_DEPTH = 128;
-/** Deepest nesting of a payload, which may carry such a value within a request, an event or the input of a built-in function. */
+/**
+ * Maximum nesting of a payload, which may contain such a value within a request, an event or the input of a built-in
+ * function.
+ */
 export const MAX_PAYLOAD_DEPTH = MAX_DEPTH + 8;
 
-/** The string between the quotes at `start` and `end - 1`, when it needs no unescaping and holds no control character. */
+/**
+ * Returns the string between the quotes at `start` and `end - 1`, or undefined if it has escapes or control characters.
+ */
 function plainString(text: string, start: number, end: number): string | undefined {
   if (text.charCodeAt(start) !== QUOTE) return undefined;
   const inner = text.slice(start + 1, end - 1);
@@ -49,15 +54,17 @@ function plainString(text: string, start: number, end: number): string | undefin
 /**
  * Reads the envelope of one frame.
  *
- * @param text the frame, or its first part when `restFrom` is given
- * @param payloadIsLast the sender promised that `data` or `result` is the last member, so the payload runs to the closing brace
- * @param frameLength length of the whole frame in the units of the returned offsets; only read when `payloadIsLast`
+ * @param text the frame, or its beginning if `payloadIsLast` is true
+ * @param payloadIsLast whether the sender declared that `data` or `result` is the last member, so that the payload ends
+ *   before the closing brace
+ * @param frameLength length of the whole frame in the units of the returned offsets. Only read if `payloadIsLast` is
+ *   true
  */
 export function scanEnvelope(text: string, payloadIsLast: boolean, frameLength: number): Envelope | undefined {
   if (text.charCodeAt(0) !== OPEN_BRACE) return undefined;
   const found = emptyEnvelope();
-  let at = readUsualOpening(text, found);
-  let seen = at === 1 ? 0 : USUAL_OPENING;
+  let at = readCommonOpening(text, found);
+  let seen = at === 1 ? 0 : COMMON_OPENING;
   for (;;) {
     at = skipSpace(text, at);
     if (text.charCodeAt(at) !== QUOTE) return undefined;
@@ -69,7 +76,8 @@ export function scanEnvelope(text: string, payloadIsLast: boolean, frameLength: 
     const start = skipSpace(text, at + 1);
 
     const bit = memberBit(key);
-    // An unknown or escaped key needs a real parser; a repeated member means that the last one wins. Both are for the slow path.
+    // An unknown or escaped key requires a real parser, and for a repeated member the last one wins. The slow path
+    // handles both.
     if (bit === 0 || (seen & bit) !== 0) return undefined;
     seen |= bit;
 
@@ -96,10 +104,10 @@ const FUNCTION_ID_OPENING = '","function_id":"';
 const UUID_LENGTH = 36;
 
 /**
- * The first three members as our SDKs write them, compared in whole pieces instead of key by key. Returns where the next member
- * begins, or 1 (the place behind the opening brace) when the frame begins otherwise.
+ * Reads the first three members in the form that the SDKs write, compared as whole strings instead of key by key.
+ * Returns the index of the next member, or 1 (after the opening brace) for other forms.
  */
-function readUsualOpening(text: string, found: Envelope): number {
+function readCommonOpening(text: string, found: Envelope): number {
   const isResult = text.startsWith(RESULT_OPENING);
   if (!isResult && !text.startsWith(INVOKE_OPENING)) return 1;
   const idStart = isResult ? RESULT_OPENING.length : INVOKE_OPENING.length;
@@ -109,7 +117,7 @@ function readUsualOpening(text: string, found: Envelope): number {
   const functionEnd = closingQuote(text, functionStart - 1);
   if (functionEnd === -1 || text.charCodeAt(functionEnd + 1) !== COMMA) return 1;
   const functionId = plainString(text, functionStart - 1, functionEnd + 1);
-  // Quotes and backslashes are refused where the id is checked to be a UUID.
+  // The UUID check of the id rejects quotes and backslashes.
   if (functionId === undefined) return 1;
   found.type = isResult ? "invocationresult" : "invokefunction";
   found.invocationId = text.slice(idStart, idEnd);
@@ -138,7 +146,7 @@ const TYPE = 1;
 const FUNCTION_ID = 2;
 const PAYLOAD = 4;
 const INVOCATION_ID = 8;
-const USUAL_OPENING = TYPE | INVOCATION_ID | FUNCTION_ID;
+const COMMON_OPENING = TYPE | INVOCATION_ID | FUNCTION_ID;
 
 function memberBit(key: string): number {
   switch (key) {
@@ -148,7 +156,7 @@ function memberBit(key: string): number {
       return FUNCTION_ID;
     case "data":
     case "result":
-      // One bit for both: a frame with both is for the slow path.
+      // One bit for both: the slow path handles a frame with both.
       return PAYLOAD;
     case "invocation_id":
       return INVOCATION_ID;
@@ -175,7 +183,7 @@ function memberBit(key: string): number {
   }
 }
 
-/** Keeps a member; false when its value needs the slow path. */
+/** Stores a member. Returns false if its value requires the slow path. */
 function store(found: Envelope, key: string, text: string, start: number, end: number): boolean {
   switch (key) {
     case "data":
@@ -219,7 +227,7 @@ function store(found: Envelope, key: string, text: string, start: number, end: n
     case "error":
       if (!isNull(text, start, end)) found[key] = text.slice(start, end);
       return true;
-    // `namespace` is tolerated and ignored; `caller` and `job` are the engine's to say, so what a worker says is not even read.
+    // `namespace` is ignored. Only the engine may set `caller` and `job`, so a worker's values are not read.
     default:
       return text.charCodeAt(start) === QUOTE ? plainString(text, start, end) !== undefined : isNull(text, start, end);
   }
@@ -229,7 +237,7 @@ function isNull(text: string, start: number, end: number): boolean {
   return end - start === 4 && text.startsWith("null", start);
 }
 
-/** The payload is the last member: it runs to the brace that closes the frame. */
+/** Ends the scan at a payload that is the last member: it ends before the brace that closes the frame. */
 function closeAtPayload(found: Envelope, seen: number, key: string, start: number, frameLength: number): Envelope | undefined {
   if (start >= frameLength - 1) return undefined;
   found.payloadIsResult = key === "result";

@@ -4,11 +4,11 @@ import { isUuid, nameProblem } from "./index.ts";
 import { character } from "./testing/arbitraries.ts";
 
 describe("isUuid", () => {
-  it("takes every UUID, in either case", () => {
+  it("accepts every UUID, in upper and lower case", () => {
     fc.assert(fc.property(fc.uuid(), (id) => isUuid(id) && isUuid(id.toUpperCase())));
   });
 
-  it("agrees with the pattern on texts that are nearly one", () => {
+  it("agrees with the pattern for similar strings", () => {
     const pattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
     const nearly = fc
       .tuple(fc.uuid(), fc.nat(36), fc.string({ unit: character, maxLength: 1 }))

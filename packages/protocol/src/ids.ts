@@ -2,32 +2,32 @@ import { z } from "zod";
 
 type Branded<Name extends string> = string & { readonly __brand: Name };
 
-/** What callers name: `namespace::name` or a dotted path. 1 to 256 bytes of UTF-8, no control characters. */
+/** Name of a function: `namespace::name` or a dotted path. 1 to 256 bytes of UTF-8, no control characters. */
 export type FunctionId = Branded<"FunctionId">;
-/** Given by the engine to each connection: a UUID, new on every connect. */
+/** Assigned by the engine to each connection. A UUID, new on every connect. */
 export type WorkerId = Branded<"WorkerId">;
-/** A UUID made by the caller; the same id names the call on the caller's and on the callee's connection. */
+/** A UUID created by the caller. The same id identifies the call on the caller's and on the callee's connection. */
 export type InvocationId = Branded<"InvocationId">;
-/** A UUID made by the worker that asks for the binding; kept over reconnects. */
+/** A UUID created by the worker that registers the trigger. Stays the same over reconnects. */
 export type TriggerId = Branded<"TriggerId">;
 /** `http`, `cron`, `state`, or a type that a worker provides. Same rule as function ids. */
 export type TriggerTypeId = Branded<"TriggerTypeId">;
 
-/** Longest id or name, in bytes of UTF-8. */
+/** Maximum length of an id or name, in bytes of UTF-8. */
 export const MAX_NAME_BYTES = 256;
 
 const encoder = new TextEncoder();
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose
 const controlCharacter = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
-/** Says what is wrong with a name, or nothing when it may be used as an id. `what` opens the sentence, e.g. "function id". */
+/** Returns why a name is not a valid id, or undefined. `what` begins the message, e.g. "function id". */
 export function nameProblem(name: string, what: string): string | undefined {
   if (name.trim() === "") return `${what} is empty; give it 1 to ${MAX_NAME_BYTES} bytes`;
-  // A string of n UTF-16 units has at least n bytes, so most names need no encoding to be judged.
+  // A string of n UTF-16 units has n to 3n bytes in UTF-8, so most names need no encoding.
   if (name.length > MAX_NAME_BYTES || (name.length * 3 > MAX_NAME_BYTES && encoder.encode(name).length > MAX_NAME_BYTES)) {
     return `${what} is longer than ${MAX_NAME_BYTES} bytes`;
   }
-  if (controlCharacter.test(name)) return `${what} holds a control character`;
+  if (controlCharacter.test(name)) return `${what} contains a control character`;
   return undefined;
 }
 
@@ -48,11 +48,14 @@ export const triggerIdSchema = nameSchema<"TriggerId">("trigger id", "Trigger id
 export const triggerTypeIdSchema = nameSchema<"TriggerTypeId">("trigger type", "Trigger type, e.g. `http`");
 
 const DASH = 45;
-/** 1 for the codes of 0-9, a-f and A-F. */
+/** 1 for the character codes of 0-9, a-f and A-F. */
 const HEX_DIGITS = new Uint8Array(128);
 for (const digit of "0123456789abcdefABCDEF") HEX_DIGITS[digit.charCodeAt(0)] = 1;
 
-/** True for the 36-character form of a UUID, any version. A table and not a regular expression: it is asked for every frame. */
+/**
+ * Whether the text is a UUID of any version in its 36-character form. Uses a table instead of a regular expression,
+ * since it runs for every frame.
+ */
 export function isUuid(text: string): boolean {
   if (text.length !== 36) return false;
   for (let at = 0; at < 36; at++) {

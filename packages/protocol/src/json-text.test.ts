@@ -14,11 +14,11 @@ function isJson(text: string): boolean {
 
 const space = fc.string({ unit: fc.constantFrom(" ", "\t", "\n", "\r"), maxLength: 2 });
 const name = fc.oneof(fc.constantFrom("", "a", "__proto__", '"', "\\", "]}", "\u{1F600}"), fc.string({ unit: character, maxLength: 4 }));
-/** A string as some other program may write it: every unit escaped, or only those that must be. */
+/** A string as another program may write it: every unit escaped, or only those that must be. */
 const stringText = fc.tuple(name, fc.boolean()).map(([value, isEscaped]) => (isEscaped ? `"${jsonEscape(value)}"` : JSON.stringify(value)));
 const number = fc.constantFrom("0", "-0", "9007199254740993", "1e400", "0.10", "-1.5E+3");
 
-/** JSON text with its parts, as the text was put together from them. */
+/** JSON text with the parts from which it was built. */
 interface Built {
   readonly text: string;
   readonly tokens: readonly string[];
@@ -45,7 +45,7 @@ const { built } = fc.letrec<{ built: Built; scalar: Built; list: Built; map: Bui
 }));
 const whole: fc.Arbitrary<Built> = fc.tuple(space, built, space).map(([before, value, after]) => ({ ...value, text: before + value.text + after }));
 
-/** A text with one place changed, cut off or repeated; often no JSON any more. */
+/** A text with one position changed, truncated or repeated. Often no longer JSON. */
 const damaged = fc
   .tuple(
     whole,
@@ -59,7 +59,7 @@ const damaged = fc
   });
 
 describe("the parts of a JSON text", () => {
-  it("are the members and elements that JSON.parse reads, with the text they have", () => {
+  it("are the members and elements that JSON.parse reads, with their text", () => {
     fc.assert(
       fc.property(whole, ({ text, members, elements }) => {
         if (members === undefined) expect(() => memberTexts(text)).toThrow(SyntaxError);
@@ -78,7 +78,7 @@ describe("the parts of a JSON text", () => {
     );
   });
 
-  it("are never taken from a text that ends too early", () => {
+  it("are never returned for a text that ends too early", () => {
     fc.assert(
       fc.property(whole, fc.nat(), ({ text }, place) => {
         const cut = text.trim().slice(0, place % text.trim().length);
@@ -128,7 +128,7 @@ describe("the parts of a JSON text", () => {
     expect(memberTexts(object).get("result")).toBe(text);
   });
 
-  it("keeps the members of an object to the digit", () => {
+  it("keeps every digit of an object's members", () => {
     const members = memberTexts(' { "a" : 9007199254740993 , "b":{"c":[1,"]}",{"d":"\\"}"}]}, "\\u0061b": "x,y" } ');
     expect([...members]).toEqual([
       ["a", "9007199254740993"],
@@ -144,15 +144,15 @@ describe("the parts of a JSON text", () => {
     expect(elementTexts("[ ]")).toEqual([]);
   });
 
-  it.each(["", "1", "[1", '{"a"', '{"a" 1}', '{"a":"x}', "{1:2}", '{"a":}', '["a"]'])("refuses %j as an object", (text) => {
+  it.each(["", "1", "[1", '{"a"', '{"a" 1}', '{"a":"x}', "{1:2}", '{"a":}', '["a"]'])("rejects %j as an object", (text) => {
     expect(() => memberTexts(text)).toThrow(SyntaxError);
   });
 
-  it.each(["", "1", "[1", '["a', "[1 2]", '{"a":1}'])("refuses %j as an array", (text) => {
+  it.each(["", "1", "[1", '["a', "[1 2]", '{"a":1}'])("rejects %j as an array", (text) => {
     expect(() => elementTexts(text)).toThrow(SyntaxError);
   });
 
-  it("ends a value that is followed by anything, but not one that nests too deep or does not end", () => {
+  it("finds the end of a value before any other text, but not of one that nests too deep or does not end", () => {
     expect(endOfValue('{"a":["}"]},"b"', 0)).toBe(11);
     expect(endOfValue("12.5]", 0)).toBe(4);
     expect(endOfValue("[[[]]] ", 0, 3)).toBe(6);
@@ -160,7 +160,7 @@ describe("the parts of a JSON text", () => {
     for (const text of ["", ",", '"a', "[1", '["]']) expect([text, endOfValue(text, 0)]).toEqual([text, -1]);
   });
 
-  it("finds the quote that closes a string, behind any number of backslashes", () => {
+  it("finds the quote that closes a string, after any number of backslashes", () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom("\\", '"', "a") }), (value) => {
         const text = JSON.stringify(value);
@@ -211,13 +211,13 @@ describe("the fault in a text that is not JSON", () => {
     expect(findJsonFault(text)).toMatchObject({ offset, tokenStart, expected });
   });
 
-  it("is given with line, column and the character", () => {
+  it("has line, column and the character", () => {
     expect(findJsonFault('{\n  "a": \u{1F600}\n}')).toMatchObject({ offset: 9, line: 2, column: 8, found: '"\u{1F600}"' });
     expect(findJsonFault("[\n\n")).toMatchObject({ offset: 3, line: 3, column: 1, found: "end of the text" });
     expect(findJsonFault('"\n"')).toMatchObject({ offset: 1, line: 1, column: 2 });
   });
 
-  it("is there exactly if JSON.parse throws", () => {
+  it("exists exactly if JSON.parse throws", () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -234,7 +234,7 @@ describe("the fault in a text that is not JSON", () => {
     );
   });
 
-  it("is a place before which the text could still become JSON, and behind which it cannot", () => {
+  it("is a position before which the text could still become JSON, and after which it cannot", () => {
     fc.assert(
       fc.property(damaged, (text) => {
         const fault = findJsonFault(text);
@@ -244,7 +244,7 @@ describe("the fault in a text that is not JSON", () => {
         expect(offset).toBeLessThanOrEqual(text.length);
         const lines = text.slice(0, offset).split("\n");
         expect([line, column]).toEqual([lines.length, (lines.at(-1) ?? "").length + 1]);
-        // What stands before the fault has no other fault than that it ends.
+        // The text before the fault has no other fault than its early end.
         const before = text.slice(0, offset);
         if (!isJson(before)) expect(findJsonFault(before)?.offset).toBe(before.length);
       }),
@@ -252,7 +252,7 @@ describe("the fault in a text that is not JSON", () => {
     );
   });
 
-  it("is found in long and deep texts without using up the stack", () => {
+  it("is found in long and deep texts without exhausting the stack", () => {
     expect(findJsonFault("[".repeat(1_000_000))?.offset).toBe(1_000_000);
     expect(findJsonFault(`"${"x".repeat(5_000_000)}`)?.offset).toBe(5_000_001);
     expect(findJsonFault(`"${"\\n".repeat(500_000)}`)?.offset).toBe(1_000_001);

@@ -270,7 +270,10 @@ const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON strings must not contain them
 const END_OF_PLAIN_PART = /["\\\u0000-\u001f]/g;
 
-/** Returns the index behind the token at `start`; if the token is faulty, the bitwise complement of the first fault's index. */
+/**
+ * Returns the index behind the token at `start`; if the token is faulty, the bitwise complement of the first fault's
+ * index.
+ */
 function endOfValidToken(text: string, start: number): number {
   const first = text[start] as string;
   if (first === '"') return endOfValidString(text, start);

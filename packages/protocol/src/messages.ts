@@ -3,50 +3,55 @@ import { functionIdSchema, invocationIdSchema, triggerIdSchema, triggerTypeIdSch
 import { Payload } from "./payload.ts";
 
 /**
- * What a connection says it understands, in `features` of its `engine::workers::register` call. Published clients declare none,
- * and get exactly the published wire.
+ * Optional features of a connection, declared in `features` of its `engine::workers::register` call. Published clients
+ * declare none, and receive exactly the published wire.
  */
 export const FEATURES = [
-  /** Understands `cancelinvocation`. */
+  /** Handles `cancelinvocation`. */
   "cancel",
-  /** Takes `caller` on `invokefunction`. */
+  /** Accepts `caller` in `invokefunction`. */
   "caller",
-  /** Sends `timeout_ms` and leaves the deadline to the engine; without it a call gets the legacy deadline. */
+  /** Sends `timeout_ms` and relies on the engine for deadlines. Without it calls have the legacy deadline. */
   "deadlines",
-  /** Takes `error.details`. */
+  /** Accepts `error.details`. */
   "error_details",
-  /** Takes `job` on `invokefunction`. */
+  /** Accepts `job` in `invokefunction`. */
   "job",
-  /** Sends its log lines as telemetry too; those that it also writes to its own output name the same `log_id`. */
+  /** Sends its log lines as telemetry too. Lines that it also writes to its output have the same `log_id`. */
   "logs",
-  /** Always writes `data` or `result` as the last member of its frames, so that the engine need not look for its end. */
+  /**
+   * Always writes `data` or `result` as the last member of its frames, so that the engine need not search for its end.
+   */
   "payload_last",
-  /** Wants `triggerregistrationresult` for success too, with `status` and `reason`. */
+  /** Accepts `triggerregistrationresult` for success too, with `status` and `reason`. */
   "registration_results",
-  /** Survives a frame that is not JSON, so that unread payloads may be spliced into frames for it. */
+  /** Tolerates frames that are not JSON, so that the engine may forward unread payloads to it. */
   "tolerates_bad_frames",
 ] as const;
 export type Feature = (typeof FEATURES)[number];
 
-/** Largest frame, in bytes, either way. The engine closes with 1009 above it; our SDKs refuse locally. */
+/**
+ * Maximum frame size in both directions, in bytes. The engine closes with 1009 above it. The SDKs reject larger frames
+ * locally.
+ */
 export const MAX_FRAME_BYTES = 16 * 1024 * 1024;
-/** What the published Python client accepts, in bytes; larger frames would make it drop its connection. */
+/** Maximum frame size of the published Python client, in bytes. It would disconnect on a larger frame. */
 export const PUBLISHED_PYTHON_MAX_FRAME_BYTES = 1024 * 1024;
-/** Longest deadline that may be asked for, in milliseconds: one day. */
+/** Maximum timeout of a call, in milliseconds: one day. */
 export const MAX_TIMEOUT_MS = 24 * 60 * 60 * 1000;
-/** Deadline of a call that names none, in milliseconds, where the caller declared `deadlines`. */
+/** Default timeout of a call, in milliseconds, if the caller declared `deadlines`. */
 export const DEFAULT_TIMEOUT_MS = 30_000;
 
-/** Optional on this wire means: absent or null. */
+/** Optional on this wire means absent or null. */
 function optional<Schema extends z.ZodType>(schema: Schema) {
   return schema.nullish().transform((value): z.output<Schema> | undefined => value ?? undefined);
 }
 
 const anyJson = z.unknown().optional();
 const payload = z.custom<Payload>((value) => value instanceof Payload);
-/** JSON Schema of a payload: any value. Payloads are carried, not read. */
-const payloadSlot = payload.meta({ description: "Any JSON value; carried without being read" });
-const optionalPayload = payload.optional().meta({ description: "Any JSON value; carried without being read" });
+/** JSON Schema of a payload: any value. Payloads are forwarded without parsing. */
+const payloadSlot = payload.meta({ description: "Any JSON value; forwarded without being parsed" });
+const optionalPayload = payload.optional().meta({ description: "Any JSON value; forwarded without being parsed" });
 
 export const wireErrorSchema = z.object({
   code: z.string(),
@@ -56,11 +61,11 @@ export const wireErrorSchema = z.object({
 });
 
 export const callerSchema = z.object({ worker_id: z.string(), name: z.string() });
-/** Who called: the engine's word, never the payload's. */
+/** The caller of a call, as identified by the engine. */
 export type Caller = z.output<typeof callerSchema>;
 
 export const jobSchema = z.object({ queue: z.string(), id: z.string(), attempt: z.number().int().min(1) });
-/** The queued job that a call carries out; `attempt` starts at 1. */
+/** The queued job that a call runs. `attempt` starts at 1. */
 export type Job = z.output<typeof jobSchema>;
 
 const timeoutMs = z.number().int().min(1).max(MAX_TIMEOUT_MS).meta({ description: "Deadline in milliseconds" });
@@ -71,7 +76,9 @@ export const actionSchema = z.discriminatedUnion("type", [
 ]);
 export type Action = z.output<typeof actionSchema>;
 
-/** How a function that is reached over HTTP is called (protocol section 7). Only the module that calls it reads more. */
+/**
+ * Settings of a function called over HTTP (protocol section 7). Only the module that calls it reads the other members.
+ */
 const httpInvocationSchema = z.looseObject({ url: z.string() });
 
 export const messageSchemas = {
@@ -90,7 +97,7 @@ export const messageSchemas = {
     metadata: optional(anyJson),
     invocation: optional(httpInvocationSchema),
     timeout_ms: optional(timeoutMs),
-    validate: optional(z.boolean()).meta({ description: "Whether the engine checks payloads by request_format; absent leaves it to engine.validate_requests" }),
+    validate: optional(z.boolean()).meta({ description: "Whether the engine checks payloads by request_format; default: engine.validate_requests" }),
   }),
   unregisterfunction: z.object({ type: z.literal("unregisterfunction"), id: functionIdSchema }),
   invokefunction: z.object({
@@ -134,7 +141,7 @@ export const messageSchemas = {
     id: triggerIdSchema,
     trigger_type: triggerTypeIdSchema,
     function_id: functionIdSchema,
-    config: anyJson.meta({ description: "Absent counts as null: the published Python client drops it" }),
+    config: anyJson.meta({ description: "Absent counts as null: the published Python client omits it" }),
     metadata: optional(anyJson),
   }),
   unregistertrigger: z.object({
@@ -166,7 +173,7 @@ export type MessageType = keyof typeof messageSchemas;
 export type MessageOf<Type extends MessageType> = z.output<(typeof messageSchemas)[Type]>;
 export type Message = { [Type in MessageType]: MessageOf<Type> }[MessageType];
 
-/** What `engine::workers::register` takes: how a worker introduces itself after each connect. */
+/** Payload of `engine::workers::register`, with which a worker introduces itself after each connect. */
 export const workerIntroductionSchema = z.object({
   runtime: optional(z.string().max(256)),
   version: optional(z.string().max(256)),
@@ -175,7 +182,7 @@ export const workerIntroductionSchema = z.object({
   os: optional(z.string().max(1024)),
   pid: optional(z.number().int()),
   isolation: optional(z.string().max(256)),
-  /** What kind of process this is; only `worker` counts as an active worker process. */
+  /** Kind of process. Only `worker` counts as an active worker process. */
   kind: optional(z.enum(["worker", "cli", "console"])),
   features: optional(z.array(z.string().max(64)).max(64)),
 });

@@ -4,13 +4,14 @@ const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
 /**
- * One JSON value that is carried without being read: its text (or UTF-8 bytes) as it arrived. Whoever needs the value
- * asks `value()`, which parses once. A payload that came off the wire unread may turn out not to be JSON; `value()` then
- * throws `invalid_message`.
+ * One JSON value that is forwarded without being parsed: its text or UTF-8 bytes as received. `value()` parses it once.
+ * A payload from the wire may turn out not to be JSON: `value()` then throws `invalid_message`.
  */
 export class Payload {
   static readonly null: Payload = new Payload("null", undefined, null, true);
-  /** Reads as null, and says that there was no value: a handler that returns nothing leaves its frame without `result`. */
+  /**
+   * Has the value null, but means that there is no value: the frame of a handler that returns nothing has no `result`.
+   */
   static readonly absent: Payload = new Payload("null", undefined, null, true);
 
   #text: string | undefined;
@@ -25,17 +26,21 @@ export class Payload {
     this.#parsed = parsed;
   }
 
-  /** JSON text, not yet checked. */
+  /** Wraps JSON text without checking it. */
   static fromText(text: string): Payload {
     return new Payload(text, undefined, undefined, false);
   }
 
-  /** JSON as UTF-8, not yet checked. The bytes must not change afterwards. */
+  /** Wraps JSON in UTF-8 without checking it. The bytes must not change afterwards. */
   static fromBytes(bytes: Uint8Array): Payload {
     return new Payload(undefined, bytes, undefined, false);
   }
 
-  /** `undefined` becomes `null`. Throws `serialization_error` for what JSON cannot hold (cycles, BigInt). */
+  /**
+   * Converts a value. `undefined` becomes `null`.
+   *
+   * @throws CallError `serialization_error` for values that JSON cannot represent (cycles, BigInt).
+   */
   static fromValue(value: unknown): Payload {
     if (value === undefined || value === null) return Payload.null;
     let text: string | undefined;
@@ -44,7 +49,7 @@ export class Payload {
     } catch (cause) {
       throw new CallError("serialization_error", `the value cannot be written as JSON: ${(cause as Error).message}`, { cause });
     }
-    // Functions and symbols have no JSON text; like `undefined` they become null.
+    // Functions and symbols have no JSON text. Like `undefined` they become null.
     if (text === undefined) return Payload.null;
     return new Payload(text, undefined, value, true);
   }
@@ -55,7 +60,7 @@ export class Payload {
     return this.#bytes.byteLength;
   }
 
-  /** The UTF-8 bytes when that is the form it arrived in; sending them needs no decoding. */
+  /** The UTF-8 bytes if it was received as bytes. They can be sent without decoding. */
   get rawBytes(): Uint8Array | undefined {
     return this.#text === undefined ? this.#bytes : undefined;
   }
@@ -65,7 +70,7 @@ export class Payload {
     return this.#text;
   }
 
-  /** True when it is known or now found to be JSON. Parses at most once. */
+  /** Whether it is valid JSON. Parses at most once. */
   isJson(): boolean {
     try {
       this.value();
@@ -75,7 +80,7 @@ export class Payload {
     }
   }
 
-  /** The parsed value; shared by all who ask, so treat it as frozen. */
+  /** Returns the parsed value. All callers share it: do not modify it. */
   value(): unknown {
     if (this.#parsed) return this.#value;
     try {

@@ -57,7 +57,7 @@ describe("JSON is shown with the values of hidden members masked", () => {
   });
 
   test("a megabyte of quotes or braces is read once", () => {
-    // Reading it again from each character takes longer than the time-out of a test.
+    // Reading it again from each character would exceed the test's time limit.
     for (const text of ['"'.repeat(1e6), "{".repeat(1e6), `{"password":${"[".repeat(1e6)}`, `"${"\\".repeat(1e6)}`, " ".repeat(1e6)]) mask.json(text);
   });
 });
@@ -76,14 +76,14 @@ describe("attributes are shown with hidden ones masked", () => {
   test("by the parameters of a URL", () => {
     expect(mask.named("url.full", "https://a.b/c?token=x&n=1#f")).toBe("https://a.b/c?token=***&n=1#f");
     expect(mask.named("url.query", "n=1&api%5Fkey=x")).toBe("n=1&api%5Fkey=***");
-    // Of the conventions before, which many libraries still write.
+    // Names of the earlier conventions, which many libraries still use.
     expect(mask.named("http.url", "https://a.b/c?token=x")).toBe("https://a.b/c?token=***");
     expect(mask.named("http.target", "/c?token=x&n=1")).toBe("/c?token=***&n=1");
     expect(mask.named("target", "/c?token=x")).toBe("/c?token=***");
   });
 
   test("a megabyte of a URL is read once", () => {
-    // Reading it again from each character takes longer than the time-out of a test.
+    // Reading it again from each character would exceed the test's time limit.
     for (const text of ["a".repeat(1e6), `?${"a".repeat(1e6)}`, "?=".repeat(5e5), `/x?a=${"b".repeat(1e6)}`, "a=&".repeat(3e5)]) mask.named("url.full", text);
   });
 
@@ -106,7 +106,7 @@ test.each([
   expect(new SecretMask().text(text)).toBe(shown);
 });
 
-// In quadratic time each of these would run for minutes.
+// In quadratic time each of these would take minutes.
 test.each(["(//a:b", "=//a:b,", "(//a/", "(//a:1", "://a@", 'token="\\"', "Cookie: '", "'Cookie: x", "`cookie=x", `\${token: `])(
   "a text of a million characters like %s is searched",
   (part) => {

@@ -1,10 +1,11 @@
 import { closingQuote } from "./json-text.ts";
 
-/** Stands in place of a secret. */
+/** Replaces a secret. */
 export const MASK = "***";
 
 /**
- * Parts of names whose values are secrets. Upper and lower case are the same, and `-`, `_`, `.` and spaces do not count: `api_key` is `X-Api-Key` as well.
+ * Parts of names whose values are secrets. Comparison ignores case and `-`, `_`, `.` and spaces: `api_key` matches
+ * `X-Api-Key`.
  */
 export const SECRET_NAMES: readonly string[] = [
   "password",
@@ -24,9 +25,12 @@ export const SECRET_NAMES: readonly string[] = [
   "session_key",
 ];
 
-/** JSON in texts within JSON: how many levels are searched. A deeper text that looks like JSON is masked whole. */
+/**
+ * Maximum levels of JSON in strings within JSON that are searched. A deeper string that looks like JSON is masked
+ * whole.
+ */
 const MAX_NESTED_TEXTS = 4;
-/** Levels of lists and objects that are searched. What lies deeper is masked whole. */
+/** Maximum levels of arrays and objects that are searched. Deeper values are masked whole. */
 const MAX_DEPTH = 512;
 /** Maximum number of names whose result is cached, and maximum length of such a name. */
 const MAX_REMEMBERED = 4_096;
@@ -35,27 +39,27 @@ const MAX_REMEMBERED_LENGTH = 128;
 const SEPARATORS = /[-_.\s]/g;
 /** Attributes that hold a URL or only its query, by the current and the earlier conventions of OpenTelemetry. */
 const URLS: ReadonlySet<string> = new Set(["url.query", "url.full", "http.url", "http.target"]);
-/** Matches every text in which `text` can find a secret. */
+/** Matches every string in which `text` can find a secret. */
 const MAY_HOLD_SECRET = /[=:@"]|-----BEGIN |\b(?:bearer|basic)\s/i;
 const MAY_HOLD_TOKEN = /-----BEGIN |\b(?:bearer|basic)\s/i;
-/** The same of a text within JSON, where characters may be escaped; its own quotes do not count. */
+/** The same for a string within JSON, where characters may be escaped. Its own quotes do not count. */
 const MAY_HOLD_SECRET_ESCAPED = /[=:@\\]|-----BEGIN |\b(?:bearer|basic)\s/i;
 const SCHEME = /^(?:bearer|basic|token|apikey|digest|negotiate|aws4-hmac-sha256)\s+(?=\S)/i;
-/** A token after the name of its scheme. A word without a digit may as well be prose, e.g. "basic settings". */
+/** A token after the name of its scheme. A word without a digit may be prose, e.g. "basic settings". */
 const SCHEME_AND_TOKEN = /\b(bearer|basic)\s+(?=[\w.~+/=-]*\d|[\w.~+/=-]{20})[\w.~+/=-]+/gi;
 const PRIVATE_KEY = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|$)/g;
 
-/** Masks secrets by the names that they have. What was given is never changed; it is returned as it is where it holds no secret. */
+/** Masks secrets by their names. Never changes its input, and returns it unchanged if it contains no secret. */
 export class SecretMask {
   readonly #parts: readonly string[];
   readonly #remembered = new Map<string, boolean>();
-  /** A name in a text, with what separates it from its value. Undefined without names. */
+  /** A name in a string, with the separator before its value. Undefined without names. */
   readonly #named: RegExp | undefined;
 
-  /** `names`: parts of names, compared as `SECRET_NAMES` says. None: nothing is masked. */
+  /** `names`: parts of names, compared as described for `SECRET_NAMES`. With none, nothing is masked. */
   constructor(names: readonly string[] = SECRET_NAMES) {
     this.#parts = names.map(plain).filter((part) => part !== "");
-    // In a text a name has separators only where the list has one: fewer choices for each character.
+    // In a string, a name has separators only where the list has one. This means fewer alternatives per character.
     const written = names.map((name) => name.split(SEPARATORS).filter(Boolean).map(escaped).join("[-_.]?")).filter(Boolean);
     this.#named = written.length === 0 ? undefined : new RegExp(`(?:${written.join("|")})[\\w.-]{0,64}\\\\?["']?\\]?(?:\\s{0,3}=>?|\\s{0,3}:)\\s{0,3}`, "gi");
   }
@@ -77,12 +81,12 @@ export class SecretMask {
     return value !== null && value !== undefined && value !== "" && this.isSecretName(name);
   }
 
-  /** Masks the secret members of a JSON value, whatever their type, and what `text` finds in its texts. */
+  /** Masks the secret members of a JSON value, of any type, and what `text` finds in its strings. */
   value<Value>(value: Value): Value {
     return this.#parts.length === 0 ? value : (this.#value(value, 0) as Value);
   }
 
-  /** The value of one attribute or header, as `value`; masked whole where its name is a secret's. */
+  /** Masks the value of one attribute or header as `value` does, or whole if its name is secret. */
   named<Value>(name: string, value: Value): Value | typeof MASK {
     if (this.#parts.length === 0) return value;
     if (this.hides(name, value)) return MASK;
@@ -90,20 +94,24 @@ export class SecretMask {
     return this.#value(value, 0) as Value;
   }
 
-  /** Attributes by name, each as `named`. */
+  /** Masks attributes by name, each as `named` does. */
   attributes<Attributes extends object>(attributes: Attributes): Attributes {
     return this.#parts.length === 0 ? attributes : this.#members(attributes, (name, value) => this.named(name, value));
   }
 
   /**
-   * Masks in a text: the user and the password of addresses; the values that follow a secret name and `=` or `:`, as in headers, variables and queries;
-   * tokens after `Bearer` and `Basic`; private keys in PEM. A text that is JSON, or the beginning of JSON, is masked as `json` says.
+   * Masks in a string: users and passwords of addresses; values that follow a secret name and `=` or `:`, as in
+   * headers, variables and queries; tokens after `Bearer` and `Basic`; private keys in PEM. A string that is JSON, or
+   * the beginning of JSON, is masked as by `json`.
    */
   text(text: string): string {
     return this.#text(text, 0);
   }
 
-  /** JSON with the values of secret members masked, the rest as it was written. The text may be cut off anywhere, and need not be JSON. */
+  /**
+   * Masks the values of secret members in JSON text and keeps the rest unchanged. The text may be truncated, and need
+   * not be JSON.
+   */
   json(text: string): string {
     return this.#parts.length === 0 ? text : this.#json(text, 0);
   }
@@ -112,7 +120,7 @@ export class SecretMask {
     if (typeof value === "string") return this.#text(value, 0);
     if (typeof value !== "object" || value === null) return value;
     const isList = Array.isArray(value);
-    // Not a JSON value, e.g. a number that is kept as text.
+    // Not a JSON value, e.g. a number as a string.
     if (!isList && !isPlainObject(value)) return value;
     if (depth >= MAX_DEPTH) return MASK;
     if (!isList) return this.#members(value, (name, member) => (this.hides(name, member) ? MASK : this.#value(member, depth + 1)));
@@ -143,10 +151,12 @@ export class SecretMask {
     return shown.replace(PRIVATE_KEY, MASK).replace(SCHEME_AND_TOKEN, `$1 ${MASK}`);
   }
 
-  /** Masks what follows a secret name. Each character is looked at a few times at most: the text may come from anywhere, and be long. */
+  /**
+   * Masks what follows a secret name. Reads each character only a few times: the string is untrusted and may be long.
+   */
   #namedValues(text: string, named: RegExp): string {
     let shown = "";
-    /** What of `text` is in `shown`. */
+    /** Number of characters of `text` that are in `shown`. */
     let done = 0;
     named.lastIndex = 0;
     for (let match = named.exec(text); match !== null; match = named.exec(text)) {
@@ -160,7 +170,7 @@ export class SecretMask {
     return done === 0 ? text : shown + text.slice(done);
   }
 
-  /** A URL, or only its query, with the values of secret parameters masked, also where their names are percent-encoded. */
+  /** Masks the values of secret parameters in a URL or a query, even if their names are percent-encoded. */
   #query(url: string): string {
     let shown = "";
     let done = 0;
@@ -178,7 +188,10 @@ export class SecretMask {
     return done === 0 ? url : shown + url.slice(done);
   }
 
-  /** Looks only at strings and what follows them: a string before a colon is a name. Linear in the text's length, except for texts within texts. */
+  /**
+   * Reads only strings and what follows them: a string before a colon is a name. Linear in the text's length, except
+   * for strings within strings.
+   */
   #json(text: string, nesting: number): string {
     let shown = "";
     let done = 0;
@@ -208,7 +221,7 @@ export class SecretMask {
     return done === 0 ? text : shown + text.slice(done);
   }
 
-  /** A string that is itself JSON or holds a secret, masked in the same way; undefined when there is nothing to change. */
+  /** Masks a string that is itself JSON or contains a secret. Returns undefined if nothing changes. */
   #stringInJson(token: string, nesting: number): string | undefined {
     if (!MAY_HOLD_SECRET_ESCAPED.test(token)) return undefined;
     const inner = textOf(token);
@@ -219,8 +232,8 @@ export class SecretMask {
 }
 
 /**
- * Returns where the secret is that follows a name and its separator (`match`): it begins `kept` characters after them, e.g. after an opening quote or
- * `Bearer `, and ends before `end`. Both positions are equal if there is none.
+ * Returns the position of the secret after a name and its separator (`match`): it begins `kept` characters after them,
+ * e.g. after an opening quote or `Bearer `, and ends before `end`. Both positions are equal if there is none.
  */
 function secretAfter(text: string, match: RegExpExecArray): { readonly kept: number; readonly end: number } {
   const [head] = match;
@@ -253,15 +266,15 @@ function secretAfter(text: string, match: RegExpExecArray): { readonly kept: num
   return isSecret ? { kept: 0, end } : nothing;
 }
 
-/** Up to the next pair of a list, e.g. `a=1,b=2`. */
+/** Ends at the next pair of a list, e.g. `a=1,b=2`. */
 const WORD = /(?:[^\s"'`<>,;]|[,;](?!\s*[\w.-]+\s*[=:]))*/y;
 const WORD_OF_QUERY = /(?:[^\s"'`<>&#,;]|[,;](?!\s*[\w.-]+\s*[=:]))*/y;
 const LINE = /[^\n\r]*/y;
 const LINE_OF_QUERY = /[^\n\r&#]*/y;
-/** `${NAME`, up to the part of the name that makes it a secret; `:` and a default follow. */
+/** `${NAME`, up to the secret part of the name. `:` and a default follow. */
 const VARIABLE_START = /\$\{\w*$/;
 const MAX_VARIABLE = 128;
-/** Length of a default in which `}` is searched, in characters. */
+/** Maximum length of a default in which `}` is searched, in characters. */
 const MAX_DEFAULT = 1_024;
 const END_OF_ITEM = /^\s*(?:$|[\n\r,;"'`])/;
 
@@ -271,7 +284,9 @@ function endOf(pattern: RegExp, text: string, from: number): number {
   return pattern.lastIndex;
 }
 
-/** Returns the index of the quote that closes the quotation opened at `from`, or -1. Quotes behind a backslash do not count. */
+/**
+ * Returns the index of the quote that closes the quotation opened at `from`, or -1. Ignores quotes after a backslash.
+ */
 function endOfQuotation(text: string, from: number): number {
   const quote = text[from];
   for (let at = from + 1; at < text.length; at++) {
@@ -281,7 +296,10 @@ function endOfQuotation(text: string, from: number): number {
   return -1;
 }
 
-/** The same within a text that is itself quoted: `\"` closes it, and `\\\"` is a quote in it. Returns the index of the backslash. */
+/**
+ * The same within a string that is itself quoted: `\"` closes it, and `\\\"` is a quote in it. Returns the index of the
+ * backslash.
+ */
 function endOfEscapedQuotation(text: string, from: number): number {
   const quote = text[from - 1];
   let backslashes = 0;
@@ -293,7 +311,10 @@ function endOfEscapedQuotation(text: string, from: number): number {
   return -1;
 }
 
-/** Returns where the value of a header ends: at the end of its line, or of the quotation if the header is one, as in `-H 'Cookie: a="b"'`. */
+/**
+ * Returns the end of a header's value: the end of its line, or of the quotation that contains the header, as in `-H
+ * 'Cookie: a="b"'`.
+ */
 function endOfHeader(line: RegExp, text: string, name: number, from: number): number {
   let start = name;
   while (start > 0 && /[\w.-]/.test(text[start - 1] as string)) start--;
@@ -302,22 +323,22 @@ function endOfHeader(line: RegExp, text: string, name: number, from: number): nu
   return endOf(quoted ?? line, text, from);
 }
 
-/** By quote: a text up to it. Quotes behind a backslash do not count. */
+/** By quote: matches a string up to it. Ignores quotes after a backslash. */
 const UP_TO_QUOTE: ReadonlyMap<string, RegExp> = new Map(['"', "'", "`"].map((quote) => [quote, new RegExp(`(?:\\\\.|[^\\n\\r\\\\${quote}])*`, "y")]));
 
-/** Masks the user and the password of each address, also where a password holds `/`, `#` or `@`. */
+/** Masks the user and the password of each address, even if a password contains `/`, `#` or `@`. */
 function withoutCredentials(text: string): string {
   if (!text.includes("@")) return text;
   let shown = "";
-  /** What of `text` is in `shown`. */
+  /** Number of characters of `text` that are in `shown`. */
   let done = 0;
-  /** Where the address that was looked at last ends, and its last `@`. */
+  /** End of the last examined address, and its last `@`. */
   let end = 0;
   let lastAt = -1;
   for (const { index } of text.matchAll(ADDRESS_START)) {
     const from = text.indexOf("//", index) + 2;
     if (from < done) continue;
-    // An address may have further starts in it. Looking for its end once keeps the time linear.
+    // An address may contain further starts. Searching for its end only once keeps the time linear.
     if (from >= end) {
       end = endOfAddress(text, from);
       lastAt = text.lastIndexOf("@", end - 1);
@@ -336,10 +357,10 @@ function withoutCredentials(text: string): string {
 /** `//` after a scheme, or at the beginning of a word. */
 const ADDRESS_START = /(?:(?<=:)|(?<![^\s"'`=(,]))\/\//g;
 const ADDRESS_END = /[\s"'`<>]|:\/\//g;
-/** Before `//`: a scheme in whose addresses no `@` is likely behind the host, e.g. `redis:`. */
+/** Before `//`: a scheme whose addresses are unlikely to contain `@` after the host, e.g. `redis:`. */
 const OTHER_SCHEME = /(?:^|[^a-z0-9+.-])(?!https?:|wss?:)[a-z][a-z0-9+.-]*:$/i;
 const MAX_SCHEME = 32;
-/** `user:password` where `host:port` would be. */
+/** `user:password` in place of `host:port`. */
 const HAS_NO_PORT = /^[^:[\]@]*:(?!\d*$)[^@]*$/;
 
 function endOfAddress(text: string, from: number): number {
@@ -384,13 +405,13 @@ function looksLikeJson(text: string): boolean {
   );
 }
 
-/** A query behind a path or an address, as requests carry it in their `url`. */
+/** A query after a path or an address, as in the `url` of requests. */
 function looksLikeUrl(text: string): boolean {
   const query = text.indexOf("?");
   return query !== -1 && text.indexOf("=", query) !== -1 && /^[^\s?]*\?[^\s=]*=/.test(text);
 }
 
-/** Returns the index behind the string that begins at `start`. A text that is cut off may end inside it. */
+/** Returns the index after the string that begins at `start`. A truncated text may end inside it. */
 function endOfString(text: string, start: number): number {
   const quote = closingQuote(text, start);
   return quote === -1 ? text.length : quote + 1;
@@ -402,7 +423,7 @@ function afterSpace(text: string, from: number): number {
   return at;
 }
 
-/** Returns the index behind the value that begins at `start`, or the length of the text if the value does not end. */
+/** Returns the index after the value that begins at `start`, or the length of the text if the value does not end. */
 function endOfValue(text: string, start: number): number {
   let depth = 0;
   let at = start;
@@ -415,7 +436,7 @@ function endOfValue(text: string, start: number): number {
     }
     if (character === "{" || character === "[") depth++;
     else if (character === "}" || character === "]") {
-      // The end of what the member is in.
+      // The end of the enclosing object or array.
       if (depth === 0) return at;
       depth--;
       if (depth === 0) return at + 1;
@@ -429,7 +450,7 @@ function isEmptyValue(text: string): boolean {
   return /^(?:null|"")\s*$/.test(text);
 }
 
-/** What a string token says, also one that is cut off. */
+/** Returns the value of a string token, even of a truncated one. */
 function textOf(token: string): string {
   if (!token.includes("\\") && token.length > 1 && token.endsWith('"')) return token.slice(1, -1);
   const closed = token.length > 1 && token.endsWith('"') ? token : `${token.replace(/\\(u[0-9a-fA-F]{0,3})?$/, "")}"`;
@@ -440,7 +461,7 @@ function textOf(token: string): string {
   }
 }
 
-/** Not quite JSON, e.g. with a line break in a string: still read, so that nobody hides a name by a mistake. */
+/** Not valid JSON, e.g. with a line break in a string. It is still read, so that a mistake does not expose a secret. */
 function leniently(text: string): string {
   return text.replace(/\\(u([0-9a-fA-F]{4})|.)/gs, (_all, escapedCharacter: string, hex: string | undefined) =>
     hex === undefined ? escapedCharacter : String.fromCharCode(Number.parseInt(hex, 16)),

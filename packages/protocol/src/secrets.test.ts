@@ -6,22 +6,22 @@ import { SECRET_NAMED, selfEvidentForms, settingForms } from "./testing/planted-
 
 const SECRET = "40404040404040";
 
-it("knows the names of secrets, whatever their spelling", () => {
+it("recognises the names of secrets in any spelling", () => {
   for (const name of SECRET_NAMED) expect([name, isSecretName(name)]).toEqual([name, true]);
   for (const name of ["user", "key", "state.key", "idempotency_key", "key_prefix", "author", "host", "", "monkey"])
     expect([name, isSecretName(name)]).toEqual([name, false]);
 });
 
-it("remembers no more names than a limit, and judges each the same", () => {
+it("caches a limited number of names, with the same result for each", () => {
   const mask = new SecretMask(["iban"]);
   for (let at = 0; at < 10_000; at++) expect(mask.isSecretName(`n${at}`)).toBe(false);
   expect([mask.isSecretName("n0"), mask.isSecretName("IBAN"), mask.isSecretName(`x${"y".repeat(1_000)}.iban`)]).toEqual([false, true, true]);
 });
 
-describe("a JSON value is shown without secrets", () => {
+describe("a JSON value without its secrets", () => {
   it.each(selfEvidentForms(SECRET).map((form) => [JSON.stringify(form), form]))("%s", (text, form) => {
     const isNamedKey = typeof form === "object" && !Array.isArray(form) && Object.values(form as object).includes(null);
-    // The name of a member is no value; a config, where it is a mistake, is stricter.
+    // The name of a member is not masked here. In a config, where a secret as a name is a mistake, it is.
     if (!isNamedKey) {
       expect(JSON.stringify(maskSecrets(form))).not.toContain(SECRET);
       expect(maskJson(String(text))).not.toContain(SECRET);
@@ -30,19 +30,19 @@ describe("a JSON value is shown without secrets", () => {
     expect(JSON.stringify(maskConfig({ deep: [{ any: form }] }))).not.toContain(SECRET);
   });
 
-  it("and is the same value where it holds none, numbers and dates included", () => {
+  it("is the same value if it contains none, numbers and dates included", () => {
     const at = new Date();
     for (const value of [null, 1, true, "text", [1, { a: ["b"] }], { user: "ada", n: 1, at, password: "", token: null }])
       expect(maskSecrets(value)).toBe(value);
     expect(maskSecrets({ a: { n: 1 }, at, pin: { token: 1 } })).toEqual({ a: { n: 1 }, at, pin: { token: MASK } });
   });
 
-  it("with names that all objects have, e.g. __proto__", () => {
+  it("may have names that all objects have, e.g. __proto__", () => {
     const value = JSON.parse('{"__proto__":{"password":"x"},"constructor":"c"}') as object;
     expect(JSON.stringify(maskSecrets(value))).toBe('{"__proto__":{"password":"***"},"constructor":"c"}');
   });
 
-  it("also where it is nested too deep to search", () => {
+  it("has none where it is nested too deep to search", () => {
     let value: unknown = { password: SECRET };
     for (let depth = 0; depth < 5_000; depth++) value = [value];
     expect(JSON.stringify(maskSecrets(value))).not.toContain(SECRET);
@@ -54,14 +54,14 @@ describe("a setting is masked more strictly", () => {
     expect(JSON.stringify(maskConfig(form))).not.toContain(SECRET);
   });
 
-  it("by the names that lead to it, and by the name that stands beside its value", () => {
+  it("by the names that lead to it, and by the name beside its value", () => {
     expect(maskConfig(SECRET, ["engine", "token"])).toBe(MASK);
     expect(maskConfig({ STRIPE_KEY: SECRET, MODE: "dev" }, ["env"])).toEqual({ STRIPE_KEY: MASK, MODE: "dev" });
     expect(maskConfig([{ key: "engine.token", value: SECRET }])).toEqual([{ key: "engine.token", value: MASK }]);
     expect(maskConfig([{ name: "x-api-key", value: SECRET }])).toEqual([{ name: "x-api-key", value: MASK }]);
   });
 
-  it("shows switches, empty values and what only says whether there must be a token", () => {
+  it("keeps switches, empty values and the setting that requires a token", () => {
     const value = { token: "required", require_token: true, password: "", cors: { credentials: false }, key_prefix: "svc:", redact_keys: ["iban"] };
     expect(maskConfig(value)).toEqual(value);
     expect(maskConfig({ env: { token: "required" } })).toEqual({ env: { token: MASK } });
@@ -72,7 +72,7 @@ describe("a setting is masked more strictly", () => {
   });
 });
 
-describe("a text is shown without secrets", () => {
+describe("a string without its secrets", () => {
   it.each([
     ["authorization: Bearer x", "authorization: Bearer ***"],
     ["authorization=Bearer x", "authorization=Bearer ***"],
@@ -105,8 +105,8 @@ describe("a text is shown without secrets", () => {
     expect(maskText(text)).toBe(text);
   });
 
-  it("of which it reads each character a few times at most", () => {
-    // Reading it again from each character takes longer than the time-out of a test.
+  it("is read a few times at most per character", () => {
+    // Reading it again from each character would exceed the test's time limit.
     const long = [
       "token",
       "token=",
@@ -131,7 +131,7 @@ describe("a text is shown without secrets", () => {
   });
 });
 
-it("throws for no text, and masks what is masked no further", () => {
+it("never throws, and does not change masked text", () => {
   const words = fc.constantFrom(
     "password",
     "token",

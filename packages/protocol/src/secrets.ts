@@ -14,12 +14,12 @@ export function maskSecrets<Value>(value: Value): Value {
   return mask.value(value);
 }
 
-/** Masks the secrets of a text; see `SecretMask.text`. */
+/** Masks the secrets of a string; see `SecretMask.text`. */
 export function maskText(text: string): string {
   return mask.text(text);
 }
 
-/** Masks the secrets of JSON text, which may be cut off; see `SecretMask.json`. */
+/** Masks the secrets of JSON text, which may be truncated; see `SecretMask.json`. */
 export function maskJson(text: string): string {
   return mask.json(text);
 }

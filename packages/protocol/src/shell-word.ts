@@ -1,4 +1,4 @@
-/** One word as a POSIX shell needs it, whatever is in it. */
+/** Quotes a word for a POSIX shell, if needed. */
 export function quoteWord(word: string): string {
   return /^[\w:./@%+,-][\w:./@%+=,-]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

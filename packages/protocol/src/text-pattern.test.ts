@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compileGlob, compileWildcards, fitsInOrder } from "./text-pattern.ts";
 
-/** The plain definition: a star is any number of characters. */
+/** The simple definition: a star is any number of characters. */
 function naive(pattern: string, text: string): boolean {
   if (pattern === "") return text === "";
   if (pattern[0] !== "*") return text !== "" && text[0] === pattern[0] && naive(pattern.slice(1), text.slice(1));
@@ -12,7 +12,7 @@ function naive(pattern: string, text: string): boolean {
 describe("a pattern with *", () => {
   const word = fc.string({ unit: fc.constantFrom("a", "b", ":", "*"), maxLength: 8 });
 
-  it("matches exactly what its definition says", () => {
+  it("matches exactly like its definition", () => {
     fc.assert(
       fc.property(word, word, (pattern, text) => compileGlob(pattern)(text) === naive(pattern, text)),
       { numRuns: 1_000 },
@@ -34,8 +34,8 @@ describe("a pattern with *", () => {
 
   it("does not backtrack over many stars (K8)", () => {
     const stars = "*a".repeat(120);
-    // The second pattern does not fail by its end alone. A matcher that tries all combinations never ends here, and one whose work is cubic takes longer than
-    // the test may.
+    // The second pattern does not fail because of its end alone. A matcher that tries all combinations never ends here,
+    // and one with cubic time exceeds the test's time limit.
     for (const matches of [compileGlob(`${stars}*b`), compileGlob(`${stars}*b*`)]) {
       for (let round = 0; round < 1_000; round++) expect(matches("a".repeat(256))).toBe(false);
     }

@@ -1,15 +1,15 @@
 export interface OrderRule {
-  /** The item of a pattern that stands for any number of items, also none. */
+  /** The pattern item that matches any number of items, including none. */
   readonly any: string;
-  /** Whether any other item of a pattern fits this item. */
+  /** Whether another pattern item matches this item. */
   readonly fits: (wanted: string, item: string) => boolean;
-  /** `beginning`: what comes behind the part that fits does not count. */
+  /** `beginning`: items after the matching part are ignored. */
   readonly where: "whole" | "beginning";
 }
 
 /**
- * Whether items (the characters of a text, the names of a path) fit a pattern in their order. Goes back at most to the last `any`, and so takes time in
- * proportion to both lengths at worst, whatever the pattern.
+ * Returns whether items (the characters of a string, the names of a path) match a pattern. Backtracks at most to the
+ * last `any`, so the worst-case time is proportional to the product of both lengths.
  */
 export function fitsInOrder(pattern: ArrayLike<string>, items: ArrayLike<string>, { any, fits, where }: OrderRule): boolean {
   let at = 0;
@@ -26,7 +26,7 @@ export function fitsInOrder(pattern: ArrayLike<string>, items: ArrayLike<string>
       inPattern++;
       at++;
     } else if (last !== -1) {
-      // The last one takes one item more.
+      // Backtrack: the last `any` matches one more item.
       inPattern = last + 1;
       at = ++afterLast;
     } else return false;
@@ -37,14 +37,18 @@ export function fitsInOrder(pattern: ArrayLike<string>, items: ArrayLike<string>
 
 const CHARACTERS: OrderRule = { any: "*", fits: (wanted, character) => wanted === "?" || wanted === character, where: "whole" };
 
-/** Matches whole texts: `*` stands for any text, and, other than to `compileGlob`, `?` for any character; all else stands for itself. */
+/**
+ * Compiles a pattern that matches whole strings. `*` matches any string and, unlike in `compileGlob`, `?` matches any
+ * character. Everything else is literal.
+ */
 export function compileWildcards(pattern: string): (text: string) => boolean {
   return (text) => fitsInOrder(pattern, text, CHARACTERS);
 }
 
 /**
- * A pattern in which `*` stands for any number of characters, also none; everything else stands for itself. One pass over the text:
- * each piece between two stars is looked for behind the one before, and never again further ahead, so no pattern is slow.
+ * Compiles a pattern in which `*` matches any number of characters, including none. Everything else is literal. Makes
+ * one pass over the string: each part between two stars is searched only after the previous part, so no pattern is
+ * slow.
  */
 export function compileGlob(pattern: string): (text: string) => boolean {
   const pieces = pattern.split("*");

@@ -4,7 +4,7 @@ import { character } from "./testing/arbitraries.ts";
 import { tokenOfSubprotocols, tokenSubprotocols } from "./token-subprotocol.ts";
 
 describe("a token as a subprotocol", () => {
-  it("comes back as it was, from any order of offers, and needs only characters that the header allows", () => {
+  it("is decoded unchanged, from any order of offers, and has only characters that the header allows", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: character, minLength: 1, maxLength: 64 }).filter((token) => new TextDecoder().decode(new TextEncoder().encode(token)) === token),
@@ -18,7 +18,7 @@ describe("a token as a subprotocol", () => {
     );
   });
 
-  it("is written as the documentation says", () => {
+  it("has the documented form", () => {
     expect(tokenSubprotocols("sécret?>")).toEqual(["svc", "svc.token.c8OpY3JldD8-"]);
   });
 
@@ -26,7 +26,7 @@ describe("a token as a subprotocol", () => {
     expect(tokenOfSubprotocols(tokenSubprotocols("\ufeffx").join())).toBe("\ufeffx");
   });
 
-  it("is missing where none is offered", () => {
+  it("is missing if none is offered", () => {
     expect(tokenOfSubprotocols(undefined)).toBeUndefined();
     expect(tokenOfSubprotocols("svc, graphql-ws")).toBeUndefined();
   });
@@ -38,7 +38,7 @@ describe("a token as a subprotocol", () => {
     },
   );
 
-  it("is refused when it is empty or too long", () => {
+  it("is rejected if it is empty or too long", () => {
     expect(() => tokenSubprotocols("")).toThrow(TypeError);
     expect(() => tokenSubprotocols("x".repeat(4097))).toThrow(TypeError);
   });

@@ -1,19 +1,23 @@
 /**
- * Pages cannot set headers on a WebSocket, and browsers drop credentials from its address. So a page offers two subprotocols in
- * `Sec-WebSocket-Protocol`: `svc`, and `svc.token.` followed by the token's UTF-8 bytes in base64url without padding. The engine
- * takes the token from the second and selects the first, so that the token does not stand in its answer; a browser fails a
- * connection of whose offers none was selected.
+ * Pages cannot set headers on a WebSocket, and browsers drop credentials from its address. So a page offers two
+ * subprotocols in `Sec-WebSocket-Protocol`: `svc`, and `svc.token.` followed by the token's UTF-8 bytes in base64url
+ * without padding. The engine reads the token from the second and selects the first, so that its response does not
+ * contain the token. It must select one, because browsers otherwise fail the connection.
  */
 const SUBPROTOCOL = "svc";
 export const TOKEN_SUBPROTOCOL_PREFIX = "svc.token.";
-/** Longest token that is read, in bytes. */
+/** Maximum length of a token, in bytes. */
 const MAX_TOKEN_BYTES = 4096;
 const MAX_TEXT_LENGTH = Math.ceil((MAX_TOKEN_BYTES * 4) / 3);
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The subprotocols that a page offers for a token. Throws TypeError for an empty token and one over 4,096 bytes. */
+/**
+ * Returns the subprotocols that a page offers for a token.
+ *
+ * @throws TypeError for an empty token and one over 4,096 bytes.
+ */
 export function tokenSubprotocols(token: string): [string, string] {
   const bytes = encoder.encode(token);
   if (bytes.length === 0 || bytes.length > MAX_TOKEN_BYTES) throw new TypeError(`a token has 1 to ${MAX_TOKEN_BYTES} bytes, not ${bytes.length}`);
@@ -22,8 +26,8 @@ export function tokenSubprotocols(token: string): [string, string] {
 }
 
 /**
- * The token that a `Sec-WebSocket-Protocol` header offers. `undefined`: it offers none. `null`: it offers one that cannot be read,
- * or several; that is a bad token, not a missing one.
+ * Returns the token in a `Sec-WebSocket-Protocol` header, undefined if there is none, or null if it is malformed or
+ * there are several: that is an invalid token, not a missing one.
  */
 export function tokenOfSubprotocols(header: string | undefined): string | null | undefined {
   if (header === undefined) return undefined;

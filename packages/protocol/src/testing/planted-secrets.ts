@@ -1,4 +1,4 @@
-/** Names whose value is a secret wherever they stand, in the spellings that configs, headers and environments use. */
+/** Names whose value is always a secret, in the spellings of configs, headers and environments. */
 export const SECRET_NAMED: readonly string[] = [
   "password",
   "db_password",
@@ -21,7 +21,7 @@ export const SECRET_NAMED: readonly string[] = [
   "session_id",
 ];
 
-/** Values that hold the secret in a form that can be recognised under any name. */
+/** Values that contain the secret in a form that is recognisable under any name. */
 export function selfEvidentForms(secret: string): readonly unknown[] {
   return [
     `redis://ada:${secret}@db.example:6379/0`,
@@ -57,7 +57,10 @@ export function selfEvidentForms(secret: string): readonly unknown[] {
   ];
 }
 
-/** Values that hold a secret because they are a setting: all headers, the paths of webhooks, and keys in the environment. */
+/**
+ * Values that contain a secret because they are settings: all headers, the paths of webhooks, and keys in the
+ * environment.
+ */
 export function settingForms(secret: string): readonly Readonly<Record<string, unknown>>[] {
   return [
     { headers: { "x-honeycomb-team": secret } },

@@ -3,7 +3,7 @@ import { afterEach, expect, it, vi } from "vitest";
 
 type PortsModule = typeof import("./ports.ts");
 
-/** Loads the module again, with its own state, as another process has it. */
+/** Loads the module again with its own state, as in another process. */
 async function loadAgain(): Promise<PortsModule> {
   vi.resetModules();
   return await import("./ports.ts");
@@ -13,7 +13,7 @@ afterEach(() => {
   vi.resetModules();
 });
 
-it("gives processes that ask at the same time different ports", async () => {
+it("returns different ports to concurrent processes", async () => {
   const modules = [await loadAgain(), await loadAgain(), await loadAgain()];
 
   const given = await Promise.all(modules.flatMap(({ freePort }) => Array.from({ length: 50 }, freePort)));

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 
-// Below the range that the system gives to outgoing connections: one of those could take a port between the check and the use.
+// Below the system's range for outgoing connections: such a connection could take a port between the check and its use.
 const FIRST = 15_000;
 const LAST = 32_000;
 /** Ports per block, its lock included. */
@@ -11,7 +11,7 @@ const BLOCK_SIZE = 32;
 let next = 0;
 let end = 0;
 
-/** Returns a port that is free and that no other process of any test run on this machine is given. Each port is given out once. */
+/** Returns a free port that no other process of any test run on this machine receives. Returns each port only once. */
 export async function freePort(): Promise<number> {
   for (;;) {
     while (next === end) await reserveBlock();
@@ -26,8 +26,8 @@ export async function freePorts(): Promise<{ readonly bridge: number; readonly h
 }
 
 /**
- * Reserves a block of ports until this process ends. The lock is a server on the block's first port: binding a port is atomic, and the system
- * releases it even if the process is killed.
+ * Reserves a block of ports until this process ends. The lock is a server on the block's first port: binding a port is
+ * atomic, and the system releases it even if the process is killed.
  */
 async function reserveBlock(): Promise<void> {
   const blocks = Math.floor((LAST - FIRST) / BLOCK_SIZE);
@@ -40,7 +40,7 @@ async function reserveBlock(): Promise<void> {
   }
 }
 
-/** Binds the port to see whether it is free, and keeps it bound if asked to. */
+/** Checks whether the port is free by binding it. Keeps it bound if `keep` is true. */
 async function isFree(port: number, { keep = false } = {}): Promise<boolean> {
   const server = createServer();
   try {
