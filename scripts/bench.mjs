@@ -1,4 +1,4 @@
-// npm run bench: builds what the bench needs and runs it. Options are handed on; see npm run bench -- --help.
+// npm run bench: builds what the bench needs and runs it. Options are passed on; see npm run bench -- --help.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -1,5 +1,6 @@
-// Bundles the built CLI into packages/cli/bundle/: one process start then reads a few files instead of some 230, which halves the time until
-// the engine listens and saves a sixth of its memory. `node scripts/bundle-cli.mjs` runs it alone; `npm run build` comes first.
+// Bundles the built CLI into packages/cli/bundle/. A process start then reads a few files instead of some 230, which
+// halves the time until the engine listens and saves a sixth of its memory. `node scripts/bundle-cli.mjs` runs it
+// alone, after `npm run build`.
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,17 +9,17 @@ import { rolldown } from "rolldown";
 const packagesDir = fileURLToPath(new URL("../packages", import.meta.url));
 const bundleDir = join(packagesDir, "cli/bundle");
 const ENTRY = "main.js";
-/** Native code, and what its users do without when it is missing. */
+/** Native code, and optional packages. */
 const EXTERNAL = ["libsql", "bufferutil", "utf-8-validate"];
-/** An engine that runs may still load files of the bundle it was started from, so these stay for a while, in milliseconds. */
+/** A running engine may still load files of its bundle, so old files are kept for this time, in milliseconds. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
-/** Makes the bundle anew. Rejects with what the bundler says; the bundle of before is then untouched. */
+/** Writes a new bundle. Rejects with the bundler's error, without changing the previous bundle. */
 export async function writeBundle() {
   const startedMs = Date.now();
   const files = await generate();
   await mkdir(bundleDir, { recursive: true });
-  // The entry comes last: until then the former one finds all its files.
+  // The entry is replaced last: until then the previous entry finds all its files.
   for (const [name, content] of files.sort(([a], [b]) => Number(a === ENTRY) - Number(b === ENTRY))) await putInPlace(name, content, startedMs);
   await dropOldFiles(new Set(files.map(([name]) => name)), startedMs);
 }
@@ -29,7 +30,7 @@ async function generate() {
     platform: "node",
     external: EXTERNAL,
     plugins: [ownModules],
-    // A warning tells of an import that would fail when the program runs, or of the like.
+    // A warning means an import that would fail at run time, or a similar error.
     onLog(_level, log) {
       throw new Error(log.message);
     },
@@ -39,13 +40,14 @@ async function generate() {
       dir: bundleDir,
       format: "esm",
       entryFileNames: ENTRY,
-      // Flat: `ownModules` gives file URLs relative to the bundle's folder.
+      // No subfolders: `ownModules` returns file URLs relative to the bundle's folder.
       chunkFileNames: (chunk) => `${chunkName(chunk)}-[hash].js`,
-      // Linked and not inline: they cost nothing unless Node runs with --enable-source-maps.
+      // Linked instead of inline: unused unless Node runs with --enable-source-maps.
       sourcemap: true,
       sourcemapExcludeSources: true,
-      // Names stay, so that stack traces can be read; their places in the file are for the source map. White space goes: Node keeps a
-      // file's whole source in memory, which made 2.5 MB of an idle engine's 75. One character beyond Latin-1 would double it.
+      // Names are kept for stack traces. Positions come from the source map. White space is removed: Node keeps a
+      // file's whole source in memory, which was 2.5 MB of an idle engine's 75. One character beyond Latin-1 would
+      // double it.
       comments: { legal: true, annotation: false, jsdoc: false },
       charset: "ascii",
       minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
@@ -57,8 +59,8 @@ async function generate() {
 }
 
 /**
- * Reads our own modules: each goes on finding files relative to where it was built, e.g. the store thread and package.json,
- * and source maps lead to the TypeScript.
+ * Loads svc's modules so that each still finds files relative to its built file, e.g. the store thread and
+ * package.json, and source maps refer to the TypeScript.
  */
 const ownModules = {
   name: "own-modules",
@@ -72,13 +74,19 @@ const ownModules = {
   },
 };
 
-/** The package whose entry ends the chunk, e.g. `engine` or `yaml`; else the file's own name, e.g. `start-failure`. */
+/**
+ * Returns the name of a chunk: the package whose entry ends it, e.g. `engine` or `yaml`, else the file's own name, e.g.
+ * `start-failure`.
+ */
 function chunkName({ name, moduleIds }) {
   const last = moduleIds.at(-1) ?? "";
   return /[\\/]node_modules[\\/]([\w-]+)[\\/]/.exec(last)?.[1] ?? /[\\/]packages[\\/]([a-z]+)[\\/]dist[\\/](?:index|node)\.js$/.exec(last)?.[1] ?? name;
 }
 
-/** Whole or not at all. Dated when the bundling began: a build that ends in between makes the bundle an old one. */
+/**
+ * Replaces a file atomically. Its date is the start of the bundling: a build that ends meanwhile makes the bundle
+ * outdated.
+ */
 async function putInPlace(name, content, madeAtMs) {
   const temporary = join(bundleDir, `${name}.${process.pid}.new`);
   await writeFile(temporary, content);

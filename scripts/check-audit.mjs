@@ -1,6 +1,6 @@
-// Checks the packages that we ship for known vulnerabilities: `npm audit --omit=dev`. Advisories of severity high and critical fail
-// the check. Other advisories are printed as notes, and so is a registry that does not answer: some mirrors have no audit endpoint.
-// `node scripts/check-audit.mjs` runs it alone.
+// Checks the packages that we ship for known vulnerabilities: `npm audit --omit=dev`. Advisories of severity high and
+// critical fail the check. Other advisories are printed as notes, and so is a registry that does not answer: some
+// mirrors have no audit endpoint. `node scripts/check-audit.mjs` runs it alone.
 import { execFile } from "node:child_process";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
@@ -17,7 +17,9 @@ const ARGS = ["audit", "--omit=dev", "--json", "--fetch-retries=1", "--fetch-ret
  */
 
 /**
- * Classifies the output of `npm audit --json`: a report, a failed request to the registry, or an error of npm itself (a missing lock file).
+ * Classifies the output of `npm audit --json`: a report, a failed request to the registry, or an error of npm itself (a
+ * missing lock file).
+ *
  * @param {string} stdout
  * @returns {AuditResult}
  */
@@ -37,7 +39,10 @@ export function classifyAudit(stdout) {
   return { error: `npm audit failed: ${output.error?.code ?? ""} ${output.error?.summary ?? stdout.trim().slice(0, 500)}` };
 }
 
-/** Returns each advisory once. A package that is affected through a dependency only has the name of that dependency in `via`. */
+/**
+ * Returns each advisory once. A package that is affected through a dependency only has the name of that dependency in
+ * `via`.
+ */
 function advisoriesOf(vulnerabilities) {
   const advisories = new Map();
   for (const { via, fixAvailable } of Object.values(vulnerabilities)) {

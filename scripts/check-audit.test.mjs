@@ -2,7 +2,10 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { auditReport, classifyAudit } from "./check-audit.mjs";
 
-/** Outputs of `npm audit --omit=dev --json` (npm 11). Those of the vulnerable packages come from a local registry with invented advisories. */
+/**
+ * Outputs of `npm audit --omit=dev --json` (npm 11). Those of the vulnerable packages come from a local registry with
+ * invented advisories.
+ */
 const outputs = JSON.parse(readFileSync(new URL("./test-data/npm-audit.json", import.meta.url), "utf8"));
 
 const classify = (name) => classifyAudit(JSON.stringify(outputs[name]));

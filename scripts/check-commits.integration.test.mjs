@@ -51,7 +51,10 @@ async function commit(folder, subject, files) {
   return await git(folder, ["rev-parse", "HEAD"]);
 }
 
-/** Makes the repository with one commit and installed packages. `temporary` is the folder for temporary files of the program. */
+/**
+ * Makes the repository with one commit and installed packages. `temporary` is the folder for temporary files of the
+ * program.
+ */
 async function tinyRepository() {
   const base = await realpath(await mkdtemp(join(tmpdir(), "svc-tiny-")));
   const folder = join(base, "repository");

@@ -1,6 +1,7 @@
-// `npm run check:commits -- [BASE]`: checks in a temporary worktree that each commit in BASE..HEAD builds and passes the unit tests by itself.
-// Stops at the first commit that fails. BASE defaults to the upstream branch, else origin/main, else main~1. The pre-push hook calls it for the
-// commits that are pushed to main. Plain Node without dependencies.
+// `npm run check:commits -- [BASE]`: checks in a temporary worktree that each commit in BASE..HEAD builds and passes
+// the unit tests by itself. Stops at the first commit that fails. BASE defaults to the upstream branch, else
+// origin/main, else main~1. The pre-push hook calls it for the commits that are pushed to main. Plain Node without
+// dependencies.
 import { createHash } from "node:crypto";
 import {
   constants,
@@ -67,8 +68,9 @@ export async function defaultBase(repository) {
 }
 
 /**
- * Returns the commits that a push adds to main, the oldest first. `input` is what git passes to a pre-push hook: lines of
- * "<local ref> <local commit> <remote ref> <remote commit>".
+ * Returns the commits that a push adds to main, the oldest first. `input` is what git passes to a pre-push hook: lines
+ * of "<local ref> <local commit> <remote ref> <remote commit>".
+ *
  * @param {string} repository
  * @param {string} remote
  * @param {string} input
@@ -98,8 +100,9 @@ function isZero(commit) {
 }
 
 /**
- * Checks the commits one after another in a temporary worktree of the repository, and removes it at the end, also on abort. Rejects with a
- * StepFailure that names the first commit that fails.
+ * Checks the commits one after another in a temporary worktree of the repository, and removes it at the end, also on
+ * abort. Rejects with a StepFailure that names the first commit that fails.
+ *
  * @param {string} repository
  * @param {readonly string[]} commits
  * @param {{ signal: AbortSignal, stream?: NodeJS.WriteStream }} options
@@ -137,7 +140,9 @@ async function checkCommit(repository, tree, commit, { signal, outcome }) {
   else await run((options) => runCommand(process.execPath, ["scripts/test.mjs", "--unit", "--no-install"], options));
 }
 
-/** Runs a command and keeps more of its output for a failure than the step runner does: a failed test run prints much. */
+/**
+ * Runs a command and keeps more of its output for a failure than the step runner does: a failed test run prints much.
+ */
 async function withOutput(start) {
   const output = [];
   const onLine = (line) => {
@@ -152,7 +157,10 @@ async function withOutput(start) {
   }
 }
 
-/** Returns the environment without references to this clone: variables of git and npm, and the folders that npm adds to PATH. */
+/**
+ * Returns the environment without references to this clone: variables of git and npm, and the folders that npm adds to
+ * PATH.
+ */
 function cleanEnvironment() {
   const env = environmentWithoutRepository();
   for (const name of Object.keys(env)) if (/^(npm_(package|lifecycle|config_local_prefix|command)|INIT_CWD)/.test(name)) delete env[name];
@@ -161,8 +169,9 @@ function cleanEnvironment() {
 }
 
 /**
- * Installs the packages of the worktree's lock file, and removes all other files of the previous commit. Resolves with where the packages come
- * from. Packages of the repository are hard-linked. Links to workspaces are relative, so the copies lead to the worktree's workspaces.
+ * Installs the packages of the worktree's lock file, and removes all other files of the previous commit. Resolves with
+ * where the packages come from. Packages of the repository are hard-linked. Links to workspaces are relative, so the
+ * copies lead to the worktree's workspaces.
  */
 async function providePackages(repository, tree, { signal }) {
   const wanted = packagesKey(tree);

@@ -1,5 +1,6 @@
-// Checks the licences of the packages that we ship and of the tools that we build and test with. Reads the installed packages, the lock file
-// and the Python environment, without the network. `node scripts/check-licences.mjs` runs it alone.
+// Checks the licences of the packages that we ship and of the tools that we build and test with. Reads the installed
+// packages, the lock file and the Python environment, without the network. `node scripts/check-licences.mjs` runs it
+// alone.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -12,11 +13,16 @@ const SHIPPED = ["MIT", "MIT-0", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "
 /** Licences of fonts. */
 const FONTS = ["OFL-1.1"];
 const FONT_PACKAGES = /^@fontsource(-variable)?\//;
-/** Further licences of tools, which no user receives: weak copyleft (MPL), a permissive licence (BlueOak), and data (CC). */
+/**
+ * Further licences of tools, which no user receives: weak copyleft (MPL), a permissive licence (BlueOak), and data
+ * (CC).
+ */
 const TOOLS = ["MPL-2.0", "BlueOak-1.0.0", "CC0-1.0", "CC-BY-3.0"];
 
 /**
- * Packages allowed by name and version, with the licence that they declare. The check fails for an entry without such a package.
+ * Packages allowed by name and version, with the licence that they declare. The check fails for an entry without such a
+ * package.
+ *
  * @type {Record<string, { licence: string, reason: string }>}
  */
 export const EXCEPTIONS = {
@@ -26,7 +32,10 @@ export const EXCEPTIONS = {
   },
 };
 
-/** @typedef {{ ecosystem: "npm" | "PyPI", name: string, version: string, licence: string | undefined, isShipped: boolean, chain: string[] }} Package */
+/**
+ * @typedef {{ ecosystem: "npm" | "PyPI", name: string, version: string, licence: string | undefined, isShipped:
+ *   boolean, chain: string[] }} Package
+ */
 
 /**
  * Returns the allowed licences of a package.
@@ -37,8 +46,9 @@ function allowedLicences({ name, isShipped }) {
 }
 
 /**
- * Returns true if the allowed licences satisfy an SPDX expression: one side of OR, both sides of AND. An exception (WITH) only grants further
- * rights, so it is ignored. Returns undefined if the text is not an SPDX expression.
+ * Returns true if the allowed licences satisfy an SPDX expression: one side of OR, both sides of AND. An exception
+ * (WITH) only grants further rights, so it is ignored. Returns undefined if the text is not an SPDX expression.
+ *
  * @param {string} expression
  * @param {readonly string[]} allowed
  */
@@ -58,7 +68,8 @@ export function isAllowed(expression, allowed) {
 }
 
 /**
- * Returns the problems, one text for each package.
+ * Returns the problems, one message per package.
+ *
  * @param {readonly Package[]} packages
  * @param {typeof EXCEPTIONS} [exceptions]
  */
@@ -92,10 +103,12 @@ function describe(one, verdict) {
 }
 
 /**
- * Returns the packages of a lock file. A package is shipped if a workspace needs it at run time, or if the console's page imports it, as the
- * build copies it into the page. All others are tools.
+ * Returns the packages of a lock file. A package is shipped if a workspace needs it at run time, or if the console's
+ * page imports it, as the build copies it into the page. All others are tools.
+ *
  * @param {import("./lock-file.mjs").LockEntries} entries
- * @param {{ pageImports: readonly string[], page: string, readManifest: (path: string) => Record<string, any> | undefined }} options
+ * @param {{ pageImports: readonly string[], page: string, readManifest: (path: string) => Record<string, any> |
+ *   undefined }} options
  * @returns {Package[]}
  */
 export function npmPackages(entries, { page, pageImports, readManifest }) {
@@ -154,7 +167,8 @@ function importedPackages(folder, names) {
 }
 
 /**
- * Returns the names of the packages that a TypeScript or CSS source imports. May return further words, since it does not parse the source.
+ * Returns the names of the packages that a TypeScript or CSS source imports. May return further words, since it does
+ * not parse the source.
  */
 export function importsOf(source) {
   return [...source.matchAll(/\b(?:from|import|plugin)\s*\(?\s*["']((?:@[\w.-]+\/)?\w[\w.-]*)[^"'\n]*["']/g)].map(([, name]) => name);

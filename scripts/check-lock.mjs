@@ -1,5 +1,5 @@
-// Checks the lock files: npm must be able to verify every package that it downloads, on every platform and from any registry.
-// Needs neither the network nor installed packages. `node scripts/check-lock.mjs` runs it alone.
+// Checks the lock files: npm must be able to verify every package that it downloads, on every platform and from any
+// registry. Needs neither the network nor installed packages. `node scripts/check-lock.mjs` runs it alone.
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -13,8 +13,10 @@ const REFRESH = "Delete the entry, then run `npm install --package-lock-only`.";
 
 /**
  * Returns the problems of a lock file, one line each.
+ *
  * @param {{ lockfileVersion: number, packages: import("./lock-file.mjs").LockEntries }} lock
- * @param {(folder: string) => Record<string, any> | undefined} readManifest Reads the package.json of a workspace; "" is the repository.
+ * @param {(folder: string) => Record<string, any> | undefined} readManifest Reads the package.json of a workspace; ""
+ *   is the repository.
  * @returns {string[]}
  */
 export function lockProblems(lock, readManifest) {

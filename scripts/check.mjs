@@ -1,5 +1,6 @@
-// `npm run check`: all checks except the tests. Installs what it needs, runs independent steps two at a time and reports all failures.
-// `npm run check -- --all` runs `npm test` afterwards. Plain Node without dependencies: it runs before `npm install`.
+// `npm run check`: all checks except the tests. Installs what it needs, runs independent steps two at a time and
+// reports all failures. `npm run check -- --all` runs `npm test` afterwards. Plain Node without dependencies: it runs
+// before `npm install`.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";

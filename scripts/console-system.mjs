@@ -1,4 +1,5 @@
-// Programs of ours for scripts that look at the console: an engine with a config and a console beside it, on free ports, in a folder of their own.
+// Starts programs for scripts that use the console: an engine with a config and a console, on free ports, in a folder
+// of their own.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -8,9 +9,11 @@ import { join } from "node:path";
 import { root } from "./steps.mjs";
 
 /**
- * Resolves with the console's address, that of HTTP, and what connects a worker, from here or as a program.
+ * Resolves with the addresses of the console and of HTTP, and with functions that start a worker, in this process or as
+ * a program.
+ *
  * @param {string} config of the engine
- * @param {(() => unknown)[]} undo gets what is to be called, last first
+ * @param {(() => unknown)[]} undo receives the clean-up functions, to be called in reverse order
  */
 export async function startSystem(config, undo) {
   const folder = mkdtempSync(join(tmpdir(), "svc-console-"));
@@ -31,12 +34,15 @@ export async function startSystem(config, undo) {
     undo,
   );
   const { connect, silentLogger } = await import(join(root, "packages/sdk/dist/node.js"));
-  // The engine gets what handlers log; the terminal does not.
+  // Logs of handlers are sent to the engine, but not printed.
   const unwritten = { ...silentLogger, level: "debug" };
   return {
     url,
     http: `http://localhost:${http}`,
-    /** Starts a worker as a program of its own, which ends with the rest; resolves when it has written what is awaited. */
+    /**
+     * Starts a worker as a separate program, which ends with the others. Resolves when it has printed the expected
+     * text.
+     */
     program: (command, awaited) => start(command, folder, awaited, undo, { SVC_URL: `ws://localhost:${bridge}` }),
     async worker(name) {
       const connected = connect(`ws://localhost:${bridge}`, { name, logger: unwritten, handleSignals: false });
@@ -47,7 +53,7 @@ export async function startSystem(config, undo) {
   };
 }
 
-/** The browser of the browser tests. */
+/** Opens the browser of the browser tests. */
 export async function openBrowser(undo) {
   const { startBrowser } = await import(join(root, "e2e/dist/support/browser.js"));
   const browser = await startBrowser();
@@ -55,7 +61,7 @@ export async function openBrowser(undo) {
   return browser;
 }
 
-/** Starts one of our programs and resolves with what it is awaited to write. */
+/** Starts a program of svc. Resolves with the expected part of its output. */
 async function start([bin, ...args], cwd, awaited, undo, more = {}) {
   const { SVC_URL: _, ...env } = process.env;
   const child = spawn(process.execPath, [join(root, bin), ...args], { cwd, env: { ...env, ...more, NO_COLOR: "1" }, stdio: ["ignore", "pipe", "pipe"] });

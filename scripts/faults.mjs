@@ -1,7 +1,8 @@
-// `npm run faults`: the long loops. Power cuts, failing syncs, a full disk, kill -9, flipped bits, cold starts, reconnects, and an hour of steady load, on both SQLite drivers; takes
-// about two hours. `--short` tries everything in some minutes, `--write` puts the figures into docs/guarantees.md, a pattern selects tests. Needs root and
-// Linux, because it mounts disks of its own to break them; so it is no part of `npm test`. Removes its mounts and loop devices however it ends. SVC_SEED=n
-// repeats a run.
+// `npm run faults`: the long fault tests. Power cuts, failing syncs, a full disk, kill -9, flipped bits, cold starts,
+// reconnects, and an hour of steady load, on both SQLite drivers. Takes about two hours. `--short` runs everything in
+// some minutes, `--write` writes the results into docs/guarantees.md, a pattern selects tests. Needs root and Linux,
+// because it mounts its own disks to break them, so it is not part of `npm test`. Always removes its mounts and loop
+// devices. SVC_SEED=n repeats a run.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
@@ -10,7 +11,7 @@ import { join } from "node:path";
 import { build, bundleCli, checkTools, installPythonTools } from "./setup.mjs";
 import { interruptSignal, reportFailure, root, runCommand, StepFailure, stepRunner } from "./steps.mjs";
 
-/** Pinned, so that runs can be compared. */
+/** Pinned, so that runs are comparable. */
 const NODE_22 = "22.23.3";
 const [BEGIN, END] = ["<!-- figures of npm run faults: begin -->", "<!-- figures of npm run faults: end -->"];
 const TOOLS = ["mount", "umount", "losetup", "mkfs.ext4", "truncate", "cp", "cc"];
@@ -48,7 +49,7 @@ function checkMachine() {
   }
 }
 
-/** The other SQLite driver, which Node 20 does not have. Resolves with the binary's path. */
+/** Installs Node 22, which has the other SQLite driver. Resolves with the binary's path. */
 async function installNode22({ signal, outcome }) {
   const folder = join(root, ".cache/node-22");
   const binary = join(folder, `node_modules/node-linux-${process.arch}/bin/node`);
@@ -71,7 +72,8 @@ async function runTests(folder, node22, signal) {
   const isShort = given.includes("--short");
   const patterns = given.filter((argument) => argument !== "--short" && argument !== "--write");
   const args = [join(root, "node_modules/vitest/vitest.mjs"), "run", "--project", "faults", ...patterns];
-  // A group of its own: engines and workers end with the tests, also when those are broken off, or they would hold the disks.
+  // A separate process group: engines and workers end with the tests, even if those are aborted. Otherwise they would
+  // keep the disks busy.
   const options = {
     cwd: root,
     env: { ...process.env, ...options22, ...(isShort ? { SVC_FAULTS_SHORT: "1" } : {}) },
@@ -94,7 +96,7 @@ async function runTests(folder, node22, signal) {
   return code ?? 1;
 }
 
-/** Prints the figures as a Markdown table, and puts it between the markers in docs/guarantees.md. */
+/** Prints the results as a Markdown table, and with `--write` puts it between the markers in docs/guarantees.md. */
 function report(file, { isWritten }) {
   const figures = existsSync(file)
     ? readFileSync(file, "utf8")
@@ -116,7 +118,7 @@ function report(file, { isWritten }) {
   writeFileSync(page, `${before}${BEGIN}\n\n${table}\n\n${END}${after}`);
 }
 
-/** Also what a test left behind that was killed. */
+/** Also removes leftovers of a killed test. */
 function cleanUp(folder) {
   const mounts = readFileSync("/proc/mounts", "utf8")
     .split("\n")

@@ -1,5 +1,5 @@
-// `npm run generate`: writes every file that follows from one definition elsewhere. `--check` writes nothing and fails on a difference.
-// Reads the built packages, so `npm run build` comes first.
+// `npm run generate`: writes every file that is generated from a definition elsewhere. `--check` writes nothing and
+// fails on a difference. Reads the built packages, so run `npm run build` first.
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -47,9 +47,7 @@ for (const [path, text] of Object.entries(files)) {
   await writeFile(file, text);
 }
 if (isCheck && differing.length > 0) {
-  console.error(
-    `These files are not what their definitions say; run \`npm run generate\` and commit them:\n${differing.map((path) => `  ${path}`).join("\n")}`,
-  );
+  console.error(`These files differ from their definitions; run \`npm run generate\` and commit them:\n${differing.map((path) => `  ${path}`).join("\n")}`);
   process.exit(1);
 }
 console.error(differing.length === 0 ? "Generated files are up to date." : `Written: ${differing.join(", ")}`);

@@ -14,7 +14,9 @@ export function environmentWithoutRepository(env = process.env) {
 }
 
 /**
- * Runs git in a folder and resolves with its output, without the end of the last line. Rejects when git fails or is not installed.
+ * Runs git in a folder and resolves with its output, without the end of the last line. Rejects when git fails or is not
+ * installed.
+ *
  * @param {string} folder
  * @param {readonly string[]} args
  */

@@ -17,7 +17,7 @@ async function clone() {
   return folder;
 }
 
-/** Installs the hooks and resolves with what was noted. */
+/** Installs the hooks and resolves with the notes. */
 async function install(folder, env = ENV) {
   const notes = [];
   await installHooks(folder, { note: (line) => notes.push(line), env });
@@ -33,14 +33,14 @@ it("sets the hooks path of a clone, once", async () => {
   expect(await install(folder)).toEqual([]);
 });
 
-it("leaves another hooks path as it is", async () => {
+it("does not change another hooks path", async () => {
   const folder = await clone();
   await git(folder, ["config", "core.hooksPath", "my/hooks"]);
   expect(await install(folder)).toEqual([]);
   expect(await hooksPath(folder)).toBe("my/hooks");
 });
 
-it("leaves a clone alone that has hooks of its own; samples do not count", async () => {
+it("does nothing in a clone that has hooks; samples do not count", async () => {
   const folder = await clone();
   await mkdir(join(folder, ".git/hooks"), { recursive: true });
   const hook = join(folder, ".git/hooks/pre-commit");
@@ -74,7 +74,7 @@ it("does nothing in a linked worktree", async () => {
   expect(await hooksPath(folder)).toBeUndefined();
 });
 
-it("never fails, even when git cannot write its configuration", async () => {
+it("never fails, even if git cannot write its configuration", async () => {
   const folder = await clone();
   await writeFile(join(folder, ".git/config.lock"), "");
   await chmod(join(folder, ".git/config.lock"), 0o400);

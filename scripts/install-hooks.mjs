@@ -6,8 +6,10 @@ import { git, gitOrUndefined } from "./git.mjs";
 const HOOKS = "scripts/hooks";
 
 /**
- * Sets core.hooksPath of the clone at `folder`. Does nothing if the clone has hooks or a hooks path, on CI (CI is set), in a linked worktree,
- * which shares the configuration of its clone, and in an unpacked archive. Never rejects: the set-up works without hooks.
+ * Sets core.hooksPath of the clone at `folder`. Does nothing if the clone has hooks or a hooks path, on CI (CI is set),
+ * in a linked worktree, which shares the configuration of its clone, and in an unpacked archive. Never rejects: the
+ * set-up works without hooks.
+ *
  * @param {string} folder
  * @param {{ note: (line: string) => void, env?: NodeJS.ProcessEnv }} options
  */

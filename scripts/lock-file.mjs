@@ -2,7 +2,9 @@
 
 /** @typedef {Record<string, Record<string, any>>} LockEntries Entries of a lock file (`packages`), by their path. */
 
-/** Returns true for an entry that npm downloads: neither the repository, nor one of its workspaces, nor the link to one. */
+/**
+ * Returns true for an entry that npm downloads: neither the repository, nor one of its workspaces, nor the link to one.
+ */
 export function isDownloaded(path, entry) {
   return path.includes("node_modules/") && entry.link !== true;
 }
@@ -12,14 +14,18 @@ export function workspacePaths(/** @type {LockEntries} */ entries) {
   return Object.keys(entries).filter((path) => path !== "" && !path.includes("node_modules/"));
 }
 
-/** Returns the name of the package at a path. An alias and a workspace have it in their entry; others are named after their folder. */
+/**
+ * Returns the name of the package at a path. An alias and a workspace have it in their entry; others are named after
+ * their folder.
+ */
 export function packageName(path, entry) {
   return entry.name ?? path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
 }
 
 /**
- * Returns the path of the entry that `name` resolves to in the package at `from`, or undefined. Looks in the package's own node_modules
- * and in that of each folder above. A link is followed to its workspace.
+ * Returns the path of the entry that `name` resolves to in the package at `from`, or undefined. Looks in the package's
+ * own node_modules and in that of each folder above. A link is followed to its workspace.
+ *
  * @param {LockEntries} entries
  */
 export function resolveDependency(entries, from, name) {
@@ -38,8 +44,9 @@ function parentFolder(path) {
 }
 
 /**
- * Returns the names that an entry depends on at run time, without optional peer dependencies. `isOptional` is true if npm may leave the
- * package out, as on another platform.
+ * Returns the names that an entry depends on at run time, without optional peer dependencies. `isOptional` is true if
+ * npm may leave the package out, as on another platform.
+ *
  * @returns {{ name: string, isOptional: boolean }[]}
  */
 export function runtimeDependencies(entry) {
@@ -50,8 +57,9 @@ export function runtimeDependencies(entry) {
 }
 
 /**
- * Returns the entries that the packages at `roots` need at run time, including the roots. Maps each path to the path of a package that needs
- * it, on the shortest chain from a root; a root is mapped to undefined.
+ * Returns the entries that the packages at `roots` need at run time, including the roots. Maps each path to the path of
+ * a package that needs it, on the shortest chain from a root; a root is mapped to undefined.
+ *
  * @param {LockEntries} entries
  * @param {readonly string[]} roots
  * @returns {Map<string, string | undefined>}

@@ -1,6 +1,7 @@
-// Packs what scaffolds get: the SDKs, packages/cli/assets/svc-sdk-<version>.tgz and svc-<version>-py3-none-any.whl, and for tests the engine,
-// svc-engine-<version>.tgz. The npm packages carry @svc/protocol inside, because our packages are on no registry. Runs after `tsc -b`; does nothing when
-// the sources are those of the last run. `node scripts/pack-sdks.mjs` runs it alone.
+// Packs what new projects install: the SDKs, packages/cli/assets/svc-sdk-<version>.tgz and
+// svc-<version>-py3-none-any.whl, and for tests the engine, svc-engine-<version>.tgz. The npm packages contain
+// @svc/protocol, because svc's packages are not on a registry. Runs after `tsc -b`. Does nothing if the sources have
+// not changed since the last run. `node scripts/pack-sdks.mjs` runs it alone.
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -29,7 +30,7 @@ export async function packSdks({ signal, note, outcome }) {
   try {
     const stages = [await stageWithProtocol("sdk", staging), await stageWithProtocol("engine", staging)];
     const packages = [...(await npmPack(stages, staging, { signal })), await packPython(staging, { signal, note })];
-    // Old versions must not travel into scaffolds; the hash goes first, so that a run that dies in between is repeated.
+    // Old versions must not reach new projects. The hash is deleted first, so that an interrupted run is repeated.
     await rm(assetsDir, { recursive: true, force: true });
     await mkdir(assetsDir, { recursive: true });
     for (const file of packages) await cp(file, join(assetsDir, basename(file)));
@@ -41,7 +42,7 @@ export async function packSdks({ signal, note, outcome }) {
   }
 }
 
-/** Hash of the sources that the packed SDKs were made of; undefined when there are none. */
+/** Returns the hash of the sources of the packed SDKs. Undefined if there are none. */
 export async function packedHash() {
   if (!existsSync(hashFile)) return undefined;
   const names = await readdir(assetsDir);
@@ -49,7 +50,7 @@ export async function packedHash() {
   return complete ? (await readFile(hashFile, "utf8")).trim() : undefined;
 }
 
-/** Of everything that decides what the packages hold. */
+/** Returns a hash of everything that determines the contents of the packages. */
 async function sourcesHash() {
   const roots = [
     "packages/protocol/src",
@@ -90,7 +91,7 @@ async function filesOf(path) {
     .sort();
 }
 
-/** Stages a package with @svc/protocol inside it; resolves with the folder. */
+/** Stages a package that contains @svc/protocol. Resolves with the folder. */
 async function stageWithProtocol(name, staging) {
   const stage = join(staging, name);
   const facts = await stagePackage(name, stage);
@@ -104,8 +105,9 @@ async function stageWithProtocol(name, staging) {
 }
 
 /**
- * Makes the built files in `folder` import a package by its path inside of it. As a bundled dependency npm alone would find it: Bun and Yarn ask the
- * registry for it all the same. `inside`: the package's dist folder there. `exports`: from its package.json.
+ * Makes the built files in `folder` import a package by its path inside of it. As a bundled dependency npm alone would
+ * find it: Bun and Yarn ask the registry for it all the same. `inside`: the package's dist folder there. `exports`:
+ * from its package.json.
  */
 async function importByPath(folder, { name, exports, inside }) {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true });
@@ -122,7 +124,7 @@ async function importByPath(folder, { name, exports, inside }) {
   }
 }
 
-/** Makes the wheel of python/ in `staging`; resolves with its path. */
+/** Builds the wheel of python/ in `staging`. Resolves with its path. */
 async function packPython(staging, { signal, note }) {
   const python = await ensureVenv({ signal, note });
   const out = join(staging, "wheel");
@@ -131,11 +133,13 @@ async function packPython(staging, { signal, note }) {
     fix: "see the output above; pip needs the network once, for the build tool that python/pyproject.toml names.",
   });
   const wheel = (await readdir(out)).find((name) => name.endsWith(".whl"));
-  if (wheel === undefined) throw new StepFailure("pip made no wheel of python/");
+  if (wheel === undefined) throw new StepFailure("pip built no wheel of python/");
   return join(out, wheel);
 }
 
-/** A virtual environment, by default the repository's own, made when missing. Resolves with the path of its Python. */
+/**
+ * Creates a virtual environment if it is missing, by default the repository's. Resolves with the path of its Python.
+ */
 export async function ensureVenv({ signal, note }, name = ".venv") {
   const dir = join(root, name);
   const python = join(dir, process.platform === "win32" ? "Scripts/python.exe" : "bin/python");
@@ -145,14 +149,14 @@ export async function ensureVenv({ signal, note }, name = ".venv") {
   await rm(dir, { recursive: true, force: true });
   const system = await findPython(signal);
   const fix = "this Python cannot make virtual environments. On Debian and Ubuntu: sudo apt install python3-venv";
-  // Debian's Python comes without ensurepip, and its venv then fails halfway.
+  // Debian's Python has no ensurepip, so its venv is incomplete.
   const module = (await succeeds(system, ["-c", "import venv, ensurepip"], signal)) ? "venv" : "virtualenv";
   await runCommand(system, ["-m", module, dir], { signal, fix });
   if (!(await usable())) throw new StepFailure(`${python} has no pip`, { fix });
   return python;
 }
 
-/** The name of a Python that is new enough. */
+/** Resolves with the name of a Python that is new enough. */
 export async function findPython(signal) {
   const code = `import sys; sys.exit(0 if sys.version_info >= (${MIN_PYTHON.join(", ")}) else 1)`;
   for (const name of process.platform === "win32" ? ["python", "py"] : ["python3", "python"]) {

@@ -1,5 +1,5 @@
-// Packs everything that svc publishes into a folder: one npm package for each of packages/, and the Python wheel. `node scripts/pack.mjs FOLDER`, by
-// default packed/; after `npm start` or `npm test`, which build what goes into them.
+// Packs everything that svc publishes into a folder: one npm package for each of packages/, and the Python wheel. `node
+// scripts/pack.mjs FOLDER` (default: packed/), after `npm start` or `npm test`, which build its inputs.
 import { cp, mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -22,7 +22,7 @@ async function packAll({ signal, note }) {
   }
 }
 
-/** The step before made the wheel. */
+/** Copies the wheel that the previous step built. */
 async function copyWheel() {
   const wheel = (await readdir(assetsDir)).find((name) => name.endsWith(".whl"));
   await cp(join(assetsDir, wheel), join(folder, wheel));
@@ -32,7 +32,7 @@ async function copyWheel() {
 const signal = interruptSignal();
 const { step } = stepRunner({ total: 2, signal });
 try {
-  // They travel in the CLI's package, for the projects that it makes.
+  // The CLI's package contains them for new projects.
   await step("Packing the SDKs", packSdks);
   await step("Packing the packages", packAll);
 } catch (error) {

@@ -1,18 +1,21 @@
-// Runs steps that depend on each other, several at a time, and reports all failures. Plain Node without dependencies: it runs before `npm install`.
+// Runs steps that depend on each other, several at a time, and reports all failures. Plain Node without dependencies:
+// it runs before `npm install`.
 import { StepFailure, startCommand } from "./steps.mjs";
 
 const STEP_TIMEOUT_MS = 600_000;
 
 /**
  * @typedef {{ write: (text: string) => void, signal: AbortSignal }} StepContext
- * @typedef {{ title: string, needs?: readonly string[], run: (context: StepContext) => Promise<void> }} Step A step; `needs` holds the titles
- *   of steps that must pass first. `write` adds to the output. A step fails by rejecting.
+ * @typedef {{ title: string, needs?: readonly string[], run: (context: StepContext) => Promise<void> }} Step A step;
+ *   `needs` holds the titles of steps that must pass first. `write` adds to the output. A step fails by rejecting.
  * @typedef {{ title: string, state: "passed" | "failed" | "skipped", ms: number, reason?: string }} StepResult
  */
 
 /**
- * Starts the steps in order, at most `limit` at a time. Prints the output of each when it ends. Skips a step if one that it needs failed, and
- * runs all others. Resolves with a result for each step, in order. On abort, waits for the running steps and rejects with the signal's reason.
+ * Starts the steps in order, at most `limit` at a time. Prints the output of each when it ends. Skips a step if one
+ * that it needs failed, and runs all others. Resolves with a result for each step, in order. On abort, waits for the
+ * running steps and rejects with the signal's reason.
+ *
  * @param {readonly Step[]} steps
  * @param {{ limit: number, signal: AbortSignal, stream?: { write: (text: string) => unknown } }} options
  * @returns {Promise<StepResult[]>}
@@ -100,7 +103,8 @@ export function commandStep(command, args, { cwd, timeoutMs = STEP_TIMEOUT_MS })
   return async ({ write, signal }) => {
     const child = startCommand(command, args, { cwd });
     for (const output of [child.process.stdout, child.process.stderr]) output.on("data", write);
-    // Not AbortSignal.any: in Node 20 the garbage collector removes a time limit that only the combined signal refers to.
+    // Not AbortSignal.any: in Node 20 the garbage collector removes a time limit that only the combined signal refers
+    // to.
     const deadline = AbortSignal.timeout(timeoutMs);
     const stop = () => void child.stop();
     for (const limit of [signal, deadline]) limit.addEventListener("abort", stop);

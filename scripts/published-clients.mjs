@@ -1,5 +1,6 @@
-// Installs the published Python client that the compatibility tests use as a black box, with exactly the versions of its requirements file, into
-// .cache/compat/python. Does nothing when that was done since the file changed. `node scripts/published-clients.mjs` runs it alone.
+// Installs the published Python client, which the compatibility tests use as a black box, in exactly the versions of
+// its requirements file, into .cache/compat/python. Does nothing if the file has not changed since. `node
+// scripts/published-clients.mjs` runs it alone.
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
@@ -23,7 +24,7 @@ export async function installPublishedPython({ signal, note, outcome }) {
     outcome("up to date");
     return;
   }
-  // Wheels only: a black box must not run code while it is installed.
+  // Wheels only: the installation must not run code of the package.
   const args = ["install", "--quiet", "--no-compile", "--disable-pip-version-check", "--only-binary", ":all:", "--no-deps", "--requirement", requirements];
   await runCommand(python, ["-m", "pip", ...args], {
     signal,

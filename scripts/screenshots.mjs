@@ -1,5 +1,6 @@
-// `npm run screenshots`: builds, starts a small shop of three workers with every module, uses it for a while, and writes a picture of each page of the
-// console into docs/console, in both themes, wide and narrow. Options: --only PAGE,PAGE and --out FOLDER.
+// `npm run screenshots`: builds, starts a small shop of three workers with every module, uses it for a while, and
+// writes a screenshot of each page of the console into docs/console, in both themes, wide and narrow. Options: --only
+// PAGE,PAGE and --out FOLDER.
 import { mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -41,18 +42,21 @@ async function main() {
   }
 }
 
-/** An engine, a console and three workers, each in a process of its own, with a past that every page has something to tell of. */
+/** Starts an engine, a console and three workers, each in its own process, with enough history for every page. */
 async function startShop(undo) {
   const { url, http, program } = await startSystem(CONFIG, undo);
   for (const name of ["math-worker", "caller-worker", "shop"]) await program(["scripts/shop-worker.mjs", name], new RegExp(`${name} is ready`));
-  await use(http, undo);
+  await placeOrders(http, undo);
   return { url, http };
 }
 
 const CUSTOMERS = ["ada@example.org", "grace@example.org", "nobody@example.org", "linus@example.org"];
 
-/** A minute of orders, good ones and bad ones, until every chart has a line; then some more come for as long as pictures are taken. */
-async function use(http, undo) {
+/**
+ * Places orders for a minute, valid and invalid ones, so that every chart has a line. Then places more while
+ * screenshots are taken.
+ */
+async function placeOrders(http, undo) {
   for (let at = 0; at < 60; at++) {
     await order(http, at);
     await pause(700 + 500 * Math.sin(at / 5));
@@ -75,9 +79,9 @@ async function post(url, body) {
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** What each picture shows: where, and what is done there before it is taken. */
+/** The screenshots: the page of each, and the actions before it is taken. */
 const pages = ({ http }) => ({
-  // Some lines are drawn from what the page itself has seen, each 5 s.
+  // Some charts show the page's own samples, one per 5 s.
   dashboard: { path: "/", first: "orders::take", lookFor: 35_000 },
   workers: { path: "/workers", first: "caller-worker" },
   functions: {
@@ -126,7 +130,7 @@ async function takePictures(system, { only, out, note }, undo) {
         const file = join(out, `${name}-${theme}-${width}.png`);
         const faults = await takePicture(browser, system.url, picture, { file, theme, width });
         const { size } = statSync(file);
-        if (size > MAX_BYTES) faults.push(`it has ${Math.round(size / 1024)} KB, more than a picture in the repository should`);
+        if (size > MAX_BYTES) faults.push(`it has ${Math.round(size / 1024)} KB, more than a screenshot in the repository should have`);
         if (faults.length > 0) problems.push(`${file}: ${faults.join("; ")}`);
       }
     }
@@ -158,7 +162,7 @@ async function takePicture(browser, url, picture, { file, theme, width }) {
   } catch (error) {
     faults.push(error.message);
   }
-  // Toasts and fades want an end.
+  // Waits for the end of toasts and animations.
   await page.waitForTimeout(picture.lookFor ?? 2_500);
   await page.mouse.move(0, 0);
   await page.screenshot({ path: file });

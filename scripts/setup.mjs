@@ -1,4 +1,4 @@
-// What has to be there before anything of the repository runs: tools, packages, a build. Plain Node without dependencies.
+// Installs what the repository needs to run: tools, packages, a build. Plain Node without dependencies.
 
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -13,7 +13,7 @@ import { npm, root, runCommand, StepFailure } from "./steps.mjs";
 const MIN_NODE = [20, 19];
 const INSTALL_TIMEOUT_MS = 300_000;
 
-/** Fails with what to install when Node or Python is too old or missing. */
+/** Fails if Node or Python is too old or missing, with what to install. */
 export async function checkTools({ signal }) {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   if (major < MIN_NODE[0] || (major === MIN_NODE[0] && minor < MIN_NODE[1])) {
@@ -24,6 +24,7 @@ export async function checkTools({ signal }) {
 
 /**
  * Installs the packages of the lock file, unless that was done since the file changed. Enables the git hooks.
+ *
  * @param {{ signal: AbortSignal, note: (line: string) => void, outcome: (text: string) => void }} context
  */
 export async function installPackages({ signal, note, outcome }) {
@@ -39,12 +40,12 @@ export async function installPackages({ signal, note, outcome }) {
     lockRefused ||= line.includes("package-lock.json") && line.includes("in sync");
   };
   try {
-    // The lock file has the integrity of every package, so cached metadata is as good as new.
+    // The lock file contains the integrity of every package, so cached metadata is safe to use.
     await npm(["ci", "--prefer-offline", "--no-audit", "--no-fund"], { ...options, onLine });
   } catch (error) {
     if (!lockRefused) throw error;
-    // A lock file that was written on another kind of machine may lack packages that only this one needs.
-    note("package-lock.json does not fit this machine; installing without holding npm to it");
+    // A lock file of another platform may lack packages that only this platform needs.
+    note("package-lock.json does not match this machine; installing without the lock file");
     await npm(["install", "--no-save", "--no-audit", "--no-fund"], options);
   }
 }
@@ -55,15 +56,18 @@ async function isNewer(file, ...than) {
   return others.every((other) => one.mtimeMs >= other.mtimeMs);
 }
 
-/** The compiler of builds: TypeScript 7, which is several times faster. The package `typescript` is version 6, because the linters need its API. */
+/**
+ * The compiler of builds: TypeScript 7, which is several times faster. The package `typescript` is version 6, because
+ * the linters need its API.
+ */
 const tsc = join(root, "node_modules/typescript-7/bin/tsc");
 /**
- * Arguments of Node that compile the projects named after them. By default the compiler checks each project with four threads, which repeat each
- * other's work: on two cores that takes 1.7 times the processor time.
+ * Returns the arguments with which Node compiles projects. The compiler's default of four threads per project repeats
+ * work: on two cores that takes 1.7 times the CPU time.
  */
 export const compile = [tsc, "-b", "--builders", "2", "--checkers", "1"];
 
-/** Compiles a project and its dependencies; all projects by default. `flags` are further options of the compiler. */
+/** Compiles a project and its dependencies, by default all projects. `flags` are additional compiler options. */
 export async function build({ signal }, project = ".", flags = []) {
   await runCommand(process.execPath, [...compile, ...flags, project], {
     signal,
@@ -73,8 +77,9 @@ export async function build({ signal }, project = ".", flags = []) {
 }
 
 /**
- * Bundles the built CLI, so that it starts faster, unless that was done since the build. Where the bundler does not run, which has native code,
- * svc runs unbundled.
+ * Bundles the built CLI, so that it starts faster, unless that was done since the build. The bundler has native code:
+ * if it does not run here, svc runs unbundled.
+ *
  * @param {{ outcome: (text: string) => void }} context
  */
 export async function bundleCli({ outcome }) {
@@ -86,7 +91,7 @@ export async function bundleCli({ outcome }) {
   try {
     bundler = await import("./bundle-cli.mjs");
   } catch (error) {
-    outcome(`left out, svc will start slower: ${error.message.split("\n")[0]}`);
+    outcome(`skipped, svc will start more slowly: ${error.message.split("\n")[0]}`);
     return;
   }
   try {
@@ -121,7 +126,7 @@ async function filesIn(folder) {
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 }
 
-/** The Python tools that the tests and checks need, in the repository's own environment. Resolves with its Python. */
+/** Installs the Python tools of the tests and checks into the repository's environment. Resolves with its Python. */
 export async function installPythonTools({ signal, note, outcome }) {
   const python = await ensureVenv({ signal, note });
   const marker = join(root, ".venv/.pyproject.sha256");
@@ -141,13 +146,13 @@ export async function installPythonTools({ signal, note, outcome }) {
   return python;
 }
 
-/** Chromium without windows: takes two thirds of the processor time. Debian has it as a package of this name. */
+/** Chromium without windows needs only two thirds of the CPU time. Name of Debian's package. */
 const HEADLESS_SHELL = "chromium-headless-shell";
-/** Other names of the browser, as `e2e/src/support/browser.ts` looks for them. */
+/** Other names of the browser, the same as in `e2e/src/support/browser.ts`. */
 const CHROMIUM_NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 const CHROMIUM_FIX = `install Chromium (on Debian \`apt-get install ${HEADLESS_SHELL}\`), or name its program in SVC_CHROMIUM.`;
 
-/** Finds the browser of the end-to-end tests. Installs the headless shell from Debian's packages if that is possible without a password. */
+/** Finds the browser of the end-to-end tests. Installs Debian's headless shell if no password is needed. */
 export async function installBrowser({ signal, note, outcome }) {
   const named = process.env.SVC_CHROMIUM;
   if (named) {
@@ -177,31 +182,31 @@ export async function installBrowser({ signal, note, outcome }) {
   }
 }
 
-/** The Redis server that tests start for themselves: installed as the browser is. */
+/** Installs the Redis server that tests start, in the same way as the browser. */
 export async function installRedis(context) {
   const program = await installProgram("redis-server", "redis-server", context);
   await installProgram("redis-cli", "redis-tools", context);
   context.outcome(program);
 }
 
-/** The terminal that tests type into: installed as the browser is. */
+/** Installs the terminal that tests type into, in the same way as the browser. */
 export async function installTmux(context) {
   context.outcome(await installProgram("tmux", "tmux", context));
 }
 
-/** The shells whose completion is tested: installed as the browser is. */
+/** Installs the shells whose completion is tested, in the same way as the browser. */
 export async function installShells(context) {
   const programs = [];
   for (const shell of ["bash", "zsh", "fish"]) programs.push(await installProgram(shell, shell, context));
   context.outcome(programs.join(", "));
 }
 
-/** What checks the systemd unit of deploy/: installed as the browser is. */
+/** Installs the tool that checks the systemd unit of deploy/, in the same way as the browser. */
 export async function installSystemd(context) {
   context.outcome(await installProgram("systemd-analyze", "systemd", context));
 }
 
-/** Installs one of Debian's packages where its program is missing; resolves with the program's path. */
+/** Installs a Debian package if its program is missing. Resolves with the program's path. */
 export async function installProgram(program, debianPackage, { signal, note }) {
   const found = onPath(program);
   if (found !== undefined) return found;
@@ -212,7 +217,7 @@ export async function installProgram(program, debianPackage, { signal, note }) {
   return onPath(program) ?? program;
 }
 
-/** True where Debian's packages can be installed without asking for a password. */
+/** Whether Debian packages can be installed without a password. */
 function canInstallPackages() {
   return onPath("apt-get") !== undefined && process.getuid?.() === 0;
 }

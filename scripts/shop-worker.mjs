@@ -1,10 +1,11 @@
-// A worker of the shop in the pictures of the console (scripts/screenshots.mjs), in a process of its own: `node shop-worker.mjs NAME`, the bridge in SVC_URL.
+// A worker of the shop in the console's screenshots (scripts/screenshots.mjs), in its own process: `node
+// shop-worker.mjs NAME`, with the bridge in SVC_URL.
 import { join } from "node:path";
 import { root } from "./steps.mjs";
 
 const { connect, silentLogger } = await import(join(root, "packages/sdk/dist/node.js"));
 const [name = ""] = process.argv.slice(2);
-// The engine gets what handlers log; the terminal does not.
+// Logs of handlers are sent to the engine, but not printed.
 const worker = connect(process.env.SVC_URL, { name, logger: { ...silentLogger, level: "debug" } });
 const call = (function_id, payload) => worker.call({ function_id, payload });
 const numbers = { type: "object", required: ["a", "b"], properties: { a: { type: "number", description: "First addend" }, b: { type: "number" } } };
@@ -14,7 +15,7 @@ const PROGRAMS = {
     worker.registerFunction("math::add", ({ a, b }) => ({ c: a + b }), { description: "Adds two numbers: {a, b} gives {c}", request_format: numbers });
   },
   "caller-worker": addTwoNumbers,
-  shop: keepShop,
+  shop: runShop,
 };
 
 function addTwoNumbers() {
@@ -34,7 +35,7 @@ function addTwoNumbers() {
   return bind("http", "math::add_two_numbers", { api_path: "/math/add-two-numbers", http_method: "POST" });
 }
 
-async function keepShop() {
+async function runShop() {
   worker.registerFunction("orders::take", takeOrder, { description: "POST /orders: adds up the prices, charges and tells the others" });
   worker.registerFunction("payments::charge", charge, { description: "Charges a customer's card; refuses more than 900" });
   worker.registerFunction("stock::reserve", reserve, { description: "Runs on each order.paid" });
@@ -49,7 +50,7 @@ async function keepShop() {
   await bind("event", "stock::reserve", { topic: "order.paid" });
   await bind("state", "orders::changed", { scope: "orders" });
   await bind("durable:subscriber", "stock::reserve", { topic: "orders/archive" });
-  await furnish();
+  await prepareShop();
 }
 
 async function takeOrder({ body }, context) {
@@ -89,8 +90,8 @@ async function say({ body: { room, text } }) {
   return { status_code: 204 };
 }
 
-/** What lies about in the shop before the first order. */
-async function furnish() {
+/** Creates the shop's state before the first order. */
+async function prepareShop() {
   await call("state::set", { scope: "math", key: "running_total", value: 30 });
   await call("state::set", { scope: "users", key: "ada", value: { name: "Ada Lovelace", plan: "pro", seats: 3, tags: ["first", "beta"] } });
   await call("state::set", { scope: "users", key: "grace", value: { name: "Grace Hopper", plan: "free", seats: 1 } });

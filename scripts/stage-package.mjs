@@ -1,13 +1,16 @@
-// What a package of ours publishes, copied into a folder, and the packing of that. Plain Node without dependencies.
+// Copies what a package publishes into a folder, and packs it. Plain Node without dependencies.
 import { existsSync } from "node:fs";
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { npm, root, StepFailure } from "./steps.mjs";
 
-/** Source maps too: they lead to sources that are not published. */
+/** Also omits source maps: they refer to sources that are not published. */
 const NOT_PUBLISHED = /\.test\.|\.test[-.]support\.|\.tsbuildinfo$|\.map$|[\\/]testing(?:[\\/]|$)/;
 
-/** Copies what a package publishes: its files without tests, the licence, and a package.json that speaks of nothing else. Resolves with the latter. */
+/**
+ * Copies what a package publishes: its files without tests, the licence, and a package.json without references to other
+ * files. Resolves with the package.json.
+ */
 export async function stagePackage(name, target) {
   const source = join(root, "packages", name);
   const { devDependencies: _dev, scripts: _scripts, ...facts } = JSON.parse(await readFile(join(source, "package.json"), "utf8"));
@@ -24,7 +27,7 @@ export async function stagePackage(name, target) {
   return published;
 }
 
-/** The entries of `exports` that lead to files which are published. */
+/** Returns the entries of `exports` that refer to published files. */
 function withoutSources(exports) {
   if (exports === undefined) return undefined;
   return JSON.parse(JSON.stringify(exports, (key, value) => (key === "@svc/source" || key.startsWith("./testing") ? undefined : value)));
@@ -34,7 +37,10 @@ function ignoreMissing(error) {
   if (error.code !== "ENOENT") throw error;
 }
 
-/** Packs staged packages into `destination`; resolves with the files' paths. One run of npm packs all, since its start takes longer than the packing. */
+/**
+ * Packs staged packages into `destination`. Resolves with the files' paths. One run of npm packs all, since its start
+ * takes longer than the packing.
+ */
 export async function npmPack(stages, destination, { signal }) {
   const { stdout } = await npm(["pack", "--json", "--ignore-scripts", "--pack-destination", destination, ...stages], { signal });
   return JSON.parse(stdout).map(({ filename }) => join(destination, filename));

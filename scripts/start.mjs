@@ -1,6 +1,5 @@
-// `npm start`: from a fresh clone to a running quickstart with its console. Options: --once, --directory DIR, --bridge-port, --http-port, --ws-port,
-// --console-port.
-// Plain Node without dependencies: it runs before `npm install`.
+// `npm start`: from a fresh clone to a running quickstart with its console. Options: --once, --directory DIR,
+// --bridge-port, --http-port, --ws-port, --console-port. Plain Node without dependencies: it runs before `npm install`.
 import { existsSync } from "node:fs";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
@@ -63,13 +62,13 @@ async function main(args) {
     const result = await step(`Calling ${FUNCTION_ID}`, (context) => callOnce(project, engine, context));
     process.stdout.write(`${result}\n`);
     if (options.once) return 0;
-    tellWhatNext(project, engine, browserConsole.address);
+    printNextSteps(project, engine, browserConsole.address);
     await openInBrowser(browserConsole.address);
     void browserConsole.tellOfEnd(signal);
     await engine.follow(signal);
     return 0;
   } catch (error) {
-    // Ctrl-C while it runs is how one ends it; during the steps it is a failure like any other.
+    // Ctrl-C is the normal end while it runs. During the steps it is a failure.
     return signal.aborted && engine?.serving ? 0 : reportFailure(error);
   } finally {
     await Promise.all([browserConsole?.stop(), engine?.stop()]);
@@ -98,7 +97,7 @@ function readOptions(args) {
   }
 }
 
-/** Makes the project, or takes the one that is there. */
+/** Creates the project, or uses the existing one. */
 async function createProject(options, { signal, outcome }) {
   const dir = resolve(root, options.directory);
   const { stdout } = await svc(["create", "--template", "quickstart", "--directory", dir, "--json"], {
@@ -106,22 +105,27 @@ async function createProject(options, { signal, outcome }) {
     cwd: root,
     fix: "choose another folder: npm start -- --directory DIR",
   });
-  if (JSON.parse(stdout).reused) outcome("it was there already");
+  if (JSON.parse(stdout).reused) outcome("it exists already");
   return { dir };
 }
 
-/** Runs a command of svc to its end. */
+/** Runs a command of svc and waits for its end. */
 function svc(args, options) {
   return runCommand(process.execPath, [svcBin, ...args], { ...options, env: quietEnvironment() });
 }
 
-/** Without an address of another engine, and without colours in output that is shown line by line. */
+/**
+ * Returns an environment without an address of another engine, and without colours, since output is shown line by line.
+ */
 function quietEnvironment() {
   const { SVC_URL: _, ...env } = process.env;
   return { ...env, NO_COLOR: "1" };
 }
 
-/** The engine as our child. It stops when we do, whatever ends us: its standard input is a pipe that we hold. */
+/**
+ * Starts the engine as a child process. It stops with this process, however this ends: its standard input is a pipe of
+ * this process.
+ */
 function startEngine(project, options) {
   const ports = ["bridge-port", "http-port", "ws-port"].flatMap((name) => (options[name] === undefined ? [] : [`--${name}`, options[name]]));
   let announce;
@@ -145,25 +149,25 @@ function startEngine(project, options) {
   );
   const engine = {
     addresses: undefined,
-    /** The engine is up and all is well: from then on Ctrl-C is the normal end. */
+    /** Everything runs: from now on Ctrl-C is the normal end. */
     serving: false,
     async ready(signal) {
       const winner = await Promise.race([announced, child.ended.then(() => undefined), timeLimit(START_TIMEOUT_MS, signal)]);
       if (winner === undefined)
-        throw new StepFailure("the engine ended while it started", {
+        throw new StepFailure("the engine ended during its start", {
           output: child.lastLines().map(logLineForPeople),
           fix: "the output above says what to do. With other ports: npm start -- --bridge-port 49135 --http-port 3121 --ws-port 3122",
         });
       engine.addresses = { bridge: winner.bridge, http: winner.http, realtime: winner.realtime };
     },
-    /** Shows what the engine logs until the signal aborts. Rejects when the engine ends first. */
+    /** Prints the engine's log until the signal aborts. Rejects if the engine ends first. */
     async follow(signal) {
       engine.serving = true;
       show = (line) => process.stderr.write(`${logLineForPeople(line)}\n`);
       const interrupted = new Promise((settle) => signal.addEventListener("abort", () => settle("interrupted")));
       const what = signal.aborted ? "interrupted" : await Promise.race([interrupted, child.ended]);
       if (what !== "interrupted")
-        throw new StepFailure(`the engine ended by itself (status ${what.code})`, { output: child.lastLines().map(logLineForPeople) });
+        throw new StepFailure(`the engine ended unexpectedly (status ${what.code})`, { output: child.lastLines().map(logLineForPeople) });
       process.stderr.write("\nStopping …\n");
     },
     stop: () => child.stop(),
@@ -172,7 +176,7 @@ function startEngine(project, options) {
   return engine;
 }
 
-/** The console as our child, as the engine is. It finds the engine by the project's folder. */
+/** Starts the console as a child process, as the engine. It finds the engine by the project's folder. */
 function startConsole(project, options) {
   const port = options["console-port"] === undefined ? [] : ["--port", options["console-port"]];
   let announce;
@@ -194,15 +198,15 @@ function startConsole(project, options) {
     async ready(signal) {
       running.address = await Promise.race([announced, child.ended.then(() => undefined), timeLimit(START_TIMEOUT_MS, signal)]);
       if (running.address !== undefined) return;
-      throw new StepFailure("the console ended while it started", { output: child.lastLines(), fix: "with another port: npm start -- --console-port 3123" });
+      throw new StepFailure("the console ended during its start", { output: child.lastLines(), fix: "with another port: npm start -- --console-port 3123" });
     },
-    /** Tells when the console ends though nobody ended it: the engine goes on without it. */
+    /** Prints a message if the console ends unexpectedly. The engine continues without it. */
     async tellOfEnd(signal) {
       const { code } = await child.ended;
       if (signal.aborted || isStopping) return;
       const lines = child.lastLines().slice(-5);
       process.stderr.write(
-        `The console ended by itself (status ${code}); start it again with: npx svc console\n${lines.map((line) => `  | ${line}\n`).join("")}`,
+        `The console ended unexpectedly (status ${code}); start it again with: npx svc console\n${lines.map((line) => `  | ${line}\n`).join("")}`,
       );
     },
     stop() {
@@ -213,10 +217,10 @@ function startConsole(project, options) {
   return running;
 }
 
-/** Rejects after a time, or when the signal aborts. */
+/** Rejects after `ms` milliseconds, or when the signal aborts. */
 function timeLimit(ms, signal) {
   return new Promise((_, fail) => {
-    const timer = setTimeout(() => fail(new StepFailure(`nothing came of it within ${ms / 1000} s`)), ms);
+    const timer = setTimeout(() => fail(new StepFailure(`timed out after ${ms / 1000} s`)), ms);
     timer.unref();
     signal.addEventListener("abort", () => fail(signal.reason), { once: true });
   });
@@ -254,7 +258,7 @@ async function startWorkers(project, engine, { signal, note }) {
       signal,
       cwd: project.dir,
       timeoutMs: WORKER_TIMEOUT_MS,
-      // The output of pip and npm is kept for the case of a failure; what the CLI itself says is progress.
+      // The output of pip and npm is shown only after a failure. The CLI's own output is progress.
       onLine: (line) => {
         if (!line.startsWith("  | ")) note(line);
       },
@@ -265,7 +269,9 @@ async function startWorkers(project, engine, { signal, note }) {
   await writeFile(sdkFile, sdk);
 }
 
-/** A new build of the SDK has the version of the one before, so installers and lock files would keep the old one. */
+/**
+ * A new build of the SDK has the same version as the previous one, so installers and lock files would keep the old one.
+ */
 async function dropInstalled(project, name) {
   const leftovers = ["node_modules", "package-lock.json", ".venv"];
   await Promise.all(leftovers.map((entry) => rm(join(project.dir, "workers", name, entry), { recursive: true, force: true })));
@@ -298,13 +304,13 @@ async function callOnce(project, engine, { signal }) {
   return stdout.trim();
 }
 
-/** As `svc console` does: where somebody sits before a screen. */
+/** Opens a browser under the same conditions as `svc console`: if a user is at a screen. */
 async function openInBrowser(address) {
   const { openBrowser } = await import(pathToFileURL(join(root, "packages/cli/dist/open-browser.js")).href);
   openBrowser(address, { env: process.env, noteColumns: process.stderr.isTTY ? process.stderr.columns : undefined });
 }
 
-function tellWhatNext(project, engine, consoleAddress) {
+function printNextSteps(project, engine, consoleAddress) {
   const { bridge, http, realtime } = engine.addresses;
   const dir = relative(process.cwd(), project.dir) || ".";
   process.stderr.write(`

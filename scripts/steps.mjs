@@ -1,21 +1,21 @@
-// The step runner that the scripts share: numbered progress on standard error, commands whose output is kept for the case of a failure,
-// and an end that leaves no process behind. Plain Node without dependencies: it runs before `npm install`.
+// The step runner of the scripts: numbered progress on standard error, commands whose output is shown after a failure,
+// and an end that leaves no process running. Plain Node without dependencies: it runs before `npm install`.
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import { fileURLToPath } from "node:url";
 
-/** The repository. */
+/** Folder of the repository. */
 export const root = fileURLToPath(new URL("..", import.meta.url));
 
 const KEPT_LINES = 40;
 const KEPT_LINE_LENGTH = 2000;
-/** What a command gets between SIGTERM and SIGKILL. */
+/** Time between SIGTERM and SIGKILL, in milliseconds. */
 const STOP_GRACE_MS = 15_000;
-/** npm passes the terminal's Ctrl-C on a second time; two signals this close are one key press. */
+/** npm passes the terminal's Ctrl-C on a second time: two signals within this time are one key press. */
 const SAME_PRESS_MS = 1000;
 const DRAW_MS = 500;
 
-/** A step cannot go on. `output` is what the failed command said last, `fix` what to do about it. */
+/** Thrown when a step fails. `output` is the last output of the failed command, `fix` says how to fix it. */
 export class StepFailure extends Error {
   constructor(message, { output = [], fix, cause } = {}) {
     super(message, cause === undefined ? undefined : { cause });
@@ -25,21 +25,22 @@ export class StepFailure extends Error {
   }
 }
 
-/** Ctrl-C, or a signal that asks for an end. */
+/** Thrown on Ctrl-C or a signal that ends the process. */
 export class Interrupted extends Error {
   constructor(signal) {
     super(`stopped by ${signal}`);
     this.name = "Interrupted";
-    /** 128 + the signal's number, as shells have it. */
+    /** 128 + the signal's number, as in shells. */
     this.exitCode = 128 + constants.signals[signal];
   }
 }
 
-/** Process groups of commands that run; whoever ends early kills them. */
+/** Process groups of running commands. An early end kills them. */
 const running = new Set();
 
 /**
- * A signal that aborts with `Interrupted` at the first Ctrl-C, SIGTERM or SIGHUP. A second one kills what still runs and ends the process.
+ * Returns a signal that aborts with `Interrupted` at the first Ctrl-C, SIGTERM or SIGHUP. A second one kills the
+ * running commands and ends the process.
  */
 export function interruptSignal() {
   const controller = new AbortController();
@@ -60,14 +61,16 @@ export function interruptSignal() {
 }
 
 /**
- * Numbers steps and shows each with its duration: `[3/7] Building … 12.3 s`.
+ * Numbers steps and prints each with its duration: `[3/7] Building … 12.3 s`.
+ *
  * @param {{ total: number, signal: AbortSignal, stream?: NodeJS.WriteStream }} options
  */
 export function stepRunner({ total, signal, stream = process.stderr }) {
   let number = 0;
   /**
-   * Runs one step and resolves with what `action` returns. `action` gets `{ signal, note, outcome }`: `note` prints a line while it runs,
-   * `outcome` says what came of it in a word, e.g. "up to date". A failure that names no fix of its own gets `fix`.
+   * Runs one step and resolves with the result of `action`. `action` receives `{ signal, note, outcome }`: `note`
+   * prints a line while it runs, `outcome` sets a short result, e.g. "up to date". `fix` is added to failures that have
+   * none.
    */
   async function step(title, action, { fix } = {}) {
     signal.throwIfAborted();
@@ -76,13 +79,13 @@ export function stepRunner({ total, signal, stream = process.stderr }) {
     const startedMs = performance.now();
     const elapsed = () => `${((performance.now() - startedMs) / 1000).toFixed(1)} s`;
     let lineOpen = true;
-    let came = "";
+    let outcomeText = "";
     const outcome = (text) => {
-      came = ` (${text})`;
+      outcomeText = ` (${text})`;
     };
     stream.write(head);
     const timer = stream.isTTY ? setInterval(() => lineOpen && stream.write(`\r${head} ${elapsed()}`), DRAW_MS) : undefined;
-    /** Prints a line below the step's own; the step's end then gets a line of its own too. */
+    /** Prints a line below the step's line. The end of the step then gets its own line, too. */
     const note = (line) => {
       stream.write(`${lineOpen ? "\n" : ""}      ${line}\n`);
       lineOpen = false;
@@ -95,7 +98,7 @@ export function stepRunner({ total, signal, stream = process.stderr }) {
     try {
       const result = await action({ signal, note, outcome });
       signal.throwIfAborted();
-      close(`${elapsed()}${came}`);
+      close(`${elapsed()}${outcomeText}`);
       return result;
     } catch (error) {
       close(signal.aborted ? "stopped" : "failed");
@@ -107,34 +110,36 @@ export function stepRunner({ total, signal, stream = process.stderr }) {
 }
 
 /**
- * Begins actions of steps at once, one after another, beside the steps that come before theirs. Returns for each the action that its step runs: it prints
- * what was noted until then, and waits. `end` is for whoever does not get that far: nothing more is begun, and what is under way is waited for, since half
- * an installation may be worse than none. Ctrl-C stops that, too.
+ * Starts the actions of later steps in the background, one after another. Returns for each action the function that its
+ * step runs: it prints the notes so far, and waits for the action. `end` is for a run that stops earlier: it starts no
+ * further action and waits for the running one, since an incomplete installation may be worse than none. Ctrl-C stops
+ * that, too.
+ *
  * @param {readonly ((context: object) => Promise<unknown>)[]} actions
  * @param {{ signal: AbortSignal }} options
  */
-export function beside(actions, { signal }) {
-  let isOver = false;
+export function startInBackground(actions, { signal }) {
+  let hasEnded = false;
   let last = Promise.resolve();
   const awaited = actions.map((action) => {
-    const said = [];
-    let say = (what, text) => void said.push([what, text]);
-    const context = { signal, note: (line) => say("note", line), outcome: (text) => say("outcome", text) };
+    const messages = [];
+    let report = (what, text) => void messages.push([what, text]);
+    const context = { signal, note: (line) => report("note", line), outcome: (text) => report("outcome", text) };
     const ended = last.then(() => {
-      if (isOver) throw new StepFailure("another step failed before it");
+      if (hasEnded) throw new StepFailure("another step failed before it");
       return action(context);
     });
-    // Whoever waits for it is told; nobody may.
+    // Prevents an unhandled rejection if no step waits for it.
     ended.catch(() => undefined);
     last = ended;
     return (step) => {
-      say = (what, text) => step[what](text);
-      for (const [what, text] of said) say(what, text);
+      report = (what, text) => step[what](text);
+      for (const [what, text] of messages) report(what, text);
       return ended;
     };
   });
   const end = async () => {
-    isOver = true;
+    hasEnded = true;
     await last.catch(() => undefined);
   };
   return { awaited, end };
@@ -145,7 +150,7 @@ function named(error, title, fix) {
   return new StepFailure(`${title}: ${error.message}`, { output: error.output, fix: error.fix ?? fix, cause: error });
 }
 
-/** Writes what went wrong, the last output and how to fix it; answers the exit status for it. */
+/** Prints the error, the last output and how to fix it. Returns the exit status. */
 export function reportFailure(error, stream = process.stderr) {
   if (error instanceof Interrupted) return error.exitCode;
   if (!(error instanceof StepFailure)) {
@@ -159,11 +164,14 @@ export function reportFailure(error, stream = process.stderr) {
 }
 
 /**
- * Runs a command in a process group of its own until it ends. Resolves with its standard output and the last lines of both outputs;
- * rejects with StepFailure when it fails, cannot be started or is not done within `timeoutMs`, and with the signal's reason on abort.
+ * Runs a command in its own process group and waits for its end. Resolves with its standard output and the last lines
+ * of both outputs. Rejects with StepFailure if it fails, cannot be started or exceeds `timeoutMs`, and with the
+ * signal's reason on abort.
+ *
  * @param {string} command
  * @param {readonly string[]} args
- * @param {{ signal: AbortSignal, cwd?: string, env?: NodeJS.ProcessEnv, timeoutMs?: number, fix?: string, onLine?: (line: string) => void }} options
+ * @param {{ signal: AbortSignal, cwd?: string, env?: NodeJS.ProcessEnv, timeoutMs?: number, fix?: string, onLine?:
+ *   (line: string) => void }} options
  */
 export async function runCommand(command, args, { signal, cwd, env, timeoutMs = 600_000, fix, onLine }) {
   const shown = [command.split("/").at(-1), ...args].join(" ");
@@ -181,15 +189,15 @@ export async function runCommand(command, args, { signal, cwd, env, timeoutMs = 
   for (const limit of [signal, deadline]) limit.removeEventListener("abort", stop);
   signal.throwIfAborted();
   const output = child.lastLines();
-  if (deadline.aborted) throw new StepFailure(`\`${shown}\` was not done after ${timeoutMs / 1000} s`, { output, fix });
+  if (deadline.aborted) throw new StepFailure(`\`${shown}\` timed out after ${timeoutMs / 1000} s`, { output, fix });
   if (error !== undefined) throw new StepFailure(`\`${shown}\` could not be started: ${error.message}`, { output, fix, cause: error });
   if (code !== 0) throw new StepFailure(`\`${shown}\` ended with status ${code}`, { output, fix });
   return { stdout, output };
 }
 
 /**
- * Starts a command in a process group of its own, so that Ctrl-C reaches it only through us. Its last lines are kept.
- * `stop()` sends SIGTERM to the group, SIGKILL when that is not enough, and resolves when it is gone.
+ * Starts a command in its own process group, so that Ctrl-C reaches it only through this process. Keeps its last lines.
+ * `stop()` sends SIGTERM to the group, then SIGKILL if needed, and resolves when it has ended.
  */
 export function startCommand(command, args, { cwd, env, onLine, stdin = "ignore" } = {}) {
   const child = spawn(command, args, { cwd, env: env ?? process.env, detached: process.platform !== "win32", stdio: [stdin, "pipe", "pipe"] });
@@ -219,7 +227,7 @@ async function endGroup(child, ended) {
   const timer = setTimeout(() => killGroup(child, "SIGKILL"), STOP_GRACE_MS);
   await ended;
   clearTimeout(timer);
-  // The leader is gone; whatever it left in its group goes too.
+  // The leader has ended. Kills the rest of its group.
   killGroup(child, "SIGKILL");
 }
 
@@ -250,7 +258,7 @@ function splitLines(stream, onLine) {
   stream.on("end", () => give(rest));
 }
 
-/** Runs npm to its end: the one that runs this script if npm does, else the one on the PATH. */
+/** Runs npm and waits for its end: the npm that runs this script, else the one on the PATH. */
 export function npm(args, options) {
   const path = process.env.npm_execpath;
   return path?.endsWith("npm-cli.js") ? runCommand(process.execPath, [path, ...args], options) : runCommand("npm", args, options);

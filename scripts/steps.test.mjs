@@ -1,9 +1,9 @@
 import { expect, it } from "vitest";
-import { beside, StepFailure } from "./steps.mjs";
+import { StepFailure, startInBackground } from "./steps.mjs";
 
 const { signal } = new AbortController();
 
-/** An action that a test lets go on. */
+/** An action that ends when a test releases it. */
 function held(context, result) {
   let release;
   const released = new Promise((resolve) => {
@@ -24,10 +24,10 @@ function listener() {
   return { heard, note: (line) => heard.push(`note ${line}`), outcome: (text) => heard.push(`outcome ${text}`) };
 }
 
-it("begins actions at once, one after another, and tells their steps what was noted and what came of them", async () => {
+it("starts actions at once, one after another, and passes their notes and results to their steps", async () => {
   const contexts = [];
   const [first, second] = [held(contexts, "one"), held(contexts, "two")];
-  const { awaited } = beside([first.action, second.action], { signal });
+  const { awaited } = startInBackground([first.action, second.action], { signal });
   await expect.poll(() => contexts.length).toBe(1);
   contexts[0].note("before its step");
   const step = listener();
@@ -42,9 +42,9 @@ it("begins actions at once, one after another, and tells their steps what was no
   expect(await awaited[1](listener())).toBe("two");
 });
 
-it("tells the step of an action that failed, and begins none after it", async () => {
+it("fails the step of a failed action, and starts none after it", async () => {
   const begun = [];
-  const { awaited, end } = beside(
+  const { awaited, end } = startInBackground(
     [
       async () => {
         throw new StepFailure("no network");
@@ -58,10 +58,10 @@ it("tells the step of an action that failed, and begins none after it", async ()
   expect(begun).toEqual([]);
 });
 
-it("lets an action that is under way end when it is no longer needed, and begins no other", async () => {
+it("waits for a running action that is no longer needed, and starts no other", async () => {
   const contexts = [];
   const [first, second] = [held(contexts), held(contexts)];
-  const { end } = beside([first.action, second.action], { signal });
+  const { end } = startInBackground([first.action, second.action], { signal });
   await expect.poll(() => contexts.length).toBe(1);
   let hasEnded = false;
   const ended = end().then(() => {

@@ -1,21 +1,25 @@
-// What failed, of the reports that the test runners write. `npm test` repeats it at its end, where a run of many minutes is looked at first:
-// what a runner prints of a failure stands thousands of lines above. Plain Node without dependencies.
+// Reads failures from the test runners' reports. `npm test` repeats them at its end: in a run of many minutes the
+// runner prints a failure thousands of lines earlier. Plain Node without dependencies.
 import { relative } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { root } from "./steps.mjs";
 import { sourceFile } from "./test-selection.mjs";
 
 const MAX_FAILURES = 25;
-/** Of a failure: a message begins with what was expected, and what a command printed ends with why it failed. */
+/**
+ * Number of first and last lines of a message: it begins with the expectation, and the output of a command ends with
+ * the reason of its failure.
+ */
 const FIRST_LINES = 4;
 const LAST_LINES = 8;
 const MAX_LINE_LENGTH = 240;
-/** Lines of a stack that are not about the test. */
+/** Lines of a stack that do not belong to the test. */
 const RUNNERS_OWN = /^\s+at .*(?:node_modules|node:internal|<anonymous>\)$)/;
 
 /**
- * Returns the failures in a report of Vitest's JSON reporter (Jest's format): https://vitest.dev/guide/reporters#json-reporter.
- * `command` runs the failed test alone.
+ * Returns the failures in a report of Vitest's JSON reporter (Jest's format):
+ * https://vitest.dev/guide/reporters#json-reporter. `command` runs the failed test alone.
+ *
  * @param {{ testResults?: readonly object[] }} report
  * @returns {{ test: string, message: string, command: string }[]}
  */
@@ -23,7 +27,7 @@ export function vitestFailures({ testResults = [] }) {
   return testResults.flatMap(({ name, status, message, assertionResults }) => {
     const file = sourceFile(relative(root, name).replaceAll("\\", "/"));
     const failed = assertionResults.filter((test) => test.status === "failed");
-    // A file that does not load, or whose hook fails, has a message of its own; a hook of some of its tests leaves none.
+    // A file that does not load, or whose hook fails, has its own message. A failed hook of some of its tests has none.
     const isOfFile = status === "failed" && (message !== "" || failed.length === 0);
     const ofFile = isOfFile ? [{ test: file, message: message || "a hook failed; see the output above", command: testCommand(file) }] : [];
     const ofTests = failed.map((test) => ({
@@ -36,14 +40,16 @@ export function vitestFailures({ testResults = [] }) {
 }
 
 /**
- * The failures of a JUnit report as pytest writes it: https://docs.pytest.org/en/stable/how-to/output.html#creating-junitxml-format-files.
+ * Returns the failures of pytest's JUnit report:
+ * https://docs.pytest.org/en/stable/how-to/output.html#creating-junitxml-format-files.
+ *
  * @param {string} xml
  * @returns {{ test: string, message: string }[]}
  */
 export function pytestFailures(xml) {
   const cases = xml.matchAll(/<testcase classname="([^"]*)" name="([^"]*)"[^>]*><(?:failure|error) message="([^"]*)"/g);
   return [...cases].map(([, className, name, message]) => {
-    // `tests.test_x.TestClass`, or `test_x` where the folder is no package.
+    // `tests.test_x.TestClass`, or `test_x` if the folder is not a package.
     const file = /(?:^|\.)(test_\w+)/.exec(decoded(className))?.[1] ?? decoded(className);
     return {
       test: `${decoded(className)}: ${decoded(name)}`,
@@ -53,12 +59,12 @@ export function pytestFailures(xml) {
   });
 }
 
-/** The shell command that runs one test, or one file. */
+/** Returns the shell command that runs one test, or one file. */
 function testCommand(file, name) {
   return `npm test -- ${file}${name === undefined ? "" : ` -t '${name.replaceAll("'", "'\\''")}'`}`;
 }
 
-/** Lines for a person: each failure's name and the ends of its message. Empty where nothing failed. */
+/** Returns lines to print: each failure's name and both ends of its message. Empty without failures. */
 export function failureLines(failures) {
   if (failures.length === 0) return [];
   const lines = ["Failed:"];

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { root } from "./steps.mjs";
 import { failureLines, pytestFailures, vitestFailures } from "./test-report.mjs";
 
-/** Of a run of three files: a test that fails, a file that does not load, a hook that fails. */
+/** Report of a run with a failed test, a file that does not load and a failed hook. */
 const REPORT = {
   testResults: [
     {
@@ -45,7 +45,7 @@ const REPORT = {
   ],
 };
 
-/** As pytest writes it, of a test that passes, one that fails, one whose fixture fails, and one in a class. */
+/** pytest's report of a test that passes, one that fails, one whose fixture fails, and one in a class. */
 const XML = `<?xml version="1.0" encoding="utf-8"?><testsuites name="pytest tests"><testsuite name="pytest" errors="1" failures="2" skipped="0" tests="4"><testcase classname="test_a" name="test_ok" time="0.000" /><testcase classname="test_a" name="test_adds" time="0.000"><failure message="assert {'a': '&lt;b&gt;'} == {'a': 'c&quot;'}&#10;  &#10;  Use -v to get more diff">def test_adds():
 &gt;       assert {"a": "&lt;b&gt;"} == {"a": 'c"'}
 test_a.py:4: AssertionError</failure></testcase><testcase classname="test_a" name="test_err" time="0.000"><error message="failed on setup with &quot;RuntimeError: no engine&quot;">@pytest.fixture
@@ -65,7 +65,7 @@ it("names tests that fail, files that do not load and hooks that fail", () => {
   expect(vitestFailures({})).toEqual([]);
 });
 
-it("reads what pytest says of a failure", () => {
+it("reads pytest's message of a failure", () => {
   expect(pytestFailures(XML)).toEqual([
     {
       test: "test_a: test_adds",
@@ -102,7 +102,7 @@ it("shows each failure's message without the runner's own lines, and the command
   expect(failureLines([])).toEqual([]);
 });
 
-it("keeps both ends of a long message: what was expected, and what a command printed last", () => {
+it("keeps both ends of a long message: the expectation, and the last output of a command", () => {
   const message = ["expected 1 to be 0", ...Array.from({ length: 30 }, (_, at) => `  | line ${at}`), "  cause: no network"].join("\n");
   const lines = failureLines([{ test: "e2e a.test.ts: installs", message }]);
   expect(lines[3]).toBe("    expected 1 to be 0");
@@ -110,7 +110,7 @@ it("keeps both ends of a long message: what was expected, and what a command pri
   expect(lines).toHaveLength(16);
 });
 
-it("stays short however much failed", () => {
+it("stays short with any number of failures", () => {
   const many = Array.from({ length: 400 }, (_, at) => ({
     test: `unit test ${at}`,
     message: "\u001b[31mlong\u001b[39m ".repeat(400).concat("\nline".repeat(400)),

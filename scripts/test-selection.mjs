@@ -1,11 +1,12 @@
-// Decides which tests `npm test -- PATTERN` runs, and in which projects of the test runners they are. Plain Node without dependencies.
+// Selects the tests of `npm test -- PATTERN`, and the projects of the test runners that contain them. Plain Node
+// without dependencies.
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { root, StepFailure } from "./steps.mjs";
 
 const FOLDERS = ["packages", "bench", "scripts", "e2e", "python/tests"];
 const SKIPPED = new Set(["node_modules", "dist", "bundle", "assets", "__pycache__"]);
-/** First match counts. vitest.config.ts reads them, too. */
+/** The first match counts. vitest.config.ts uses them, too. */
 const PROJECTS = [
   ["pytest", /^python\/tests\/test_\w+\.py$/],
   ["faults", /^e2e\/src\/faults\/.*\.test\.ts$/],
@@ -22,14 +23,18 @@ const LONG = ["faults"];
 /** Sources that are compiled into the folder `dist` beside `src`. The page's are not: Vite bundles them. */
 const COMPILED = /^((?:packages\/[^/]+|bench|e2e)\/)src(\/(?!web\/).*)\.ts$/;
 
-/** Name of the project that runs a test file, given by its path from the repository's root with `/`; undefined if it is no test file. */
+/**
+ * Returns the name of the project that runs a test file, given by its path from the repository's root with `/`.
+ * Undefined for other files.
+ */
 export function projectOf(file) {
   return PROJECTS.find(([, pattern]) => pattern.test(file))?.[0];
 }
 
 /**
- * Resolves with the projects to run, the files to run (empty: all files of these projects) and the part of a test's name that selects tests.
- * Rejects with a StepFailure if a pattern matches files that `npm test` does not run.
+ * Resolves with the projects to run, the files to run (empty: all files of these projects) and the part of a test's
+ * name that selects tests. Rejects with a StepFailure if a pattern matches files that `npm test` does not run.
+ *
  * @param {{ patterns: readonly string[], name?: string, unitOnly?: boolean }} options
  * @returns {Promise<{ projects: string[], files: string[], name: string | undefined }>}
  */
@@ -40,7 +45,7 @@ export async function selectTests({ patterns, name, unitOnly = false }) {
   const selected = found.filter((file) => runs(projectOf(file)));
   if (found.length > 0 && selected.length === 0) {
     throw new StepFailure(`\`npm test${unitOnly ? " -- --unit" : ""}\` does not run ${found.join(", ")}`, {
-      fix: unitOnly ? "leave --unit out." : "run them with `npm run faults`.",
+      fix: unitOnly ? "omit --unit." : "run them with `npm run faults`.",
     });
   }
   const isByName = patterns.length > 0 && selected.length === 0;
@@ -52,18 +57,18 @@ function normalized(pattern) {
   return pattern.replaceAll("\\", "/").replace(/^\.\//, "");
 }
 
-/** Paths of all test files from the repository's root, with `/`. */
+/** Resolves with the paths of all test files from the repository's root, with `/`. */
 export async function testFiles() {
   const found = await Promise.all(FOLDERS.map(filesBelow));
   return found.flat().filter((file) => projectOf(file) !== undefined);
 }
 
-/** Path of the file that runs for a test file: what the compiler makes of it, or the file itself. */
+/** Returns the path of the file that runs for a test file: the compiler's output, or the file itself. */
 export function builtFile(file) {
   return file.replace(COMPILED, "$1dist$2.js");
 }
 
-/** The inverse of `builtFile`. */
+/** Returns the source for a file of `builtFile`. */
 export function sourceFile(file) {
   return file.replace(/^((?:packages\/[^/]+|bench|e2e)\/)dist(\/.*)\.js$/, "$1src$2.ts");
 }

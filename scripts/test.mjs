@@ -1,5 +1,5 @@
-// `npm test`: installs what the tests need and runs all of them: TypeScript, Python, the published clients against our engine, whole processes, and the
-// console in a browser. Plain Node without dependencies.
+// `npm test`: installs what the tests need and runs all of them: TypeScript, Python, the published clients with this
+// engine, whole processes, and the console in a browser. Plain Node without dependencies.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readFile, rm } from "node:fs/promises";
@@ -20,7 +20,7 @@ import {
   installSystemd,
   installTmux,
 } from "./setup.mjs";
-import { beside, interruptSignal, reportFailure, root, stepRunner } from "./steps.mjs";
+import { interruptSignal, reportFailure, root, startInBackground, stepRunner } from "./steps.mjs";
 import { failureLines, pytestFailures, vitestFailures } from "./test-report.mjs";
 import { builtFile, selectTests } from "./test-selection.mjs";
 import { installToolchains } from "./toolchains.mjs";
@@ -44,13 +44,16 @@ const PROGRAMS = [
   ["Looking for systemd", installSystemd, ["e2e"]],
   ["Installing the toolchains of workers", installToolchains, ["e2e"]],
 ];
-/** The projects that need each of what is built. */
+/** The projects that need each of the built parts. */
 const BUNDLED = ["integration", "compat", "e2e", "console", "pytest"];
 const WITH_PAGE = ["integration", "e2e", "console"];
 const PACKED = ["integration", "e2e"];
 /** Projects with tests in Python, or with workers in Python. */
 const PYTHON = ["pytest", "integration", "e2e"];
-/** Tests install workers of every kind from the registries. One failed request must not fail the run, and what is cached is asked for once. */
+/**
+ * Tests install workers of every kind from the registries. A single failed request must not fail the run, and packages
+ * are downloaded only once.
+ */
 const INSTALLERS = {
   npm_config_prefer_offline: "true",
   npm_config_audit: "false",
@@ -63,7 +66,7 @@ const INSTALLERS = {
   UV_HTTP_RETRIES: "10",
   CARGO_NET_RETRY: "10",
 };
-/** Reports of the runners, and the logs and pictures of failed tests. */
+/** Reports of the runners, and logs and screenshots of failed tests. */
 const results = join(root, "test-results");
 
 process.exitCode = await main();
@@ -87,15 +90,15 @@ async function main() {
     const total = (options["no-install"] ? 1 : 3) + [PYTHON, BUNDLED, PACKED, WITH_PAGE].filter(needs).length + programs.length;
     const { step } = stepRunner({ total, signal });
     if (!options["no-install"]) await step("Checking Node and Python", checkTools);
-    // These wait for the network most of the time, while the steps below use the processor.
-    others = beside([...(needsPython ? [installPythonTools] : []), ...programs.map(([, install]) => install)], { signal });
+    // These steps wait for the network most of the time, while the steps below use the CPU.
+    others = startInBackground([...(needsPython ? [installPythonTools] : []), ...programs.map(([, install]) => install)], { signal });
     const installed = [...others.awaited];
     const pythonTools = needsPython ? installed.shift() : undefined;
     if (!options["no-install"]) await step("Installing packages", installPackages);
-    // `npm run check` checks the types, which takes as long again as compiling.
+    // `npm run check` checks the types, which takes as long as compiling.
     await step("Building", (context) => build(context, ".", ["--noCheck"]));
     // Uses one core, and so do the steps below.
-    if (needs(WITH_PAGE)) page = beside([buildConsolePage], { signal });
+    if (needs(WITH_PAGE)) page = startInBackground([buildConsolePage], { signal });
     if (needs(BUNDLED)) await step("Bundling svc", bundleCli);
     const python = pythonTools && (await step("Installing the Python tools", pythonTools));
     for (const [at, [title]] of programs.entries()) await step(title, installed[at]);
@@ -108,7 +111,7 @@ async function main() {
     const failures = reports.flatMap((report) => report.failures);
     const passed = reports.reduce((sum, report) => sum + report.passed, 0);
     for (const line of ["", ...failureLines(failures)]) console.log(line);
-    if (failures.length > 0) console.log(`\nLogs and pictures of failed tests: ${relative(process.cwd(), results) || "."}/`);
+    if (failures.length > 0) console.log(`\nLogs and screenshots of failed tests: ${relative(process.cwd(), results) || "."}/`);
     console.log(`\nDuration: ${minutes(performance.now() - startedMs)}`);
     if (passed + failures.length === 0) console.log("No test matches.");
     console.log(`${passed} passed, ${failures.length} failed`);
@@ -138,7 +141,10 @@ function readOptions() {
   }
 }
 
-/** Runs the selected TypeScript tests. All projects share the test runner's workers, so that no core waits for a project to end. */
+/**
+ * Runs the selected TypeScript tests. All projects share the test runner's workers, so that no core waits for a project
+ * to end.
+ */
 async function runVitest({ projects, files, name }) {
   const own = projects.filter((project) => project !== "pytest");
   if (own.length === 0) return { passed: 0, failures: [] };
@@ -190,7 +196,7 @@ async function run(command, args, { cwd = root, stdio }) {
   return { code, output };
 }
 
-/** Makes a regular expression that matches exactly this text. */
+/** Returns a regular expression that matches exactly this text. */
 function escaped(text) {
   return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }

@@ -1,5 +1,6 @@
-// What the workers of every kind that the tests run are made with. From npm and PyPI, pinned, into .cache/toolchains; Go and Cargo from Debian where they
-// are missing. Does nothing when that was done since e2e/src/worker-kinds/toolchains changed. `node scripts/toolchains.mjs` runs it alone.
+// Installs the toolchains of the tests' workers of every kind: from npm and PyPI, pinned, into .cache/toolchains; Go
+// and Cargo from Debian if they are missing. Does nothing if e2e/src/worker-kinds/toolchains has not changed since.
+// `node scripts/toolchains.mjs` runs it alone.
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
@@ -36,7 +37,8 @@ export async function installToolchains({ signal, note, outcome }) {
   );
   await mkdir(join(cacheDir, "npm"), { recursive: true });
   await copyFile(join(wantedDir, "package.json"), join(cacheDir, "npm/package.json"));
-  // Bun and Deno fetch their programs while they are installed. Outside of the repository's workspaces, so that npm leaves those alone.
+  // Bun and Deno download their programs during the installation. Outside of the repository's workspaces, so that npm
+  // does not change those.
   await npm(["install", "--no-audit", "--no-fund", "--no-package-lock"], {
     signal,
     cwd: join(cacheDir, "npm"),

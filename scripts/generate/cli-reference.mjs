@@ -1,6 +1,6 @@
-/** Every command of the built CLI, as its own help tells of it. */
+/** Returns the reference of all commands of the built CLI, from their help. */
 export function cliReference({ buildProgram, commandTree, everyCommand, EXIT_MEANINGS }) {
-  // Nothing is run: building the commands asks nothing of the process.
+  // Creating the commands runs nothing and reads nothing of the process.
   const commands = everyCommand(commandTree(buildProgram({})));
   const contents = commands.map(({ path, summary }) => `- [\`${path}\`](#${path.replaceAll(" ", "-")})${summary === "" ? "" : `: ${summary}`}`);
   const exits = Object.entries(EXIT_MEANINGS).map(([code, meaning]) => `| ${code} | ${meaning} |`);
@@ -38,12 +38,12 @@ function argumentRow({ name, description, isRequired, isVariadic }) {
   return `| \`${name}${isVariadic ? "..." : ""}\` | ${isRequired ? "required" : "optional"} | ${cell(description)} |`;
 }
 
-/** Descriptions that tell a default themselves have it moved to its column. */
+/** A default that is part of the description moves to its column. */
 function optionRow({ flags, description, defaultValue, choices }) {
-  const [, told] = /\(default: (.*)\)$/.exec(description) ?? [];
-  const text = told === undefined ? description : description.slice(0, description.lastIndexOf(" (default:"));
+  const [, described] = /\(default: (.*)\)$/.exec(description) ?? [];
+  const text = described === undefined ? description : description.slice(0, description.lastIndexOf(" (default:"));
   const chosen = choices.length === 0 ? "" : `: ${choices.map((choice) => `\`${choice}\``).join(", ")}`;
-  return `| \`${cell(flags)}\` | ${cell(told ?? (defaultValue === undefined ? "" : `\`${defaultValue}\``), { isCode: told === undefined })} | ${cell(text)}${chosen} |`;
+  return `| \`${cell(flags)}\` | ${cell(described ?? (defaultValue === undefined ? "" : `\`${defaultValue}\``), { isCode: described === undefined })} | ${cell(text)}${chosen} |`;
 }
 
 function examples(after) {
@@ -52,14 +52,14 @@ function examples(after) {
   return [`\`\`\`sh\n${lines}\n\`\`\`\n`, ...others.map((text) => `${remarks(text)}\n`)].join("\n");
 }
 
-/** What is set in below its head is a list. */
+/** Indented lines below a heading become a list. */
 function remarks(text) {
   const [head, ...rows] = text.split("\n");
   if (rows.length === 0 || rows.some((row) => !/^ {2}\S/.test(row))) return prose(text);
   return [head, "", ...rows.map((row) => `- ${prose(row.trim().replace(/ {2,}/, ": "))}`)].join("\n");
 }
 
-/** Backquoted words stay code; anything else that Markdown would read is escaped. */
+/** Keeps code in backquotes, and escapes everything else that Markdown would interpret. */
 function prose(text) {
   return text
     .split(/(`[^`]*`)/)

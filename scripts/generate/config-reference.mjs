@@ -1,7 +1,7 @@
-/** Read for older files, and not advertised. */
+/** Accepted for older files, but not documented. */
 const OLDER_ADAPTER = "kv";
 
-/** JSON Schema of the config file, for editors: `# yaml-language-server: $schema=…`. */
+/** Returns the JSON Schema of the config file, for editors: `# yaml-language-server: $schema=…`. */
 export function configSchema(schema) {
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
@@ -30,7 +30,10 @@ function table(schema) {
   return rows.length === 0 ? "None." : ["| key | type | default | |", "|---|---|---|---|", ...rows].join("\n");
 }
 
-/** Adapters are alternatives with a fixed name each, of which the table can show only the member. */
+/**
+ * Returns tables of adapters. They are alternatives with a fixed name, of which the main table can only show the
+ * member.
+ */
 function adapters(module, config) {
   return Object.entries(objectIn(config)?.properties ?? {})
     .flatMap(([member, { anyOf = [] }]) => anyOf.map((option) => ({ member, name: option.properties?.name?.const, config: option.properties?.config })))
@@ -53,7 +56,7 @@ function rowsOf(schema, prefix) {
   });
 }
 
-/** A block has the defaults of its members. */
+/** A block has no default of its own, but those of its members. */
 function shownDefault({ default: value, type }) {
   return value === undefined || type === "object" ? "" : `\`${JSON.stringify(value)}\``;
 }

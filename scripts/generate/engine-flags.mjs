@@ -1,4 +1,6 @@
-/** The flags of `svc` that set options of the engine, as TypeScript: the CLI starts without loading the engine. */
+/**
+ * Returns the flags of `svc` that set engine options as TypeScript, so that the CLI starts without loading the engine.
+ */
 export function engineFlagsSource({ engineFlags }) {
   const flags = engineFlags.map((flag) => {
     const members = Object.entries(flag).filter(([, value]) => value !== undefined);

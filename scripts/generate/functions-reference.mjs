@@ -2,7 +2,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Functions and trigger types of the engine and its modules, as a running engine lists them. */
+/**
+ * Returns the reference of functions and trigger types of the engine and its modules, as listed by a running engine.
+ */
 export async function functionsReference({ startEngine, configurableModules }) {
   const { functions, triggerTypes } = await listBuiltIns(startEngine, configurableModules);
   const functionSections = functions.map(
@@ -33,7 +35,7 @@ async function listBuiltIns(startEngine, modules) {
   const engine = await startEngine({ configFile, overrides: { httpPort: 0, realtimePort: 0 }, env: {} });
   try {
     const listed = await invoke(engine, "engine::functions::list", { include_internal: true });
-    // Not the other names under which published clients know a function.
+    // Omits the aliases for published clients.
     const functions = listed.functions.filter(({ metadata }) => metadata?.internal !== true);
     const { trigger_types: triggerTypes } = await invoke(engine, "engine::trigger-types::list", { include_internal: true });
     return { functions, triggerTypes };

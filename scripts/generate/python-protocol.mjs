@@ -69,7 +69,10 @@ class Emitter {
     }
   }
 
-  /** Emits two classes per object: required members in a base class, optional ones with `total=False`. NotRequired needs Python 3.11. */
+  /**
+   * Emits two classes per object: required members in a base class, optional ones with `total=False`. NotRequired needs
+   * Python 3.11.
+   */
   object(schema, name) {
     if (this.#classes.has(name)) return name;
     this.#classes.set(name, "");
@@ -81,7 +84,7 @@ class Emitter {
     if (may.length === 0) classes.push(`class ${name}(TypedDict):\n${must.join("\n")}`);
     else if (must.length === 0) classes.push(`class ${name}(TypedDict, total=False):\n${may.join("\n")}`);
     else classes.push(`class _${name}(TypedDict):\n${must.join("\n")}`, `class ${name}(_${name}, total=False):\n${may.join("\n")}`);
-    // Deleted and set again, so that the classes that it uses come before it.
+    // Moved to the end, so that the classes that it uses come first.
     this.#classes.delete(name);
     this.#classes.set(name, classes.join("\n\n\n"));
     return name;
