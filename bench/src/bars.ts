@@ -1,27 +1,27 @@
 import type { Spread } from "./statistics.ts";
 
-/** What a measured value is held against. */
+/** A limit for a measured value. */
 export interface Bar {
   /** Row of the budget table in the performance design. */
   readonly row: number;
   readonly what: string;
   readonly measured: Spread;
-  /** How to read the numbers: `x` is a ratio to the baseline that `what` names. */
+  /** Unit of the numbers. `x` is a ratio to the baseline that `what` names. */
   readonly unit: "x" | "MB" | "KB" | "ms" | "us" | "/s" | "%";
   readonly limit: number;
   readonly sense: "at most" | "at least";
-  /** Binding bars decide `--strict`; quoted ones are shown with the same verdict and decide nothing. */
+  /** Binding bars decide the exit status with `--strict`. Quoted ones are shown with a verdict only. */
   readonly standing: "binding" | "quoted";
 }
 
-/** The median decides. */
+/** The median is compared with the limit. */
 export function holds(bar: Bar): boolean {
   return bar.sense === "at most" ? bar.measured.median <= bar.limit : bar.measured.median >= bar.limit;
 }
 
 export type Verdict = "pass" | "FAIL" | "holds" | "misses";
 
-/** `pass` or `FAIL` for a binding bar, `holds` or `misses` for a quoted one. */
+/** Returns `pass` or `FAIL` for a binding bar, `holds` or `misses` for a quoted one. */
 export function verdictOf(bar: Bar): Verdict {
   if (bar.standing === "binding") return holds(bar) ? "pass" : "FAIL";
   return holds(bar) ? "holds" : "misses";

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { cpuTimeUs, openFileLimit, residentBytes } from "./cpu.ts";
 
 describe.skipIf(process.platform !== "linux")("cpu", () => {
-  it("grows by about what this process burns", () => {
+  it("grows by about the CPU time of this process", () => {
     const before = cpuTimeUs(process.pid);
     const own = process.cpuUsage();
     let x = 0;
@@ -28,11 +28,11 @@ describe.skipIf(process.platform !== "linux")("cpu", () => {
     expect(residentBytes(process.pid)).toBeLessThan(actual * 2);
   });
 
-  it("names a process that is gone", () => {
+  it("names a process that has ended", () => {
     expect(() => cpuTimeUs(2 ** 22 + 1)).toThrow("ENOENT");
   });
 
-  it("knows how many files may be open", () => {
+  it("returns the limit of open files", () => {
     expect(openFileLimit()).toBeGreaterThan(0);
   });
 });

@@ -7,16 +7,16 @@ import { adopt, pidOf, type Server, startServer, stopProcess } from "./processes
 
 const CLI = fileURLToPath(new URL("../../packages/cli/bin/svc.js", import.meta.url));
 const LISTEN_TIMEOUT_MS = 20_000;
-/** How often a starting engine's port is tried, in milliseconds: the error of the measured start time. */
+/** Interval at which a starting engine's port is tried, in milliseconds: the error of the measured start time. */
 const PROBE_MS = 2;
 const MAX_OUTPUT_CHARS = 8192;
 
 export interface EngineProcess extends Server {
-  /** Port of the HTTP listener; 0 where the baseline stands in, which has none. */
+  /** Port of the HTTP listener. 0 for the baseline, which has none. */
   readonly httpPort: number;
-  /** Port of the real-time listener; 0 as above. */
+  /** Port of the real-time listener. 0 for the baseline. */
   readonly realtimePort: number;
-  /** From starting the process until its worker socket took a connection, in milliseconds. */
+  /** Milliseconds from the start of the process until its worker socket accepted a connection. */
   readonly listeningAfterMs: number;
 }
 
@@ -27,13 +27,13 @@ export interface ModuleEntry {
 
 export interface EngineOptions {
   readonly kind: "svc" | "naive";
-  /** Folder for this engine's config, data and logs; made by the function. */
+  /** Folder for this engine's config, data and logs. Created by the function. */
   readonly folder: string;
-  /** Modules to load besides `svc-http`. */
+  /** Modules to load in addition to `svc-http`. */
   readonly modules?: readonly ModuleEntry[];
   /** Commands of `svc-exec`, which the engine keeps running. */
   readonly commands?: readonly { readonly name: string; readonly command: string }[];
-  /** Folder to write a CPU profile into when the engine stops. */
+  /** Folder for a CPU profile, written when the engine stops. */
   readonly profileFolder?: string | undefined;
 }
 

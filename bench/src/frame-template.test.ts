@@ -9,7 +9,7 @@ function payloadOf(frame: Buffer): string {
 }
 
 describe("frame templates", () => {
-  it("carry another id each time and nothing else changes", () => {
+  it("contain another id each time and nothing else changes", () => {
     const template = new FrameTemplate((id) => `{"a":1,"invocation_id":"${id}","data":"${"x".repeat(200)}"}`);
     const ids = new SlotIds(7);
     const first = template.withId(ids.next());
@@ -20,13 +20,13 @@ describe("frame templates", () => {
     expect(first.length).toBe(clientHeaderBytes(300) + payloadOf(first).length);
   });
 
-  it("refuse a frame without an id", () => {
+  it("reject a frame without an id", () => {
     expect(() => new FrameTemplate(() => "{}")).toThrow("no place for an invocation id");
   });
 });
 
 describe("invocation ids", () => {
-  it("tell their slot", () => {
+  it("contain their slot", () => {
     for (const slot of [0, 9, 10, 127, 65_535, 1_000_000]) expect(slotOfId(new SlotIds(slot).next(), 0)).toBe(slot);
   });
 

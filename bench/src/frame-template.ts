@@ -11,7 +11,7 @@ export class FrameTemplate {
   readonly #payloadStart: number;
   readonly #idOffset: number;
 
-  /** `write` gets a placeholder and gives the frame's text with it in the place of the invocation id. */
+  /** `write` receives a placeholder for the invocation id and returns the frame's text. */
   constructor(write: (invocationId: string) => string) {
     const payload = Buffer.from(write(ID_PLACEHOLDER));
     this.#idOffset = payload.indexOf(ID_PLACEHOLDER);
@@ -20,7 +20,7 @@ export class FrameTemplate {
     this.#frame = encodeClientFrame(OPCODE.text, payload);
   }
 
-  /** A frame of its own, which the socket may hold for as long as it wants. */
+  /** Returns a copy of the frame, which the socket may keep. */
   withId(id: Uint8Array): Buffer {
     const frame = Buffer.allocUnsafe(this.#frame.length);
     this.#frame.copy(frame);
@@ -29,7 +29,7 @@ export class FrameTemplate {
   }
 }
 
-/** Invocation ids of one slot of a closed loop: a UUID that holds a sequence number and the slot's number. */
+/** Invocation ids of one slot of a closed loop: UUIDs that contain a sequence number and the slot's number. */
 export class SlotIds {
   readonly #bytes: Buffer;
   #sequence = 0;
@@ -39,7 +39,7 @@ export class SlotIds {
     writeHex(this.#bytes, 28, slot);
   }
 
-  /** The next id. The buffer is reused by the call after. */
+  /** Returns the next id. The next call reuses the buffer. */
   next(): Buffer {
     this.#sequence = (this.#sequence + 1) >>> 0;
     writeHex(this.#bytes, 0, this.#sequence);
@@ -51,7 +51,7 @@ function writeHex(target: Buffer, at: number, value: number): void {
   for (let digit = 0; digit < 8; digit++) target[at + digit] = HEX[(value >>> (28 - digit * 4)) & 15] as number;
 }
 
-/** The slot that an id of `SlotIds` belongs to, read from the id's bytes at `at`. */
+/** Returns the slot of an id of `SlotIds`, read from the id's bytes at `at`. */
 export function slotOfId(bytes: Uint8Array, at: number): number {
   let slot = 0;
   for (let digit = 28; digit < ID_BYTES; digit++) {
@@ -62,10 +62,10 @@ export function slotOfId(bytes: Uint8Array, at: number): number {
 }
 
 const ID_MEMBER = Buffer.from('"invocation_id":"');
-/** Members other than the payload fit into this much at either end of a frame. */
+/** Maximum size of the members other than the payload, at either end of a frame. */
 const ENVELOPE_BYTES = 512;
 
-/** Where in a frame the invocation id starts, or -1. Does not walk through the payload of a large frame. */
+/** Returns the position of the invocation id in a frame, or -1. Does not search the payload of a large frame. */
 export function findInvocationId(frame: Buffer): number {
   if (frame.length <= 2 * ENVELOPE_BYTES) {
     const found = frame.indexOf(ID_MEMBER);

@@ -1,6 +1,6 @@
-/** Scope that holds very many items, with keys `key-0000000` and so on. */
+/** Scope with very many items, with keys `key-0000000` and so on. */
 export const LARGE_SCOPE = "large";
-/** Keys that begin with it: 100, in the middle. */
+/** Prefix of 100 keys in the middle. */
 export const PAGE_PREFIX = "key-00050";
 
 export function largeKey(index: number): string {

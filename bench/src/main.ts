@@ -1,4 +1,4 @@
-// Runs the scenarios one after the other, prints their tables and writes the results. See design: every figure is a ratio to a
+// Runs the scenarios one after another, prints their tables and writes the results. Every value is a ratio to a
 // baseline that was measured in the same run.
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,9 +12,9 @@ import { renderBars, renderMeasurements } from "./table.ts";
 
 const BINDING_ROWS: ReadonlySet<number> = new Set([1, 2, 3, 4, 11, 16, 26, 27, 29]);
 const RESULTS_FOLDER = fileURLToPath(new URL("../results", import.meta.url));
-/** On the disk of the repository, because a folder for temporary files may lie in memory. */
+/** On the disk of the repository, because the folder for temporary files may be in memory. */
 const WORK_FOLDER = fileURLToPath(new URL(`../../.cache/bench/run-${process.pid}`, import.meta.url));
-/** However stuck something is, the bench ends. */
+/** The bench always ends, even if a scenario hangs. */
 const TOTAL_TIMEOUT_MS = 30 * 60_000;
 
 async function runScenario(scenario: Scenario, index: number, options: Options): Promise<Outcome> {
@@ -58,9 +58,9 @@ async function runAll(options: Options): Promise<number> {
   for (const { rows, failure } of outcomes) if (failure !== undefined) console.log(`row ${rows.join(", ")}: NOT MEASURED: ${failure.split("\n", 1)[0]}`);
   const held = allBindingHold(outcomes, BINDING_ROWS);
   console.log(`\n${held ? "All binding bars that were measured hold." : "Some binding bars do NOT hold or were not measured."}`);
-  if (options.quick) console.log("This was a quick run: it shows that the bench works; its figures mean little.");
+  if (options.quick) console.log("This was a quick run: it shows that the bench works; its values are not meaningful.");
   if (options.engine === "naive")
-    console.log("The baseline stood in the engine's place: ratios to it should be near 1, and their distance from 1 is this machine's noise.");
+    console.log("The baseline replaced the engine: ratios to it should be near 1, and their distance from 1 is this machine's noise.");
   console.log(`Took ${Math.round((Date.now() - startedAt.getTime()) / 1000)} s; written to ${file}`);
   return options.strict && !held ? 1 : 0;
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { parseOptions, ROWS, UsageError } from "./options.ts";
 
 describe("options", () => {
-  it("measure all rows in five rounds when nothing is said", () => {
+  it("measure all rows in five rounds by default", () => {
     expect(parseOptions([])).toEqual({
       rows: new Set(ROWS),
       rounds: 5,
@@ -16,7 +16,7 @@ describe("options", () => {
     });
   });
 
-  it("take a list of rows", () => {
+  it("accept a list of rows", () => {
     expect(parseOptions(["--rows", "1, 2,4"])?.rows).toEqual(new Set([1, 2, 4]));
     expect(parseOptions(["--rows", "26"])?.rows).toEqual(new Set([26]));
   });
@@ -26,12 +26,12 @@ describe("options", () => {
     expect(parseOptions(["--quick", "--rounds", "3"])).toMatchObject({ rounds: 3 });
   });
 
-  it("give nothing when help is asked for", () => {
+  it("are undefined for a request for help", () => {
     expect(parseOptions(["--help"])).toBeUndefined();
   });
 
   for (const args of [["--rows", "99"], ["--rows", "one"], ["--rounds", "0"], ["--rounds", "x"], ["--engine", "fast"], ["--unknown"], ["stray"]]) {
-    it(`refuse ${args.join(" ")} and say what is expected`, () => {
+    it(`refuse ${args.join(" ")} and name what is expected`, () => {
       expect(() => parseOptions(args)).toThrow(UsageError);
     });
   }

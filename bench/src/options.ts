@@ -1,8 +1,8 @@
 import { parseArgs } from "node:util";
 
-/** Rows of the budget table that are measured unless others are asked for. */
+/** Rows of the budget table that are measured by default. */
 export const ROWS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 15, 16, 17, 20, 21, 22, 23, 24, 25, 29] as const;
-/** Rows of the console, which take a browser: only where they are asked for. */
+/** Rows of the console, which need a browser: measured only on request. */
 export const CONSOLE_ROWS = [26, 27, 28] as const;
 const ALL_ROWS: readonly number[] = [...ROWS, ...CONSOLE_ROWS];
 
@@ -13,13 +13,13 @@ export interface Options {
   readonly warmUpMs: number;
   /** Each measuring window, in milliseconds. */
   readonly measureMs: number;
-  /** Few, short windows: shows that the bench works, not what the engine does. */
+  /** Few, short windows: shows that the bench works, but not the engine's performance. */
   readonly quick: boolean;
-  /** Exit with 1 when a binding bar fails. */
+  /** Exit with 1 if a binding bar fails. */
   readonly strict: boolean;
   /** Install and measure other systems too. */
   readonly peers: boolean;
-  /** What stands in the engine's place. `naive` measures the baseline against itself, which shows the noise of the machine. */
+  /** The measured engine. `naive` measures the baseline against itself, which shows the noise of the machine. */
   readonly engine: "svc" | "naive";
   /** The engine writes a CPU profile when it stops. */
   readonly profile: boolean;
@@ -37,10 +37,10 @@ export const USAGE = `usage: npm run bench -- [options]
   --engine naive   measure the baseline engine in the engine's place
   --help           show this`;
 
-/** A command line that cannot be used; the message says why and what is expected. */
+/** Thrown for an invalid command line. The message names the problem and what is expected. */
 export class UsageError extends Error {}
 
-/** Undefined when help was asked for. Throws UsageError. */
+/** Parses the command line. Returns undefined for a request for help. Throws UsageError. */
 export function parseOptions(args: readonly string[]): Options | undefined {
   const values = read(args);
   if (values.help) return undefined;

@@ -22,7 +22,7 @@ describe("payloads", () => {
     expect(JSON.parse(otherThan(text))).not.toEqual(JSON.parse(text));
   });
 
-  it("refuse a size that cannot be reached", () => {
+  it("reject a size that is impossible", () => {
     expect(() => payloadOfBytes(10)).toThrow("at least 32 bytes");
   });
 });

@@ -1,6 +1,6 @@
 /**
- * JSON text of exactly `bytes` bytes (at least 32): an object of records with strings, numbers, booleans and lists, as real payloads are.
- * One long string would make parsing look cheaper than it is.
+ * Returns JSON text of exactly `bytes` bytes (at least 32): an object of records with strings, numbers, booleans and
+ * lists, like real payloads. One long string would make parsing look cheaper than it is.
  */
 export function payloadOfBytes(bytes: number): string {
   if (bytes < 32) throw new RangeError(`a payload needs at least 32 bytes, not ${bytes}`);
@@ -18,7 +18,7 @@ export function payloadOfBytes(bytes: number): string {
   return `${opening}${records.join(",")}${closing(bytes - used)}`;
 }
 
-/** A payload of the same size with another value in it. */
+/** Returns a payload of the same size with another value. */
 export function otherThan(payload: string): string {
   return payload.replace('{"items":[', '{"ITEMS":[');
 }

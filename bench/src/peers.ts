@@ -8,19 +8,22 @@ const run = promisify(execFile);
 
 /** Kept between runs; ignored by git. */
 const FOLDER = fileURLToPath(new URL("../../.cache/bench/peers", import.meta.url));
-/** `iii-sdk` is the client published for our wire (compatibility); the versions are those that the budgets were measured with. */
+/**
+ * `iii-sdk` is the published client for this wire (compatibility). The versions are those with which the budgets were
+ * measured.
+ */
 const PACKAGES = ["moleculer@0.14.36", "nats@2.29.3", "iii-sdk@0.11.6", "bullmq@6.7.0"];
 const INSTALL_TIMEOUT_MS = 180_000;
 
-/** Where the other systems lie. */
+/** Paths of the other systems. */
 export interface Peers {
   /** Folder with `node_modules`. */
   readonly packages: string;
-  /** Path of the message broker's program; undefined where it could not be had. */
+  /** Path of the message broker's program. Undefined if it is not available. */
   readonly natsServer: string | undefined;
 }
 
-/** Installs the other systems unless they are there already. Rejects when the registry cannot be reached. */
+/** Installs the other systems unless they are installed. Rejects if the registry cannot be reached. */
 export async function installPeers(): Promise<Peers> {
   const marker = join(FOLDER, `installed-${PACKAGES.join("+")}`);
   if (!existsSync(marker)) {
@@ -32,7 +35,7 @@ export async function installPeers(): Promise<Peers> {
   return { packages: FOLDER, natsServer: await findNatsServer() };
 }
 
-/** The installed program, else the one of Debian's package, unpacked without installing it. */
+/** Returns the installed program, else that of Debian's package, unpacked without installing it. */
 async function findNatsServer(): Promise<string | undefined> {
   const installed = (process.env.PATH ?? "").split(":").map((folder) => join(folder, "nats-server"));
   const unpacked = join(FOLDER, "debian", "usr", "sbin", "nats-server");
@@ -46,7 +49,7 @@ async function findNatsServer(): Promise<string | undefined> {
     if (archive === undefined) return undefined;
     await run("dpkg", ["-x", archive, "."], { cwd: debian, timeout: INSTALL_TIMEOUT_MS });
   } catch {
-    // Not a Debian, or its archive is out of reach: the comparison is reported as not run.
+    // Not a Debian system, or its archive cannot be reached: the comparison is reported as not run.
     return undefined;
   }
   return existsSync(unpacked) ? unpacked : undefined;

@@ -4,7 +4,7 @@ export function pause(durationMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, durationMs));
 }
 
-/** True when a connection to a loopback port is taken. */
+/** Whether a loopback port accepts a connection. */
 export function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1");
@@ -16,7 +16,7 @@ export function accepts(port: number): Promise<boolean> {
   });
 }
 
-/** Ports that were free a moment ago. */
+/** Returns ports that were free at the time of the check. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(
     Array.from({ length: count }, () => {

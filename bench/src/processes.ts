@@ -6,7 +6,7 @@ import type { Announcement } from "./servers/announce.ts";
 
 const START_TIMEOUT_MS = 20_000;
 const STOP_TIMEOUT_MS = 15_000;
-/** What a task may take beyond its own warm-up and measuring time. */
+/** Time limit of a task in addition to its warm-up and measuring time. */
 const TASK_GRACE_MS = 60_000;
 
 const children = new Set<ChildProcess>();
@@ -14,7 +14,7 @@ process.on("exit", () => {
   for (const child of children) child.kill("SIGKILL");
 });
 
-/** Registers a child so that it does not outlive this process. */
+/** Registers a child so that it ends with this process. */
 export function adopt(child: ChildProcess): void {
   children.add(child);
   child.once("exit", () => children.delete(child));
@@ -33,7 +33,7 @@ export async function within<T>(timeoutMs: number, problem: string, work: Promis
   }
 }
 
-/** Ends a child: asks, and after 15 s kills. Resolves when it is gone. */
+/** Stops a child with a signal, and kills it after 15 s. Resolves when it has ended. */
 export async function stopProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
@@ -48,7 +48,7 @@ export function pidOf(child: ChildProcess): number {
   return child.pid;
 }
 
-/** Path of a script of the bench, given relative to this folder and without its ending. */
+/** Returns the path of a script of the bench, given relative to this folder and without its extension. */
 export function benchScript(name: string): string {
   const built = fileURLToPath(new URL(`./${name}.js`, import.meta.url));
   if (!existsSync(built)) throw new Error(`${built} is missing; run the bench with npm run bench, which builds it first`);
@@ -56,13 +56,13 @@ export function benchScript(name: string): string {
 }
 
 function forkScript(name: string, args: readonly string[]): ChildProcess {
-  // Standard output belongs to the tables; other systems' clients write greetings to it.
+  // Standard output is for the tables. Clients of other systems write greetings to it.
   const child = fork(benchScript(name), args, { stdio: ["ignore", "ignore", "inherit", "ipc"], execArgv: [] });
   adopt(child);
   return child;
 }
 
-/** The next message of a child. Rejects when the child ends first. */
+/** Resolves with the next message of a child. Rejects if the child ends first. */
 function nextMessage<T>(child: ChildProcess, name: string): Promise<T> {
   return new Promise((resolve, reject) => {
     const onExit = (code: number | null, signal: string | null): void => {
@@ -78,7 +78,7 @@ function nextMessage<T>(child: ChildProcess, name: string): Promise<T> {
   });
 }
 
-/** A server under measurement, in a process of its own. */
+/** A measured server in its own process. */
 export interface Server {
   readonly pid: number;
   readonly port: number;
@@ -92,7 +92,7 @@ export async function startServer(name: string): Promise<Server> {
   return { pid: pidOf(child), port, stop: () => stopProcess(child) };
 }
 
-/** A child that answers one request at a time over its message channel. */
+/** A child process that answers one request at a time over its message channel. */
 export class RequestProcess<Request, Reply> {
   readonly pid: number;
   readonly #name: string;
@@ -140,14 +140,14 @@ export class Generator {
     return this.#process.pid;
   }
 
-  /** Runs a load and gives what its window saw. Rejects with the generator's error. */
+  /** Runs a load and resolves with the results of its window. Rejects with the generator's error. */
   async measure(task: Extract<GeneratorTask, { readonly measureMs: number }>): Promise<Window> {
     const window = await this.#ask(task, task.warmUpMs + task.measureMs + TASK_GRACE_MS);
-    if (window === undefined) throw new Error(`the generator gave no window for ${task.kind}`);
+    if (window === undefined) throw new Error(`the generator returned no window for ${task.kind}`);
     return window;
   }
 
-  /** Runs a task that measures nothing. */
+  /** Runs a task without a measurement. */
   async perform(task: GeneratorTask): Promise<void> {
     await this.#ask(task, TASK_GRACE_MS);
   }

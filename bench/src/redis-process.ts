@@ -6,7 +6,10 @@ import { adopt, pidOf, type Server, stopProcess } from "./processes.ts";
 const LISTEN_TIMEOUT_MS = 10_000;
 const PROBE_MS = 10;
 
-/** Starts `redis-server` with an append-only file in `folder` that is synced with each write. Undefined where there is no such program. */
+/**
+ * Starts `redis-server` with an append-only file in `folder` that is synced with each write. Returns undefined if the
+ * program is missing.
+ */
 export async function startDurableRedis(folder: string): Promise<Server | undefined> {
   mkdirSync(folder, { recursive: true });
   const [port] = (await freePorts(1)) as [number];

@@ -9,21 +9,21 @@ const outcome: Outcome = { title: "t", rows: [1], bars: [held], measurements: []
 const binding = new Set([1]);
 
 describe("the report", () => {
-  it("is good while every binding bar holds", () => {
+  it("is true if every binding bar holds", () => {
     expect(allBindingHold([outcome], binding)).toBe(true);
     expect(allBindingHold([outcome, { ...outcome, bars: [broken] }], binding)).toBe(false);
   });
 
-  it("does not mind a quoted bar that misses, nor a failure in rows without binding bars", () => {
+  it("ignores a quoted bar that misses and a failure in rows without binding bars", () => {
     expect(allBindingHold([{ ...outcome, bars: [{ ...broken, standing: "quoted" }] }], binding)).toBe(true);
     expect(allBindingHold([{ ...outcome, rows: [7], bars: [], failure: "no network" }], binding)).toBe(true);
   });
 
-  it("counts a scenario that did not run as not held", () => {
+  it("is false if a scenario did not run", () => {
     expect(allBindingHold([{ ...outcome, bars: [], failure: "the engine ended" }], binding)).toBe(false);
   });
 
-  it("writes verdicts and the machine beside the figures", () => {
+  it("writes verdicts, the machine and the values", () => {
     const document = resultsDocument([outcome], parseOptions(["--rows", "1"]) as Options, new Date(0));
     expect(document).toMatchObject({
       startedAt: "1970-01-01T00:00:00.000Z",

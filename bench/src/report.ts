@@ -4,18 +4,18 @@ import { holds, verdictOf } from "./bars.ts";
 import type { Options } from "./options.ts";
 import type { Measurement } from "./table.ts";
 
-/** What became of one scenario. */
+/** Outcome of one scenario. */
 export interface Outcome {
   readonly title: string;
   readonly rows: readonly number[];
   readonly bars: readonly Bar[];
   readonly measurements: readonly Measurement[];
   readonly notes: readonly string[];
-  /** Why there are no figures. */
+  /** Why there are no values. */
   readonly failure: string | undefined;
 }
 
-/** True when every binding bar holds and no scenario that has binding bars failed. */
+/** Whether every binding bar holds and no scenario with binding bars failed. */
 export function allBindingHold(outcomes: readonly Outcome[], bindingRows: ReadonlySet<number>): boolean {
   return outcomes.every(
     (outcome) =>
@@ -24,7 +24,7 @@ export function allBindingHold(outcomes: readonly Outcome[], bindingRows: Readon
   );
 }
 
-/** The file that a run leaves behind. */
+/** Returns the contents of the result file. */
 export function resultsDocument(outcomes: readonly Outcome[], options: Options, startedAt: Date): object {
   return {
     startedAt: startedAt.toISOString(),

@@ -1,11 +1,11 @@
 import type { Window } from "./generator/load.ts";
 
-/** One side of a comparison: runs its load once and gives the window. */
+/** One side of a comparison: runs its load once and returns the window. */
 export type Variant = () => Promise<Window>;
 
 /**
- * Runs all variants one after the other, `rounds` times over, so that a slow phase of the machine meets them all alike. A first
- * round, in which the servers compile their hot paths, is thrown away.
+ * Runs all variants one after another, `rounds` times, so that a slow phase of the machine affects all of them.
+ * Discards a first round, in which the servers compile their hot paths.
  */
 export async function interleave<Name extends string>(variants: Readonly<Record<Name, Variant>>, rounds: number): Promise<Record<Name, Window[]>> {
   const names = Object.keys(variants) as Name[];

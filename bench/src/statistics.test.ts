@@ -2,34 +2,34 @@ import { describe, expect, it } from "vitest";
 import { Latencies, median, percentile, ratio, spread } from "./statistics.ts";
 
 describe("statistics", () => {
-  it("takes the middle value of an odd count, in any order", () => {
+  it("returns the middle value of an odd count, in any order", () => {
     expect(median([9, 1, 5])).toBe(5);
   });
 
-  it("takes the mean of the two middle values of an even count", () => {
+  it("returns the mean of the two middle values of an even count", () => {
     expect(median([4, 1, 3, 2])).toBe(2.5);
   });
 
-  it("leaves the measurements in the order they were made", () => {
+  it("does not change the order of the measurements", () => {
     const values = [3, 1, 2];
     median(values);
     expect(values).toEqual([3, 1, 2]);
   });
 
-  it("refuses to summarise nothing", () => {
+  it("rejects an empty list", () => {
     expect(() => median([])).toThrow(RangeError);
     expect(() => percentile([], 0.5)).toThrow(RangeError);
   });
 
-  it("gives median, smallest and largest", () => {
+  it("returns median, minimum and maximum", () => {
     expect(spread([2, 8, 4])).toEqual({ median: 4, min: 2, max: 8 });
   });
 
-  it("divides medians, and pairs rounds for the extremes", () => {
+  it("divides medians, and pairs rounds for minimum and maximum", () => {
     expect(ratio([10, 40, 20], [10, 20, 20])).toEqual({ median: 1, min: 1, max: 2 });
   });
 
-  it("refuses to pair different numbers of rounds", () => {
+  it("rejects different numbers of rounds", () => {
     expect(() => ratio([1], [1, 2])).toThrow("cannot pair 1 rounds with 2");
   });
 
@@ -47,7 +47,7 @@ describe("statistics", () => {
     expect(latencies.summary()).toEqual({ p50Us: 50_000, p99Us: 99_000 });
   });
 
-  it("reports zero for a window without a single answer", () => {
+  it("reports zero for a window without a result", () => {
     expect(new Latencies().summary()).toEqual({ p50Us: 0, p99Us: 0 });
   });
 });

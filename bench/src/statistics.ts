@@ -1,11 +1,11 @@
-/** Middle, smallest and largest of a set of measurements, in the unit of the measurements. */
+/** Median, minimum and maximum of a set of measurements, in their unit. */
 export interface Spread {
   readonly median: number;
   readonly min: number;
   readonly max: number;
 }
 
-/** The middle value; between two middle values, their mean. Throws on an empty list. */
+/** Returns the median. Throws on an empty list. */
 export function median(values: readonly number[]): number {
   if (values.length === 0) throw new RangeError("median of no values");
   const sorted = [...values].sort((a, b) => a - b);
@@ -19,8 +19,8 @@ export function spread(values: readonly number[]): Spread {
 }
 
 /**
- * How many times `over` the values are: the ratio of the two medians, and the smallest and largest ratio of two values of the
- * same round. Rounds are paired because the machine drifts between fast and slow phases.
+ * Returns the ratio of the values to `over`: the ratio of the medians, and the minimum and maximum ratio within a
+ * round. Rounds are paired because the machine has fast and slow phases.
  */
 export function ratio(values: readonly number[], over: readonly number[]): Spread {
   if (values.length !== over.length) throw new RangeError(`cannot pair ${values.length} rounds with ${over.length}`);
@@ -28,7 +28,10 @@ export function ratio(values: readonly number[], over: readonly number[]): Sprea
   return { median: median(values) / median(over), min: Math.min(...perRound), max: Math.max(...perRound) };
 }
 
-/** The smallest sorted value that at least `fraction` (0 to 1) of all values do not exceed. Throws on an empty list. */
+/**
+ * Returns the smallest sorted value that is not exceeded by at least `fraction` (0 to 1) of all values. Throws on an
+ * empty list.
+ */
 export function percentile(sortedAscending: ArrayLike<number>, fraction: number): number {
   if (sortedAscending.length === 0) throw new RangeError("percentile of no values");
   const rank = Math.ceil(fraction * sortedAscending.length) - 1;
@@ -37,7 +40,7 @@ export function percentile(sortedAscending: ArrayLike<number>, fraction: number)
 
 const MAX_SAMPLES = 2_000_000;
 
-/** Durations of one measuring window. Keeps the first two million; a window of a few seconds never has more. */
+/** Durations of one measuring window. Keeps the first two million. A window of a few seconds never has more. */
 export class Latencies {
   #samples = new Float64Array(65_536);
   #count = 0;
@@ -52,7 +55,7 @@ export class Latencies {
     this.#samples[this.#count++] = durationUs;
   }
 
-  /** Microseconds. Zero when nothing was measured. */
+  /** Microseconds. Zero without measurements. */
   summary(): { readonly p50Us: number; readonly p99Us: number } {
     if (this.#count === 0) return { p50Us: 0, p99Us: 0 };
     const sorted = this.#samples.subarray(0, this.#count).sort();

@@ -5,10 +5,10 @@ import type { StoreReply, StoreRequest } from "./servers/item-store.ts";
 const MEASURE_GRACE_MS = 60_000;
 const FILL_TIMEOUT_MS = 300_000;
 
-/** The store of items in a process of its own, without an engine. */
+/** The store of items in its own process, without an engine. */
 export class StoreProcess implements Server {
   readonly pid: number;
-  /** It has none. */
+  /** It has no port. */
   readonly port = 0;
   readonly #process: RequestProcess<StoreRequest, StoreReply>;
 
@@ -17,14 +17,14 @@ export class StoreProcess implements Server {
     this.pid = process.pid;
   }
 
-  /** `folder` takes its databases. */
+  /** `folder` is for its databases. */
   static async start(folder: string): Promise<StoreProcess> {
     return new StoreProcess(await RequestProcess.start("servers/item-store", [folder]));
   }
 
   async measure(request: Omit<Extract<StoreRequest, { kind: "measure" }>, "kind">): Promise<Window> {
     const reply = await this.#ask({ kind: "measure", ...request }, request.warmUpMs + request.measureMs + MEASURE_GRACE_MS);
-    if (!("window" in reply)) throw new Error("the store gave no window");
+    if (!("window" in reply)) throw new Error("the store returned no window");
     return reply.window;
   }
 

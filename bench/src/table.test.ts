@@ -13,14 +13,14 @@ const bar: Bar = {
 };
 
 describe("bars", () => {
-  it("pass at the limit and fail beyond it, whichever side that is", () => {
+  it("pass at the limit and fail beyond it, in both directions", () => {
     expect(verdictOf({ ...bar, limit: 0.423 })).toBe("pass");
     expect(verdictOf({ ...bar, limit: 0.422 })).toBe("FAIL");
     expect(verdictOf({ ...bar, limit: 0.423, sense: "at least" })).toBe("pass");
     expect(verdictOf({ ...bar, limit: 0.424, sense: "at least" })).toBe("FAIL");
   });
 
-  it("only hold or miss when they are quoted", () => {
+  it("only hold or miss if they are quoted", () => {
     expect(verdictOf({ ...bar, standing: "quoted" })).toBe("holds");
     expect(verdictOf({ ...bar, standing: "quoted", limit: 0.1 })).toBe("misses");
   });

@@ -10,7 +10,9 @@ export interface Measurement {
   readonly windows: readonly Window[];
 }
 
-/** Columns padded to their widest cell; the first column to the left, the others as `alignRight` says. */
+/**
+ * Renders a table. Pads columns to their widest cell. The first column is aligned left, the others as in `alignRight`.
+ */
 export function renderTable(header: readonly string[], rows: readonly (readonly string[])[], alignRight: ReadonlySet<number>): string {
   const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => (row[column] ?? "").length)));
   const line = (cells: readonly string[]): string =>
@@ -21,7 +23,7 @@ export function renderTable(header: readonly string[], rows: readonly (readonly 
   return [line(header), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
 }
 
-/** Four significant digits at most, no exponent. */
+/** Formats a number with at most four significant digits and no exponent. */
 export function formatNumber(value: number): string {
   if (value >= 1000) return Math.round(value).toString();
   return Number(value.toPrecision(3)).toString();

@@ -22,7 +22,7 @@ function serverFrame(payload: string): Buffer {
 
 describe("client frames", () => {
   for (const size of [0, 1, 5, 125, 126, 65_535, 65_536, 70_003]) {
-    it(`masks a payload of ${size} bytes so that unmasking gives it back`, () => {
+    it(`masks a payload of ${size} bytes so that unmasking restores it`, () => {
       const payload = Buffer.from(Array.from({ length: size }, (_, index) => index & 255));
       const frame = encodeClientFrame(OPCODE.text, payload);
       const headerBytes = clientHeaderBytes(size);
@@ -50,7 +50,7 @@ describe("server frames", () => {
   const stream = Buffer.concat(messages.map(serverFrame));
 
   for (const chunkBytes of [1, 2, 3, 7, 1000, 65_536, stream.length]) {
-    it(`come out whole when the stream arrives in chunks of ${chunkBytes} bytes`, () => {
+    it(`are complete if the stream arrives in chunks of ${chunkBytes} bytes`, () => {
       const seen: string[] = [];
       const reader = new ServerFrameReader((_opcode, payload) => seen.push(payload.toString()));
       for (let at = 0; at < stream.length; at += chunkBytes) reader.push(stream.subarray(at, at + chunkBytes));
@@ -58,7 +58,7 @@ describe("server frames", () => {
     });
   }
 
-  it("are refused when masked or fragmented", () => {
+  it("are rejected if masked or fragmented", () => {
     const reader = (): ServerFrameReader => new ServerFrameReader(() => {});
     expect(() => reader().push(Buffer.from([0x81, 0x81, 0, 0, 0, 0, 1]))).toThrow("masked");
     expect(() => reader().push(Buffer.from([0x01, 0x01, 0x61]))).toThrow("fragmented");
@@ -105,7 +105,7 @@ describe("the client", () => {
     expect(seen).toEqual(new Set([...texts, "pong: are you there"]));
   });
 
-  it("names the answer of a server that refuses", async () => {
+  it("reports the response of a server that refuses", async () => {
     const http = createServer();
     http.on("upgrade", (_request, socket) => socket.end("HTTP/1.1 401 Unauthorized\r\n\r\n"));
     const port = await listen(http);

@@ -1,32 +1,32 @@
 import { createHash, randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
 
-/** Opcodes of RFC 6455 that the generator meets. */
+/** Opcodes of RFC 6455 that the generator receives or sends. */
 export const OPCODE = { text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
 const MASK_BIT = 0x80;
 const FINAL_BIT = 0x80;
-/** Fixed and not zero: a zero key would spare the server the work of unmasking. */
+/** Fixed and not zero: a zero key would save the server the unmasking. */
 const MASK_KEY = Buffer.from([0x5a, 0xc3, 0x17, 0x9e]);
 const MASK_WORD = MASK_KEY.readUInt32LE(0);
 const HANDSHAKE_TIMEOUT_MS = 10_000;
 const READ_BUFFER_BYTES = 256 * 1024;
-/** One for all sockets: a read is worked through before the next one begins. */
+/** One buffer for all sockets: a read is handled completely before the next one begins. */
 const readBuffer = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES);
-/** Frames up to this size are copied together into one write; larger ones are handed to the socket as they are. */
+/** Frames up to this size are copied together into one write. Larger ones are passed to the socket unchanged. */
 const COALESCE_BYTES = 16 * 1024;
 const ACCEPT_GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/** Bytes before the payload of a client frame. */
+/** Returns the number of bytes before the payload of a client frame. */
 export function clientHeaderBytes(payloadBytes: number): number {
   if (payloadBytes < 126) return 6;
   return payloadBytes < 65_536 ? 8 : 14;
 }
 
-/** A whole client frame: header, mask key, masked payload. */
+/** Encodes a client frame: header, mask key, masked payload. */
 export function encodeClientFrame(opcode: number, payload: Uint8Array): Buffer {
   const headerBytes = clientHeaderBytes(payload.length);
-  // Room for a whole number of words, so that masking can go word by word from an aligned start.
+  // Allocates a whole number of words, so that masking can work word by word from an aligned start.
   const frame = Buffer.allocUnsafeSlow(headerBytes + payload.length);
   frame[0] = FINAL_BIT | opcode;
   if (headerBytes === 6) frame[1] = MASK_BIT | payload.length;
@@ -52,7 +52,7 @@ function maskInPlace(frame: Buffer, start: number): void {
   for (let at = start + words * 4; at < frame.length; at++) frame[at] = (frame[at] as number) ^ (MASK_KEY[(at - start) & 3] as number);
 }
 
-/** Writes `bytes` masked over the payload of an already masked client frame. `offset` counts from the payload's start. */
+/** Writes `bytes`, masked, over the payload of a masked client frame. `offset` counts from the payload's start. */
 export function patchMasked(frame: Buffer, payloadStart: number, offset: number, bytes: Uint8Array): void {
   for (let index = 0; index < bytes.length; index++) {
     frame[payloadStart + offset + index] = (bytes[index] as number) ^ (MASK_KEY[(offset + index) & 3] as number);
@@ -61,10 +61,10 @@ export function patchMasked(frame: Buffer, payloadStart: number, offset: number,
 
 export type FrameListener = (opcode: number, payload: Buffer) => void;
 
-/** Cuts what a server sends into frames. The payload handed out is valid only until the listener returns. */
+/** Splits the bytes of a server into frames. The payload passed to the listener is valid only until it returns. */
 export class ServerFrameReader {
   readonly #onFrame: FrameListener;
-  /** A frame of which only a part has arrived, or only a part of its header. */
+  /** A partial frame or header. */
   #partial: Buffer = Buffer.alloc(0);
   #partialBytes = 0;
 
@@ -128,7 +128,7 @@ interface FrameSize {
   readonly total: number;
 }
 
-/** Undefined while the header is not complete. */
+/** Returns undefined while the header is incomplete. */
 function frameSize(buffer: Buffer, at: number, end: number): FrameSize | undefined {
   if (end - at < 2) return undefined;
   const second = buffer[at + 1] as number;
@@ -141,7 +141,7 @@ function frameSize(buffer: Buffer, at: number, end: number): FrameSize | undefin
 export interface WebSocketListeners {
   /** One text or binary message. The buffer is valid only until the listener returns. */
   onMessage(payload: Buffer): void;
-  /** After all messages of one read, so that answers can go out together. */
+  /** Called after all messages of one read, so that answers can be sent together. */
   onReadEnd(): void;
   onClosed(reason: string): void;
 }
@@ -156,7 +156,7 @@ export class WebSocketClient {
     this.#socket = socket;
   }
 
-  /** Resolves after the handshake. Rejects when it is refused or takes over 10 s. */
+  /** Resolves after the handshake. Rejects if it is refused or takes over 10 s. */
   static open(port: number, path: string, listeners: WebSocketListeners): Promise<WebSocketClient> {
     return new Promise((resolve, reject) => {
       const key = randomBytes(16).toString("base64");
@@ -227,7 +227,7 @@ export class WebSocketClient {
     });
   }
 
-  /** Takes a whole encoded frame; `flush` sends it. */
+  /** Queues a whole encoded frame. `flush` sends it. */
   queue(frame: Buffer): void {
     this.#queued.push(frame);
     this.#queuedBytes += frame.length;
@@ -254,12 +254,12 @@ export class WebSocketClient {
     }
   }
 
-  /** Reads nothing any more. */
+  /** Stops reading. */
   pause(): void {
     this.#socket.pause();
   }
 
-  /** Drops the connection. */
+  /** Destroys the connection. */
   destroy(): void {
     this.#socket.destroy();
   }

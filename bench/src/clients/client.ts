@@ -1,25 +1,25 @@
-/** The systems whose clients the bench can put at both ends of a call. */
+/** The systems whose clients the bench can use at both ends of a call. */
 export const CLIENT_KINDS = ["svc", "published", "moleculer-nats", "moleculer-tcp"] as const;
 export type ClientKind = (typeof CLIENT_KINDS)[number];
 
-/** What a client process is told on its command line, as JSON. */
+/** Options of a client process, passed as JSON on its command line. */
 export interface ClientArguments {
   readonly kind: ClientKind;
   readonly role: "caller" | "callee";
-  /** WebSocket address of the engine, or the address of the message broker; empty for brokerless transport. */
+  /** WebSocket address of the engine, or address of the message broker. Empty for transport without a broker. */
   readonly address: string;
-  /** Folder in which other systems' packages were installed; empty for `svc`. */
+  /** Folder with the installed packages of other systems. Empty for `svc`. */
   readonly packages: string;
-  /** Ports of the two processes where they talk without a broker. */
+  /** Ports of the two processes, if they connect without a broker. */
   readonly ports: { readonly caller: number; readonly callee: number };
 }
 
-/** One process's end of a system: as caller it calls the function that the callee's process answers with its input. */
+/** One process's side of a system: as caller it calls the function of the callee's process, which returns its input. */
 export interface Client {
   call(payload: unknown): Promise<unknown>;
 }
 
-/** Sent to a caller: measure one window. */
+/** Message to a caller: measure one window. */
 export interface WindowRequest {
   readonly concurrency: number;
   readonly payloadBytes: number;

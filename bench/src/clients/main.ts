@@ -1,4 +1,4 @@
-// One end of a call between two processes: the callee answers with its input, the caller measures windows when asked.
+// One end of a call between two processes: the callee returns its input, the caller measures windows on request.
 import { isDeepStrictEqual } from "node:util";
 import { ClosedLoop } from "../generator/closed-loop.ts";
 import type { Window } from "../generator/load.ts";
@@ -23,7 +23,7 @@ function connect(args: ClientArguments): Promise<Client> {
   }
 }
 
-/** Resolves when a call comes through: both ends are connected and the function is known. */
+/** Resolves when a call succeeds: both ends are connected and the function is registered. */
 async function firstCall(client: Client): Promise<void> {
   const giveUpMs = performance.now() + FIRST_CALL_TIMEOUT_MS;
   const payload = { hello: ["there", 1] };
@@ -33,7 +33,7 @@ async function firstCall(client: Client): Promise<void> {
       if (!isDeepStrictEqual(answer, payload)) throw new Error(`the callee answered ${JSON.stringify(answer)}`);
       return;
     } catch (error) {
-      if (performance.now() > giveUpMs) throw new Error(`no call came through: ${(error as Error).message}`, { cause: error });
+      if (performance.now() > giveUpMs) throw new Error(`no call succeeded: ${(error as Error).message}`, { cause: error });
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
   }

@@ -1,4 +1,4 @@
-// Another microservice framework for Node, at the version that the budgets were measured with.
+// Another microservice framework for Node, in the version with which the budgets were measured.
 import type { Client, ClientArguments } from "./client.ts";
 import { loadInstalled } from "./installed-package.ts";
 

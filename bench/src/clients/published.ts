@@ -1,4 +1,4 @@
-// Compatibility: the client that others publish for this wire, used as it comes from the registry.
+// Compatibility: the published client of a third party for this wire, unchanged from the registry.
 import { type Client, type ClientArguments, ECHO_FUNCTION } from "./client.ts";
 import { loadInstalled } from "./installed-package.ts";
 

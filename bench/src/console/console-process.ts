@@ -14,7 +14,7 @@ export interface ConsoleProcess {
   stop(): Promise<void>;
 }
 
-/** Starts the console as a user does, with the page as it is released, and waits until it listens. */
+/** Starts the console as a user does, with the released page, and waits until it listens. */
 export async function startConsole(engine: EngineProcess): Promise<ConsoleProcess> {
   if (!existsSync(PAGE)) throw new Error(`${PAGE} is missing; run the bench with npm run bench, which builds it first`);
   const ports = ["--port", 0, "--engine-port", engine.httpPort, "--ws-port", engine.realtimePort, "--bridge-port", engine.port].map(String);

@@ -6,19 +6,19 @@ import type { ModuleEntry } from "../engine-process.ts";
 import { engineFor, type ScenarioContext } from "../scenarios/scenario.ts";
 import { startConsole } from "./console-process.ts";
 
-/** At once, of the calls that fill the engine. */
+/** Concurrency of the calls that fill the engine. */
 const LANES = 100;
 
 export interface ConsoleSystem {
   readonly url: string;
   readonly browser: Browser;
-  /** Fills the engine; it is done before anything is measured. */
+  /** Fills the engine before anything is measured. */
   readonly worker: Worker;
-  /** Where the engine's streams are. */
+  /** Address of the engine's streams. */
   readonly realtimePort: number;
 }
 
-/** An engine, its console, a worker and a browser, all of which are stopped afterwards. */
+/** Runs an engine, its console, a worker and a browser, and stops all of them afterwards. */
 export async function withConsole<Result>(
   context: ScenarioContext,
   name: string,
@@ -42,7 +42,7 @@ export async function withConsole<Result>(
   }
 }
 
-/** Does `each` for 0 to `count` - 1, many at a time. */
+/** Calls `each` for 0 to `count` - 1, concurrently. */
 export async function fill(count: number, each: (at: number) => Promise<unknown>): Promise<void> {
   let next = 0;
   await Promise.all(
@@ -52,7 +52,7 @@ export async function fill(count: number, each: (at: number) => Promise<unknown>
   );
 }
 
-/** How busy the machine was, for who reads the figures: the run queue's mean length in the last minute. */
+/** Returns the load of the machine, for the reader of the results: mean length of the run queue in the last minute. */
 export function loadNow(): number {
   return loadavg()[0] as number;
 }

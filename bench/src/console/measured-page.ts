@@ -1,13 +1,13 @@
 import type { Browser, CDPSession, Locator, Page } from "playwright-core";
 import { within } from "../processes.ts";
 
-/** How far one turn of the wheel goes, in pixels. */
+/** Distance of one wheel event, in pixels. */
 const WHEEL_PX = 3_000;
-/** Turns of the wheel down, and as many up again. */
+/** Number of wheel events down, and then up again. */
 const TURNS = 120;
 const MB = 1024 * 1024;
 
-/** A page that keeps how long its tasks took. The browser counts as long what takes 50 ms and more. */
+/** A page that records the duration of its tasks. The browser reports tasks of 50 ms and more as long. */
 export class MeasuredPage {
   readonly page: Page;
   readonly #inspector: CDPSession;
@@ -17,7 +17,7 @@ export class MeasuredPage {
     this.#inspector = inspector;
   }
 
-  /** In a profile of its own: nothing is in its cache. */
+  /** Uses its own profile, so that the cache is empty. */
   static async open(browser: Browser): Promise<MeasuredPage> {
     const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
     const page = await context.newPage();
@@ -28,26 +28,31 @@ export class MeasuredPage {
     return new MeasuredPage(page, await context.newCDPSession(page));
   }
 
-  /** Visits the address. Resolves with the milliseconds until `isThere`, a JavaScript expression, holds, by the page's own clock. */
+  /**
+   * Visits the address. Resolves with the milliseconds until the JavaScript expression `isThere` holds, by the page's
+   * clock.
+   */
   async visit(url: string, isThere: string, timeoutMs: number): Promise<number> {
     await this.page.goto(url);
     return this.until(isThere, timeoutMs);
   }
 
-  /** Milliseconds from the beginning of the visit until the expression holds; it is looked at with each frame. */
+  /**
+   * Resolves with the milliseconds from the start of the visit until the expression holds. Checks it with each frame.
+   */
   async until(isThere: string, timeoutMs: number): Promise<number> {
     const look = `(${isThere}) ? done(performance.now()) : requestAnimationFrame(look)`;
     return within(timeoutMs, `not there: ${isThere}`, this.page.evaluate(`new Promise((done) => { const look = () => ${look}; look(); })`) as Promise<number>);
   }
 
-  /** Milliseconds of the longest task since it was asked for last; 0 where none took 50 ms. */
+  /** Returns the duration of the longest task since the last call, in milliseconds. 0 if none took 50 ms. */
   async longestTaskMs(): Promise<number> {
-    // The browser tells of a task after it has ended.
+    // The browser reports a task after its end.
     await this.#frames(5);
     return (await this.page.evaluate("Math.max(0, ...window.longTasks.splice(0))")) as number;
   }
 
-  /** Turns the wheel far down and up again, as fast as frames come. */
+  /** Scrolls far down and up again, one wheel event per frame. */
   async wheel(over: Locator): Promise<void> {
     await over.hover();
     for (const direction of [1, -1]) {
@@ -58,7 +63,7 @@ export class MeasuredPage {
     }
   }
 
-  /** What the page's JavaScript holds once everything unreachable is gone. */
+  /** Returns the page's JavaScript heap after a garbage collection. */
   async heapMb(): Promise<number> {
     await this.#inspector.send("HeapProfiler.collectGarbage");
     return ((await this.page.evaluate("performance.memory.usedJSHeapSize")) as number) / MB;

@@ -11,7 +11,7 @@ const STATE_SCOPE = "bench";
 
 interface Target {
   readonly functionId: string;
-  /** Payloads that a slot sends in turn: where a second value would be the first one again, nothing would be written. */
+  /** Payloads that a slot alternates: writing the same value again would write nothing. */
   dataOf(slot: number): readonly string[];
   isResult(result: unknown): boolean;
 }
@@ -53,7 +53,7 @@ function isOneOf(...values: readonly string[]): (value: unknown) => boolean {
   return (value) => checks.some((check) => check(value));
 }
 
-/** Calls in a closed loop through an engine, from and to connections of this process. */
+/** Makes calls in a closed loop through an engine, from and to connections of this process. */
 export async function runCalls(load: CallLoad): Promise<Window> {
   const target = targetOf(load);
   const peers: Peer[] = [];

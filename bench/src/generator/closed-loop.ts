@@ -4,18 +4,18 @@ import type { Window, WindowSettings } from "./load.ts";
 
 const DRAIN_TIMEOUT_MS = 15_000;
 const MEMORY_SAMPLE_MS = 50;
-/** A window with fewer operations than this per slot goes on, up to so many times its length. */
+/** A window with fewer operations than this per slot is extended, up to this multiple of its length. */
 const MIN_OPERATIONS_PER_SLOT = 1;
 const MAX_EXTENSIONS = 10;
 
 type Phase = "warming" | "measuring" | "draining" | "done";
 
 /**
- * Keeps a fixed number of operations in flight: each answer starts the next operation of its slot. Measures one window and
- * then lets what is in flight finish.
+ * Keeps a fixed number of operations in flight: each result starts the next operation of its slot. Measures one window
+ * and then waits for the operations in flight.
  */
 export class ClosedLoop {
-  /** Settles when the window is over and nothing is in flight, or when something failed. */
+  /** Settles when the window has ended and nothing is in flight, or on an error. */
   readonly window: Promise<Window>;
   readonly #settings: WindowSettings;
   readonly #send: (slot: number) => void;
@@ -47,7 +47,7 @@ export class ClosedLoop {
     for (let slot = 0; slot < this.#sentAtMs.length; slot++) this.#next(slot);
   }
 
-  /** One operation has its answer. */
+  /** Called when an operation has its result. */
   answered(slot: number): void {
     if (this.#phase === "measuring") {
       this.#operations++;

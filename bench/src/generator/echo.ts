@@ -5,7 +5,7 @@ import { ClosedLoop } from "./closed-loop.ts";
 import type { EchoLoad, Window } from "./load.ts";
 import { callTemplate } from "./wire-frames.ts";
 
-/** Frames of a call in a closed loop over one connection to a server that sends them back. */
+/** Sends frames of a call in a closed loop over one connection to an echo server. */
 export async function runEcho(load: EchoLoad): Promise<Window> {
   const template = callTemplate("bench::echo", payloadOfBytes(load.payloadBytes));
   const slotIds = Array.from({ length: load.concurrency }, (_, slot) => new SlotIds(slot));

@@ -6,16 +6,16 @@ import type { EventFanOutLoad, Window } from "./load.ts";
 import { equals, expectPayload, FrameCheck, Peer } from "./peer.ts";
 import { callTemplate, resultTemplate } from "./wire-frames.ts";
 
-/** Events under way: enough that no subscriber waits for the publisher. */
+/** Events in flight: enough that no subscriber waits for the publisher. */
 const EVENTS_IN_FLIGHT = 8;
 
-/** Publishes in a closed loop; an event is over when every subscriber has been called with it. */
+/** Publishes in a closed loop. An event is complete when every subscriber was called with it. */
 export async function runEventFanOut(load: EventFanOutLoad): Promise<Window> {
   const peers: Peer[] = [];
-  // What listened in the window before may be kept for its return.
+  // Triggers of the previous window may be kept for a reconnect.
   const topic = `bench.${randomUUID()}`;
   const payload = payloadOfBytes(load.payloadBytes);
-  /** Slot of each event, by its number, and how many have yet to be called. */
+  /** Slot of each event, by its number, and the number of subscribers that were not called yet. */
   const slots: number[] = [];
   const missing: number[] = [];
   try {
@@ -26,7 +26,8 @@ export async function runEventFanOut(load: EventFanOutLoad): Promise<Window> {
       slots.push(slot);
       missing.push(load.subscribers);
       publisher?.queue(publish.withId((ids[slot] as SlotIds).next()));
-      // A connection writes by itself only after it has read something, and this is called for what another one read.
+      // A connection flushes automatically only after it has read something. This is called for reads of another
+      // connection.
       publisher?.flush();
     });
     const onLost = (error: Error): void => loop.fail(error);
@@ -50,7 +51,7 @@ interface Subscribing {
   readonly index: number;
   readonly topic: string;
   readonly payload: string;
-  /** One publisher's events come in order, so counting tells which one it is. */
+  /** The events of one publisher arrive in order, so counting identifies them. */
   readonly heard: (number: number) => void;
   readonly onLost: (error: Error) => void;
 }

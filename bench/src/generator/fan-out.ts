@@ -12,7 +12,7 @@ const START_TIMEOUT_MS = 10_000;
 const RETRY_MS = 20;
 const DRAIN_TIMEOUT_MS = 15_000;
 
-/** Publishes events and measures when each client has each of them. */
+/** Publishes events and measures when each client receives each of them. */
 export async function runFanOut(load: FanOutLoad): Promise<Window> {
   const clients: WebSocketClient[] = [];
   let publisher: Publisher | undefined;
@@ -36,7 +36,7 @@ export async function runFanOut(load: FanOutLoad): Promise<Window> {
   }
 }
 
-/** An engine that has just begun to listen answers 503 until all its modules have started. */
+/** A starting engine responds with 503 until all its modules have started. */
 async function openFirst(load: FanOutLoad, fanOut: FanOut): Promise<WebSocketClient> {
   const giveUpMs = performance.now() + START_TIMEOUT_MS;
   for (;;) {
@@ -59,17 +59,17 @@ function openClient(load: FanOutLoad, index: number, fanOut: FanOut): Promise<We
 
 type Phase = "opening" | "warming" | "measuring" | "draining" | "over";
 
-/** The events of one window. Clients get them in order, so counting tells which one it is. */
+/** The events of one window. Clients receive them in order, so counting identifies them. */
 class FanOut {
   readonly window: Promise<Window>;
   readonly #load: FanOutLoad;
   readonly #publish: () => void;
   readonly #latencies = new Latencies();
-  /** When each event was published; its index is its number. */
+  /** Publish time of each event, by its number. */
   readonly #sentAtMs: number[] = [];
-  /** Events that each client has; -1: not even its sync, which says that it has joined. */
+  /** Number of events that each client has received. -1 before its sync, which confirms the join. */
   readonly #counts: Int32Array;
-  /** Clients that have what they wait for: their sync, or the latest event. */
+  /** Number of clients that have received the awaited message: their sync, or the latest event. */
   #complete = 0;
   #phase: Phase = "opening";
   #measuredFrom = 0;
@@ -88,7 +88,7 @@ class FanOut {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    // A failure while the clients are opened is told by `ready`, or by nobody who waits yet.
+    // `ready` reports a failure while the clients are opened. Prevents an unhandled rejection if nothing waits for it.
     this.window.catch(() => {});
   }
 

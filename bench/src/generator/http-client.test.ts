@@ -4,7 +4,7 @@ import { responseEnd } from "./http-client.ts";
 describe("HTTP answers", () => {
   const whole = Buffer.from('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 11\r\n\r\n{"ok":true}');
 
-  it("are complete when the body has its length", () => {
+  it("are complete when the body has the content length", () => {
     expect(responseEnd(whole)).toEqual({ head: whole.length - 11, total: whole.length });
   });
 
@@ -13,7 +13,7 @@ describe("HTTP answers", () => {
     expect(responseEnd(whole.subarray(0, 20))).toBeUndefined();
   });
 
-  it("without a length are refused by name", () => {
+  it("without a length are rejected with a clear error", () => {
     expect(() => responseEnd(Buffer.from("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"))).toThrow("without a content length");
   });
 });

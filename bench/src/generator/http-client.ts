@@ -14,7 +14,10 @@ export interface HttpListeners {
   onLost(error: Error): void;
 }
 
-/** A keep-alive HTTP connection with one request at a time, written as bytes made beforehand. Reads answers with a content length. */
+/**
+ * A keep-alive HTTP connection with one request at a time, written as prepared bytes. Reads responses with a content
+ * length.
+ */
 export class HttpConnection {
   readonly #socket: Socket;
   #pending: Buffer = Buffer.alloc(0);
@@ -81,7 +84,7 @@ export class HttpConnection {
   }
 }
 
-/** Bytes of the head and of the whole answer; undefined while the answer is not complete. */
+/** Returns the sizes of the head and of the whole response, in bytes. Undefined while the response is incomplete. */
 export function responseEnd(bytes: Buffer): { readonly head: number; readonly total: number } | undefined {
   const headEnd = bytes.indexOf(HEAD_END);
   if (headEnd === -1) return undefined;

@@ -9,7 +9,7 @@ const HANDLER = "bench::http";
 const REQUEST_BODY = JSON.stringify({ a: 100, b: 200 });
 const RESPONSE_BODY = JSON.stringify({ c: 300 });
 
-/** Requests in a closed loop: static ones, or ones that a trigger turns into calls which this process answers. */
+/** Makes requests in a closed loop: static ones, or requests that a trigger converts to calls of this process. */
 export async function runHttp(load: HttpLoad): Promise<Window> {
   const connections: HttpConnection[] = [];
   let handler: Peer | undefined;
@@ -54,7 +54,7 @@ function postRequest(port: number, path: string): Buffer {
   );
 }
 
-/** A worker with one function and its HTTP triggers; resolves when every trigger is active. */
+/** Connects a worker with one function and its HTTP triggers. Resolves when every trigger is active. */
 async function connectHandler(bridgePort: number, routes: number, onLost: (error: Error) => void): Promise<Peer> {
   const answer = resultTemplate(HANDLER, `{"status_code":200,"body":${RESPONSE_BODY},"headers":{"Content-Type":"application/json"}}`);
   const handler: Peer = await Peer.connect(bridgePort, "bench-http-handler", {

@@ -6,7 +6,7 @@ const BATCH = 100;
 let idle: Peer[] = [];
 let lost = 0;
 
-/** Opens the connections a batch at a time; resolves when the engine has each one's function. */
+/** Opens the connections in batches. Resolves when the engine has registered each one's function. */
 export async function openIdle({ port, connections }: OpenIdle): Promise<void> {
   lost = 0;
   while (idle.length < connections) {
@@ -28,7 +28,7 @@ async function openOne(port: number, index: number): Promise<Peer> {
   return peer;
 }
 
-/** Closes them all. Throws when some were gone already, because then fewer were measured than asked for. */
+/** Closes all connections. Throws if some had ended before, because then fewer were measured than requested. */
 export function closeIdle(): void {
   const gone = lost;
   for (const peer of idle) peer.close();

@@ -9,7 +9,10 @@ const JOB = "bench::job";
 const SLOT_DIGITS = 5;
 const BEFORE_SLOT = Buffer.from('"slot":"');
 
-/** Jobs in a closed loop: one is over when it was accepted and a worker has been called with it; the next one of its slot follows. */
+/**
+ * Runs jobs in a closed loop: a job is complete when it was accepted and a worker was called with it. Then the next job
+ * of its slot starts.
+ */
 export async function runJobs(load: JobLoad): Promise<Window> {
   const peers: Peer[] = [];
   try {
@@ -19,13 +22,14 @@ export async function runJobs(load: JobLoad): Promise<Window> {
       const name = String(slot).padStart(SLOT_DIGITS, "0");
       return callTemplate("queue::enqueue", `{"queue":"${load.queue}","function_id":"${JOB}","data":{"slot":"${name}","payload":${payload}}}`);
     });
-    /** Of accepted and called, what has yet to come. */
+    /** The outstanding messages of a job: accepted, called. */
     const missing = new Uint8Array(load.concurrency);
     let publisher: Peer | undefined;
     const loop = new ClosedLoop(load, load.concurrency, (slot) => {
       missing[slot] = 2;
       publisher?.queue((enqueues[slot] as (typeof enqueues)[0]).withId((ids[slot] as SlotIds).next()));
-      // A connection writes by itself only after it has read something, and this may be called for what the other one read.
+      // A connection flushes automatically only after it has read something. This may be called for reads of the other
+      // connection.
       publisher?.flush();
     });
     const came = (slot: number): void => {

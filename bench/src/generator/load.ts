@@ -1,10 +1,10 @@
-/** How long one measuring window runs, and which processes it watches. */
+/** Duration of one measuring window, and the processes to observe. */
 export interface WindowSettings {
-  /** Load runs this long before counting starts, in milliseconds. */
+  /** Load before counting starts, in milliseconds. */
   readonly warmUpMs: number;
-  /** Counting runs this long, in milliseconds. */
+  /** Duration of counting, in milliseconds. */
   readonly measureMs: number;
-  /** Process ids whose CPU time is taken; the memory of the first is watched. */
+  /** Process ids whose CPU time is measured. The memory of the first is measured, too. */
   readonly observe: readonly number[];
 }
 
@@ -12,17 +12,17 @@ export interface CallLoad extends WindowSettings {
   readonly kind: "calls";
   /** Port of the engine's worker socket. */
   readonly port: number;
-  /** `echo` goes through the engine to a callee of the generator; the others are answered by the engine's state module. */
+  /** `echo` is routed through the engine to a callee of the generator. The engine's state module answers the others. */
   readonly target: "echo" | "state::set" | "state::get" | "state::update" | "state::entries";
   readonly callers: number;
-  /** Connections that answer; 0 for the state targets. */
+  /** Number of callee connections. 0 for the state targets. */
   readonly callees: number;
-  /** Calls in flight, spread over the callers. */
+  /** Calls in flight, distributed over the callers. */
   readonly concurrency: number;
   readonly payloadBytes: number;
 }
 
-/** Frames of a call, but the server sends them straight back. */
+/** Frames of a call to an echo server. */
 export interface EchoLoad extends WindowSettings {
   readonly kind: "echo";
   readonly port: number;
@@ -30,7 +30,7 @@ export interface EchoLoad extends WindowSettings {
   readonly payloadBytes: number;
 }
 
-/** The bytes of a call and its answer over two connections that a relay joins; one in flight. */
+/** The bytes of a call and its result over two connections joined by a relay, one call in flight. */
 export interface RelayLoad extends WindowSettings {
   readonly kind: "relay";
   readonly port: number;
@@ -42,11 +42,14 @@ export interface HttpLoad extends WindowSettings {
   readonly port: number;
   /** Keep-alive connections with one request in flight each. */
   readonly concurrency: number;
-  /** Set when the requests become calls: the generator then answers them, and binds this many routes first. */
+  /** Set if requests become calls: the generator then answers them, and registers this many routes first. */
   readonly calls?: { readonly bridgePort: number; readonly routes: number } | undefined;
 }
 
-/** A fixed number of bytes from one WebSocket to another; the window ends when the last one has arrived. Operations are MiB. */
+/**
+ * A fixed number of bytes from one WebSocket to another. The window ends when the last one has arrived. Operations are
+ * MiB.
+ */
 export interface StreamLoad extends WindowSettings {
   readonly kind: "stream";
   /** Through a channel of the engine, or through a server that joins two sockets. */
@@ -56,45 +59,45 @@ export interface StreamLoad extends WindowSettings {
   readonly itemBytes: number;
 }
 
-/** Events from one publisher to many WebSocket clients. Operations are events; latencies are those of each client's each event. */
+/** Events from one publisher to many WebSocket clients. Operations are events. Latencies are per client and event. */
 export interface FanOutLoad extends WindowSettings {
   readonly kind: "fan-out";
-  /** Through a stream of the engine, or through a server that sends what one says to all. */
+  /** Through a stream of the engine, or through a broadcast server. */
   readonly via: "stream" | "broadcast";
-  /** Where the clients connect. */
+  /** Address to which the clients connect. */
   readonly port: number;
-  /** Where a worker publishes; not used by a broadcast. */
+  /** Address to which a worker publishes. Not used by a broadcast. */
   readonly bridgePort: number;
   readonly clients: number;
   readonly payloadBytes: number;
-  /** One event each so many milliseconds; 0: the next one when all clients have the one before. */
+  /** Milliseconds between events. 0: the next event when all clients have the previous one. */
   readonly intervalMs: number;
-  /** Another client, of the extended protocol, that has stopped reading and has as much waiting for it as it may. */
+  /** Whether an additional client of the extended protocol has stopped reading, with its outbound buffer full. */
   readonly withStalledClient: boolean;
 }
 
-/** Events of svc-event from one publisher to workers. Operations are events that every subscriber was called with. */
+/** Events of svc-event from one publisher to workers. Operations are events that reached every subscriber. */
 export interface EventFanOutLoad extends WindowSettings {
   readonly kind: "event-fan-out";
   readonly port: number;
-  /** Each with a connection, a function and a trigger of its own. */
+  /** Number of subscribers, each with its own connection, function and trigger. */
   readonly subscribers: number;
   readonly payloadBytes: number;
 }
 
-/** Jobs of svc-queue from one connection to a worker on another. Operations are jobs that were accepted and run. */
+/** Jobs of svc-queue from one connection to a worker on another. Operations are accepted and executed jobs. */
 export interface JobLoad extends WindowSettings {
   readonly kind: "jobs";
   readonly port: number;
   readonly queue: string;
-  /** Jobs under way. */
+  /** Jobs in flight. */
   readonly concurrency: number;
   readonly payloadBytes: number;
 }
 
 export type Load = CallLoad | EchoLoad | RelayLoad | HttpLoad | StreamLoad | FanOutLoad | EventFanOutLoad | JobLoad;
 
-/** Opens connections that each register one function and then stay silent, until `close-idle`. */
+/** Opens connections that each register one function and then stay idle, until `close-idle`. */
 export interface OpenIdle {
   readonly kind: "open-idle";
   readonly port: number;
@@ -106,7 +109,7 @@ export interface CloseIdle {
 
 export type GeneratorTask = Load | OpenIdle | CloseIdle;
 
-/** What one window saw. */
+/** Results of one window. */
 export interface Window {
   readonly operations: number;
   readonly elapsedMs: number;
@@ -114,9 +117,9 @@ export interface Window {
   readonly p99Us: number;
   /** CPU time of each observed process within the window, in microseconds, in the order of `observe`. */
   readonly cpuUs: readonly number[];
-  /** Of the load's own process, in microseconds. */
+  /** CPU time of the load's process, in microseconds. */
   readonly ownCpuUs: number;
-  /** Largest resident memory seen of the first observed process. */
+  /** Maximum resident memory of the first observed process. */
   readonly peakResidentBytes: number;
 }
 
@@ -124,7 +127,7 @@ export function operationsPerSecond(window: Window): number {
   return (window.operations / window.elapsedMs) * 1000;
 }
 
-/** CPU time of all observed processes per operation, in microseconds. */
+/** Returns the CPU time of all observed processes per operation, in microseconds. */
 export function cpuUsPerOperation(window: Window): number {
   return window.cpuUs.reduce((sum, us) => sum + us, 0) / window.operations;
 }

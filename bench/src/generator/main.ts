@@ -1,4 +1,4 @@
-// The load generator's process. Takes one task at a time from its parent and answers with the window it measured.
+// The load generator's process. Receives one task at a time from its parent and answers with the results of the window.
 import { runCalls } from "./calls.ts";
 import { runEcho } from "./echo.ts";
 import { runEventFanOut } from "./event-fan-out.ts";

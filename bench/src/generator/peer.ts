@@ -5,7 +5,7 @@ import { WebSocketClient } from "../websocket-client.ts";
 
 const SETUP_TIMEOUT_MS = 30_000;
 
-/** What arrives outside the load itself; read with JSON.parse. */
+/** A message outside of the load. Parsed with JSON.parse. */
 export interface ControlMessage {
   readonly type: string;
   readonly id?: string;
@@ -14,13 +14,13 @@ export interface ControlMessage {
 }
 
 export interface PeerListeners {
-  /** A frame that carries an invocation id, which starts at `idAt`. Valid only until the listener returns. */
+  /** A frame with an invocation id, which starts at `idAt`. Valid only until the listener returns. */
   onInvocation(frame: Buffer, idAt: number): void;
-  /** The connection ended without being asked to. */
+  /** The connection ended unexpectedly. */
   onLost(error: Error): void;
 }
 
-/** One worker connection of the generator: greets the engine as our SDK does. */
+/** One worker connection of the generator. Introduces itself as the SDK does. */
 export class Peer {
   readonly #name: string;
   readonly #listeners: PeerListeners;
@@ -49,7 +49,7 @@ export class Peer {
     this.#socket.queueText(JSON.stringify(message));
   }
 
-  /** Takes a whole encoded frame. Goes out with the next flush. */
+  /** Queues a whole encoded frame until the next flush. */
   queue(frame: Buffer): void {
     this.#socket.queue(frame);
   }
@@ -63,13 +63,16 @@ export class Peer {
     this.#socket.destroy();
   }
 
-  /** Resolves when the engine has worked through everything sent before, which its answer to a ping tells. */
+  /** Resolves when the engine has handled everything sent before, which its answer to a ping proves. */
   settled(): Promise<void> {
     this.send({ type: "ping" });
     return this.awaitControl((message) => message.type === "pong");
   }
 
-  /** Sends what is queued; resolves when `isLast` says so of a message. Rejects on an error from the engine, and after 30 s. */
+  /**
+   * Sends the queued frames. Resolves when `isLast` returns true for a message. Rejects on an error from the engine,
+   * and after 30 s.
+   */
   awaitControl(isLast: (message: ControlMessage) => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (): void => {
@@ -101,7 +104,7 @@ export class Peer {
       return;
     }
     const message = JSON.parse(frame.toString()) as ControlMessage;
-    if (message.error) throw new Error(`the engine refused: ${message.error.code}: ${message.error.message}`);
+    if (message.error) throw new Error(`the engine rejected a message: ${message.error.code}: ${message.error.message}`);
     this.#onControl?.(message);
   }
 
@@ -127,8 +130,8 @@ function introduction(name: string): object {
 }
 
 /**
- * Checks that frames carry what they should: the first is parsed and compared; after that an equal length is enough, and a
- * frame of another length is parsed again.
+ * Checks the contents of frames: parses and compares the first one. After that an equal length is enough, and a frame
+ * of another length is parsed again.
  */
 export class FrameCheck {
   readonly #problemOf: (message: Record<string, unknown>) => string | undefined;
@@ -138,7 +141,7 @@ export class FrameCheck {
     this.#problemOf = problemOf;
   }
 
-  /** Throws when the frame is not what it should be. */
+  /** Throws if the frame is not the expected one. */
   verify(frame: Buffer): void {
     if (frame.length === this.#seenBytes) return;
     const message = JSON.parse(frame.toString()) as Record<string, unknown>;
@@ -148,7 +151,7 @@ export class FrameCheck {
   }
 }
 
-/** For `FrameCheck`: the frame is of this type, holds no error, and its payload passes. */
+/** For `FrameCheck`: checks the type, that there is no error, and the payload. */
 export function expectPayload(
   type: "invokefunction" | "invocationresult",
   isExpected: (payload: unknown) => boolean,

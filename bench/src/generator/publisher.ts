@@ -7,13 +7,13 @@ import { Peer } from "./peer.ts";
 export const STREAM = "bench";
 export const GROUP = "all";
 
-/** Says one event to everyone. */
+/** Publishes one event to all clients. */
 export interface Publisher {
   publish(group: string, payloadBytes: number): void;
   close(): void;
 }
 
-/** `onFailure` is called when an event was refused or the connection is lost. */
+/** `onFailure` is called if an event is rejected or the connection is lost. */
 export function connectPublisher(load: FanOutLoad, onFailure: (error: Error) => void): Promise<Publisher> {
   return load.via === "stream" ? throughEngine(load.bridgePort, onFailure) : throughBroadcast(load.port, onFailure);
 }
@@ -21,7 +21,7 @@ export function connectPublisher(load: FanOutLoad, onFailure: (error: Error) => 
 async function throughEngine(port: number, onFailure: (error: Error) => void): Promise<Publisher> {
   const peer = await Peer.connect(port, "bench-publisher", {
     onInvocation(frame) {
-      if (frame.includes('"error":{')) onFailure(new Error(`an event was refused: ${frame.toString("utf8", 0, 400)}`));
+      if (frame.includes('"error":{')) onFailure(new Error(`an event was rejected: ${frame.toString("utf8", 0, 400)}`));
     },
     onLost: onFailure,
   });
@@ -57,7 +57,7 @@ async function throughBroadcast(port: number, onFailure: (error: Error) => void)
   };
 }
 
-/** What the engine sends to a client of the published protocol. */
+/** Returns the engine's message to a client of the published protocol. */
 function eventText(group: string, payloadBytes: number): string {
   const head = { type: "stream", timestamp: Date.now(), streamName: STREAM, groupId: group, id: null };
   return JSON.stringify({ ...head, event: { type: "event", event: { type: "tick", data: JSON.parse(payloadOfBytes(payloadBytes)) as object } } });

@@ -7,7 +7,10 @@ import { callTemplate, resultTemplate } from "./wire-frames.ts";
 
 const CONNECT_TIMEOUT_MS = 5000;
 
-/** The bytes of one call at a time through a relay to a second connection of this process, and those of its answer back. */
+/**
+ * Sends the bytes of one call at a time through a relay to a second connection of this process, and those of its result
+ * back.
+ */
 export async function runRelay(load: RelayLoad): Promise<Window> {
   const payload = payloadOfBytes(load.payloadBytes);
   const id = new SlotIds(0).next();
@@ -26,7 +29,7 @@ export async function runRelay(load: RelayLoad): Promise<Window> {
   }
 }
 
-/** Calls `onMessage` each time another `messageBytes` have arrived. */
+/** Calls `onMessage` after each further `messageBytes` bytes. */
 function open(port: number, messageBytes: number, onMessage: () => void, onLost: (error: Error) => void): Promise<Socket> {
   return new Promise((resolve, reject) => {
     let received = 0;

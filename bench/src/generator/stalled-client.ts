@@ -2,15 +2,15 @@ import { pause } from "../ports.ts";
 import { WebSocketClient } from "../websocket-client.ts";
 import { GROUP, type Publisher, STREAM } from "./publisher.ts";
 
-/** A group that only the stalled client has joined, to fill what waits for it without a word to the others. */
+/** A group that only the stalled client has joined, to fill its outbound buffer without sending to the others. */
 const FILL_GROUP = "fill";
 const FILL_EVENT_BYTES = 64 * 1024;
-/** The engine keeps 1 MiB for a client; the kernel's buffers of a local connection take some more, 6 MiB here. */
+/** The engine buffers 1 MiB per client. The kernel's buffers of a local connection take more, 6 MiB here. */
 const FILL_EVENTS = 256;
 const FILL_PAUSE_MS = 2;
 const JOIN_TIMEOUT_MS = 10_000;
 
-/** Joins the clients' group and one of its own, stops reading, and gets more than the engine keeps for it. */
+/** Joins the clients' group and a group of its own, stops reading, and receives more than the engine buffers. */
 export async function stallClient(port: number, publisher: Publisher): Promise<WebSocketClient> {
   let onJoined = (): void => {};
   const joined = new Promise<void>((resolve, reject) => {

@@ -6,11 +6,14 @@ import type { StreamLoad, Window } from "./load.ts";
 
 const HANDSHAKE_TIMEOUT_MS = 5_000;
 const MEMORY_SAMPLE_MS = 20;
-/** The sender keeps so much on its way, in bytes. */
+/** Maximum bytes in flight at the sender. */
 const SENDING_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 30_000;
 
-/** Sends a fixed number of bytes from one WebSocket to another through a server and measures until the last one is there. */
+/**
+ * Sends a fixed number of bytes from one WebSocket to another through a server and measures the time until the last one
+ * has arrived.
+ */
 export async function runStream(load: StreamLoad): Promise<Window> {
   const sockets: WebSocket[] = [];
   const dial = async (path: string): Promise<WebSocket> => {
@@ -69,7 +72,7 @@ async function measure(load: StreamLoad, sender: WebSocket, receiver: WebSocket)
       let received = 0;
       let sent = 0;
       const timer = setTimeout(
-        () => reject(new Error(`${load.via}: ${received} of ${sent} bytes had arrived after ${TIMEOUT_MS} ms, ${sender.bufferedAmount} wait at the sender`)),
+        () => reject(new Error(`${load.via}: ${received} of ${sent} bytes had arrived after ${TIMEOUT_MS} ms, ${sender.bufferedAmount} are unsent`)),
         TIMEOUT_MS,
       );
       receiver.on("message", (data: Buffer) => {
@@ -78,7 +81,7 @@ async function measure(load: StreamLoad, sender: WebSocket, receiver: WebSocket)
         clearTimeout(timer);
         resolve();
       });
-      for (const socket of [sender, receiver]) socket.once("close", () => reject(new Error("the stream broke off")));
+      for (const socket of [sender, receiver]) socket.once("close", () => reject(new Error("the stream ended early")));
       const fill = (): void => {
         while (sent < load.totalBytes && sender.bufferedAmount < SENDING_BYTES) {
           sent += item.length;

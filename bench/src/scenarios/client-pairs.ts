@@ -10,9 +10,9 @@ const BROKER_TIMEOUT_MS = 10_000;
 
 type CallerReply = { readonly window: Window } | { readonly error: string };
 
-/** Two processes that use the same client: one calls, the other answers. */
+/** Two processes that use the same client: one calls, the other one answers. */
 export interface ClientPair {
-  /** CPU of caller and callee, and of the server between them where there is one. */
+  /** CPU time of caller and callee, and of the server between them if there is one. */
   measure(request: Omit<WindowRequest, "observe">): Promise<Window>;
   stop(): Promise<void>;
 }
@@ -20,9 +20,9 @@ export interface ClientPair {
 export interface PairOptions {
   readonly kind: ClientKind;
   readonly address: string;
-  /** Folder with the installed packages; empty for our own client. */
+  /** Folder with the installed packages. Empty for svc's client. */
   readonly packages: string;
-  /** Process ids of what stands between the two. */
+  /** Process ids of the server between the two. */
   readonly between: readonly number[];
 }
 
@@ -52,7 +52,7 @@ export async function startPair(options: PairOptions): Promise<ClientPair> {
   }
 }
 
-/** Starts a message broker from its program. */
+/** Starts a message broker with its program. */
 export async function startNats(program: string): Promise<Server> {
   const [port] = (await freePorts(1)) as [number];
   const child = spawn(program, ["-a", "127.0.0.1", "-p", String(port)], { stdio: "ignore" });

@@ -7,10 +7,10 @@ import { engineFor, measurementsOf, type Scenario, withServers } from "./scenari
 
 const CONCURRENCY = 16;
 const PAYLOAD_BYTES = 100;
-/** Of traces: some thousand spans a second, as an engine under load sends them. */
+/** Share of sampled traces: some thousand spans per second, as sent by an engine under load. */
 const SAMPLING_RATIO = 0.1;
 
-/** Row 25: what callers notice of a collector that was killed while the engine sends to it. */
+/** Row 25: the effect on callers if a collector is killed while the engine sends to it. */
 export const collectorOutage: Scenario = {
   title: `Routed calls, ${PAYLOAD_BYTES} B, ${CONCURRENCY} in flight, every tenth trace sent by OTLP`,
   rows: [25],

@@ -6,18 +6,18 @@ import { formatNumber } from "../table.ts";
 import type { Scenario } from "./scenario.ts";
 
 const LOGS = 100_000;
-/** The engine keeps 10,000 entries and 16 MiB of them unless it is told otherwise. */
+/** By default the engine keeps 10,000 entries and 16 MiB. */
 const OBSERVABILITY = {
   name: "svc-observability",
   config: { logs_max_count: 150_000, logs_max_bytes: 256 * 1024 * 1024, logs_console_output: false },
 } as const;
 const OPEN_TIMEOUT_MS = 60_000;
-/** That come while the list is looked at, in each second. */
+/** Entries per second that arrive while the list is open. */
 const LIVE_RATE = 500;
 const LIVE_SECONDS = 5;
 const LOAD_TIMEOUT_MS = 180_000;
 const GRID = `document.querySelector('[role="grid"][aria-label="Log entries"]')`;
-/** As the list's foot says; with those that came live it may be more than there were. */
+/** Number in the list's footer. Includes live entries, so it may exceed the initial number. */
 const LOADED = `Number(/([\\d,]+) loaded/.exec(document.body.innerText)?.[1]?.replaceAll(",", ""))`;
 
 interface Visit {
@@ -82,11 +82,11 @@ async function visit(system: ConsoleSystem): Promise<Visit> {
   const measured = await MeasuredPage.open(browser);
   try {
     const openMs = await measured.visit(`${url}/logs?source=shop`, `${GRID}?.querySelector('[aria-selected]') != null`, OPEN_TIMEOUT_MS);
-    // What is asked for besides the list (counts, the histogram) belongs to the opening.
+    // Requests besides the list (counts, the histogram) belong to the opening.
     await measured.page.waitForLoadState("networkidle");
     const openingTaskMs = await measured.longestTaskMs();
     const begunMs = await measured.until("true", OPEN_TIMEOUT_MS);
-    // Who holds the End key: the list asks for older ones whenever its end is seen.
+    // Simulates a held End key: the list requests older entries whenever its end is visible.
     const doneMs = await measured.until(`(${GRID}.scrollTop = ${GRID}.scrollHeight, ${LOADED} >= ${LOGS})`, LOAD_TIMEOUT_MS);
     const loadingTaskMs = await measured.longestTaskMs();
     await measured.wheel(measured.page.getByRole("grid", { name: "Log entries" }));

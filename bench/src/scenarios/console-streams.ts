@@ -32,7 +32,9 @@ interface Visit {
   readonly load: number;
 }
 
-/** Row 28: the console's monitor of streams under 2,000 messages a second. That its counters are the engine's own, to the message, is no bar but a must. */
+/**
+ * Row 28: the console's monitor of streams with 2,000 messages per second. Its counters must be equal to the engine's.
+ */
 export const consoleStreams: Scenario = {
   title: `The console: ${PER_SECOND} stream messages a second`,
   rows: [28],
@@ -90,7 +92,7 @@ async function visit({ browser, url, worker, realtimePort }: ConsoleSystem, seco
   const sent = seconds * PER_SECOND;
   const measured = await MeasuredPage.open(browser);
   const streams = connectStreams({ url: `ws://127.0.0.1:${realtimePort}`, logger: silentLogger });
-  // What the engine tells, beside the page.
+  // The engine's counters, for comparison with the page's.
   let engine: Counts = { inbound: 0, outbound: 0 };
   let flood = 0;
   streams.subscribe<unknown>(
@@ -108,7 +110,7 @@ async function visit({ browser, url, worker, realtimePort }: ConsoleSystem, seco
     const { page } = measured;
     await measured.visit(`${url}/streams?sub=flood:all&stream=flood`, JOINED, TIMEOUT_MS);
     const counters = () => page.evaluate(COUNTERS) as Promise<Readonly<Record<string, number>>>;
-    /** Both at a moment when nothing is on its way. */
+    /** Both are read when no message is in flight. */
     const settled = async (): Promise<{ readonly page: Counts; readonly engine: Counts }> => {
       for (let before = -1; ; ) {
         await pause(5 * TICK_MS);
@@ -145,7 +147,7 @@ function send(worker: ConsoleSystem["worker"], at: number): Promise<unknown> {
   return worker.call({ function_id: "stream::send", payload: { ...GROUP, type: "order", data: { at, text: "packed and on its way" } } });
 }
 
-/** Of the times at which frames began. */
+/** Computes rates from the start times of frames. */
 function rates(frames: readonly number[]): Pick<Visit, "perSecond" | "slowestSecond"> {
   const first = frames[0] as number;
   const seconds = Math.floor(((frames.at(-1) as number) - first) / 1_000);

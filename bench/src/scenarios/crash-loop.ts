@@ -10,8 +10,8 @@ const MAX_ROUNDS = 2;
 const CRASHES = "echo 'cannot open the database' >&2; exit 1";
 
 /**
- * Row 29: what something that crashes at every start costs the machine, its own starts included, over the minute in which it begins to: the engine
- * with it less one without, both at the same time.
+ * Row 29: the cost of a command that crashes at every start, including its starts, in the minute of its first crashes:
+ * an engine with it minus an engine without it, both at the same time.
  */
 export const crashLoop: Scenario = {
   title: "A command that crashes at every start",
@@ -35,7 +35,8 @@ function measure(context: ScenarioContext, round: number): Promise<{ readonly fi
     startEngine({ kind: context.options.engine, folder: join(context.folder, `${name}-${round}`), commands });
   const servers = { idle: () => start("idle"), crashing: () => start("crashing", [{ name: "crashes", command: CRASHES }]) };
   return withServers(servers, async ({ idle, crashing }) => {
-    // From their beginning, so that no crash is left out; what the engine's own start costs is the same for both.
+    // Measured from the start of the engines, so that no crash is missed. The cost of an engine's start is the same for
+    // both.
     const more = (): number => usedUs(crashing) - usedUs(idle);
     await pause(MINUTE_MS);
     const first = more();

@@ -7,17 +7,17 @@ import { formatNumber } from "../table.ts";
 import { engineFor, type Scenario, type ScenarioContext } from "./scenario.ts";
 
 const MB = 1024 * 1024;
-/** As many as one connection may have. */
+/** The maximum per connection. */
 const TRIGGERS = 10_000;
-/** So many of them come due together, every five seconds. */
+/** Number of triggers that are due at the same time, every five seconds. */
 const TOGETHER = 1_000;
 const QUICK_TRIGGERS = 1_000;
 const QUICK_TOGETHER = 100;
 const MAX_ROUNDS = 3;
 const SETTLE_MS = 2_000;
-/** CPU at rest is taken over so long, in milliseconds. */
+/** Duration of the CPU measurement at rest, in milliseconds. */
 const REST_MS = 5_000;
-/** Holds at least two times at which the triggers come due. */
+/** Contains at least two times at which the triggers are due. */
 const TICKS_MS = 11_500;
 
 interface Round {
@@ -29,7 +29,7 @@ interface Round {
   readonly maxMs: number;
 }
 
-/** Row 20, of our own: many cron triggers, with a thousand different expressions. A fresh engine each round. */
+/** Row 20, not in the design: many cron triggers with a thousand different expressions. A fresh engine per round. */
 export const cronTriggers: Scenario = {
   title: "Cron triggers: CPU at rest, lateness when many come due together",
   rows: [20],
@@ -69,7 +69,7 @@ async function measure(context: ScenarioContext, { round, triggers, together }: 
     const before = residentBytes(engine.pid);
     const startedMs = performance.now();
     const config = (index: number) => ({
-      // None of them comes due during the bench, unless it runs for hours.
+      // None of them is due during the bench, unless it runs for hours.
       expression: `${index % 60} ${Math.floor(index / 60) % 17} ${(new Date().getUTCHours() + 12) % 24} * * *`,
       start_at: new Date(index * 1_000).toISOString(),
     });
@@ -81,7 +81,7 @@ async function measure(context: ScenarioContext, { round, triggers, together }: 
     const triggersMb = (residentBytes(engine.pid) - before) / MB;
     const due = Array.from({ length: together }, (_, index) => ({ expression: "*/5 * * * * *", start_at: new Date(index * 1_000).toISOString() }));
     await Promise.all(due.map((each) => worker.registerTrigger({ type: "cron", function_id: "bench::tick", config: each }).registered));
-    // The first time may come while the last are registered.
+    // The first time may be during the registration of the last triggers.
     await pause(5_500);
     late = [];
     await pause(TICKS_MS);

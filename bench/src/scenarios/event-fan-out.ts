@@ -6,7 +6,10 @@ import { engineFor, measurementsOf, type Scenario, withServers } from "./scenari
 const SUBSCRIBERS = [1, 10, 100] as const;
 const PAYLOAD_BYTES = 200;
 
-/** Row 17, of our own: one publisher's events to 1, 10 and 100 workers, against as many calls to as many workers with one in flight for each. */
+/**
+ * Row 17, not in the design: events of one publisher to 1, 10 and 100 workers, compared with as many calls to as many
+ * workers with one call in flight each.
+ */
 export const eventFanOut: Scenario = {
   title: `Events of one publisher to ${SUBSCRIBERS.join(", ")} subscribers (operations are events)`,
   rows: [17],
@@ -57,7 +60,10 @@ export const eventFanOut: Scenario = {
   },
 };
 
-/** To one subscriber an event is two calls, that of the publisher and that of the subscriber; to many the first one hardly counts. */
+/**
+ * With one subscriber an event is two calls, that of the publisher and that of the subscriber. With many subscribers
+ * the first one hardly matters.
+ */
 function limitsFor(workers: number): { readonly deliveries: number; readonly cpu: number } {
   return workers === 1 ? { deliveries: 0.5, cpu: 2 } : { deliveries: 0.8, cpu: 1.25 };
 }

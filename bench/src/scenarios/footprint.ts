@@ -10,18 +10,18 @@ const KB = 1024;
 const CONNECTIONS = 9500;
 const QUICK_CONNECTIONS = 1000;
 const MAX_ROUNDS = 5;
-/** After starting or connecting, before memory is read, in milliseconds. */
+/** Wait after starting or connecting, before memory is read, in milliseconds. */
 const SETTLE_MS = 1500;
 
 interface Footprint {
-  /** Of a bare server in Node, measured just before: tells how much of the figures is Node's, and how busy the machine was. */
+  /** Values of a simple Node server, measured just before: they show Node's share and the load of the machine. */
   readonly bare: { readonly listeningMs: number; readonly idleMb: number };
   readonly listeningMs: number;
   readonly idleMb: number;
   readonly kbPerConnection: number;
 }
 
-/** Row 11: what an engine costs that has nothing to do. A fresh engine each round. */
+/** Row 11: the cost of an idle engine. A fresh engine per round. */
 export const footprint: Scenario = {
   title: "Start and idle memory",
   rows: [11],

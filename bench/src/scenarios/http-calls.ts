@@ -7,11 +7,11 @@ import { ratio, spread } from "../statistics.ts";
 import { engineFor, measurementsOf, type Scenario, withServers } from "./scenario.ts";
 
 const MANY_ROUTES = 1000;
-/** What the peer publishes of itself, from other hardware: good for the order of magnitude only. */
+/** Value published by the other system, from other hardware: it shows only the order of magnitude. */
 const PEER_P50_US = 323;
 const PEER_REQUESTS_PER_S = 2270;
 
-/** Rows 8 and 9: requests that become calls, against a bare server, and the price of many routes. */
+/** Rows 8 and 9: requests that become calls, compared with a simple server, and the cost of many routes. */
 export const httpCalls: Scenario = {
   title: "HTTP requests that become calls",
   rows: [8, 9],

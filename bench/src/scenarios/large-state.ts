@@ -12,10 +12,10 @@ import { engineFor, measurementsOf, type Scenario, type ScenarioContext } from "
 const MB = 1024 * 1024;
 const ITEMS = 1_000_000;
 const QUICK_ITEMS = 50_000;
-/** The same page is in the middle of it. */
+/** The same page, in the middle of the scope. */
 const FEW_ITEMS = 10_000;
 const PAYLOAD_BYTES = 100;
-/** After starting and listening, before memory is read, in milliseconds. */
+/** Wait after the engine listens, before memory is read, in milliseconds. */
 const SETTLE_MS = 1_500;
 
 interface Round {
@@ -24,7 +24,10 @@ interface Round {
   readonly pages: Window;
 }
 
-/** Row 14, of our own: an engine whose state holds very many items, against one that holds few. Fresh engines each round. */
+/**
+ * Row 14, not in the design: an engine with very many state items, compared with an engine with few. Fresh engines per
+ * round.
+ */
 export const largeState: Scenario = {
   title: "State with very many items: start, memory, pages of 100 (operations are pages)",
   rows: [14],
@@ -38,7 +41,7 @@ export const largeState: Scenario = {
       await store.stop();
     }
     const rounds: { readonly many: Round; readonly few: Round }[] = [];
-    // The first start reads the files from the disk, and the engine's own too.
+    // The first start reads all files from the disk, including the engine's own.
     await measure(context, "many");
     for (let round = 0; round < context.options.rounds; round++) rounds.push({ many: await measure(context, "many"), few: await measure(context, "few") });
     const of = (side: "many" | "few", value: (round: Round) => number): number[] => rounds.map((round) => value(round[side]));

@@ -8,7 +8,7 @@ import { engineFor, measurementsOf, type Scenario, type ScenarioContext, withSer
 const CONCURRENCY = 16;
 const PAYLOAD_BYTES = 100;
 
-/** Row 23: what recording every call costs the engine, and every tenth trace, against an engine that records and counts nothing. */
+/** Row 23: the cost of recording every call, and every tenth trace, compared with an engine that records nothing. */
 export const observedCalls: Scenario = {
   title: `Routed calls, ${PAYLOAD_BYTES} B, ${CONCURRENCY} in flight, by what is recorded of them`,
   rows: [23],

@@ -18,7 +18,7 @@ const SIZES = [
 ] as const;
 const RESIDENT_LIMIT_MB = 400;
 
-/** Row 4: larger payloads against the naive engine, and the memory that the largest take. */
+/** Row 4: larger payloads compared with the naive engine, and the memory for the largest. */
 export const payloadSizes: Scenario = {
   title: `Routed calls with larger payloads, ${CONCURRENCY} in flight, one caller and one callee connection`,
   rows: [4],
@@ -63,7 +63,7 @@ function runSize(context: ScenarioContext, { label, bytes, limit }: (typeof SIZE
     ];
     if (bytes === MB) {
       const residentMb = spread(engineWindows.map((window) => window.peakResidentBytes / MB));
-      // Memory is about the worst moment, not the middle one.
+      // For memory the maximum matters, not the median.
       const measured = { ...residentMb, median: residentMb.max };
       bars.push({
         row: 4,

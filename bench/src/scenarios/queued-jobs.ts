@@ -17,7 +17,10 @@ const SYNC_TIMEOUT_MS = 30_000;
 const GRACE_MS = 60_000;
 const BULL = "BullMQ on Redis, appendfsync always";
 
-/** Row 21, of our own: from putting a durable job on a queue until its worker is called, against BullMQ on a Redis that syncs each write. */
+/**
+ * Row 21, not in the design: from adding a durable job to a queue until its worker is called, compared with BullMQ on a
+ * Redis that syncs each write.
+ */
 export const queuedJobs: Scenario = {
   title: `Durable jobs, enqueued and run, ${PAYLOAD_BYTES} B, ${IN_FLIGHT.join(" and ")} in flight`,
   rows: [21],
@@ -70,7 +73,7 @@ interface Bull {
   stop(): Promise<unknown>;
 }
 
-/** Undefined where there is no Redis. */
+/** Returns undefined if there is no Redis. */
 async function startBull(context: ScenarioContext): Promise<Bull | undefined> {
   const redis: Server | undefined = await startDurableRedis(join(context.folder, "redis"));
   if (redis === undefined) return undefined;

@@ -8,28 +8,28 @@ import type { Measurement } from "../table.ts";
 export interface ScenarioContext {
   readonly options: Options;
   readonly generator: Generator;
-  /** Empty folder for this scenario's data, on the disk that the repository lies on. */
+  /** Empty folder for this scenario's data, on the disk of the repository. */
   readonly folder: string;
-  /** Folder that holds the results, for profiles. */
+  /** Folder of the results, for profiles. */
   readonly resultsFolder: string;
 }
 
 export interface ScenarioResult {
   readonly bars: readonly Bar[];
   readonly measurements: readonly Measurement[];
-  /** What the reader should know, e.g. what was not run. */
+  /** Notes for the reader, e.g. what was not run. */
   readonly notes?: readonly string[];
 }
 
 /** One comparison, or several that share their servers. */
 export interface Scenario {
   readonly title: string;
-  /** Rows of the budget table that it measures. */
+  /** Measured rows of the budget table. */
   readonly rows: readonly number[];
   run(context: ScenarioContext): Promise<ScenarioResult>;
 }
 
-/** An engine for this scenario; `name` keeps several apart. */
+/** Starts an engine for this scenario. `name` distinguishes several. */
 export function engineFor(context: ScenarioContext, name: string, modules: readonly ModuleEntry[] = []): Promise<EngineProcess> {
   return startEngine({
     kind: context.options.engine,
@@ -39,14 +39,14 @@ export function engineFor(context: ScenarioContext, name: string, modules: reado
   });
 }
 
-/** Runs `use` with servers that are all stopped afterwards, whatever happens. */
+/** Runs `use` with servers that are always stopped afterwards. */
 export async function withServers<Servers extends Record<string, Server>, Result>(
   starting: { readonly [Name in keyof Servers]: () => Promise<Servers[Name]> },
   use: (servers: Servers) => Promise<Result>,
 ): Promise<Result> {
   const servers: Partial<Servers> = {};
   try {
-    // One after the other: starting processes side by side would disturb their start times.
+    // Starts them one after another: concurrent starts would disturb their start times.
     for (const name of Object.keys(starting) as (keyof Servers)[]) servers[name] = await starting[name]();
     return await use(servers as Servers);
   } finally {
@@ -54,7 +54,7 @@ export async function withServers<Servers extends Record<string, Server>, Result
   }
 }
 
-/** All windows as table rows. */
+/** Returns all windows as table rows. */
 export function measurementsOf(windows: Readonly<Record<string, Measurement["windows"]>>): Measurement[] {
   return Object.entries(windows).map(([variant, of]) => ({ variant, windows: of }));
 }

@@ -21,7 +21,7 @@ const TCP = "moleculer over TCP";
 type Pairs = Partial<Record<string, ClientPair>>;
 type Measure = "CPU" | "rate";
 
-/** The quoted budgets: which side, at which concurrency, against which other. */
+/** The quoted budgets: the measured side, the concurrency and the side that it is compared with. */
 const BUDGETS: readonly { row: number; of: string; over: string; measure: Measure; concurrency: number; limit: number }[] = [
   { row: 5, of: OURS, over: NATS, measure: "CPU", concurrency: 16, limit: 0.8 },
   { row: 5, of: OURS, over: NATS, measure: "CPU", concurrency: 128, limit: 0.85 },
@@ -35,7 +35,10 @@ const BUDGETS: readonly { row: number; of: string; over: string; measure: Measur
   { row: 7, of: PUBLISHED, over: PUBLISHED_NAIVE, measure: "rate", concurrency: 128, limit: 1.15 },
 ];
 
-/** Rows 5 to 7: two processes call each other through the engine, with all CPU counted, against the same through other systems. */
+/**
+ * Rows 5 to 7: calls between two processes through the engine, with the CPU time of all processes, compared with other
+ * systems.
+ */
 export const sdkCalls: Scenario = {
   title: `Calls between two processes with real clients, ${PAYLOAD_BYTES} B; CPU of all processes together`,
   rows: [5, 6, 7],

@@ -9,8 +9,8 @@ import { engineFor, measurementsOf, type Scenario, withServers } from "./scenari
 const PAYLOAD_BYTES = 100;
 
 /**
- * Row 3: one call at a time, where nothing can be batched, against the same bytes through a relay that reads nothing. Here the
- * price of waking the other side is most of the whole, so both layouts are measured.
+ * Row 3: one call at a time, where nothing can be batched, compared with the same bytes through a relay that reads
+ * nothing. Most of the cost is waking the other side, so both layouts are measured.
  */
 export const singleCall: Scenario = {
   title: `Routed calls, ${PAYLOAD_BYTES} B, one in flight`,

@@ -12,7 +12,9 @@ const PAYLOAD_BYTES = 100;
 const SYNC_TIMEOUT_MS = 30_000;
 const IN_FLIGHT = [1, 128] as const;
 
-/** Alone in flight, a durable call wakes four threads and waits for one sync, which on a fast disk is the shorter part. */
+/**
+ * A single durable call in flight wakes four threads and waits for one sync, which is the shorter part on a fast disk.
+ */
 const LEAST_OF_SYNCS = 0.25;
 
 interface Case {
@@ -21,7 +23,7 @@ interface Case {
   readonly concurrency: (typeof IN_FLIGHT)[number];
 }
 
-/** Reads are the same on both. They come last: what they read must have been written. */
+/** Reads are the same for both. They run last, because the values must have been written. */
 const CASES: readonly Case[] = IN_FLIGHT.flatMap((concurrency) => [
   ...(["durable", "relaxed"] as const).flatMap((durability) => [
     { operation: "set", durability, concurrency } as const,
@@ -30,7 +32,7 @@ const CASES: readonly Case[] = IN_FLIGHT.flatMap((concurrency) => [
   { operation: "get", durability: "durable", concurrency } as const,
 ]);
 
-/** Row 12: state through the engine, against the store without an engine, and against how often this disk can sync at all. */
+/** Row 12: state through the engine, compared with the store without an engine, and with the sync rate of this disk. */
 export const stateCalls: Scenario = {
   title: `State, values of ${PAYLOAD_BYTES} B, 1 and 128 in flight, durable and relaxed`,
   rows: [12],
@@ -59,7 +61,7 @@ export const stateCalls: Scenario = {
           variants[nameOf("store", each)] = () => store.measure({ ...timing, ...each });
         }
         const windows = await interleave(variants, options.rounds);
-        // The first round is not measured, nor is its disk figure.
+        // The first round is not measured, and neither is its disk rate.
         const floor = syncs.slice(1);
         const rates = (name: string): number[] => (windows[name] ?? []).map(operationsPerSecond);
         return { measurements: measurementsOf(windows), bars: barsOf(rates, floor), notes: [syncNote(floor)] };
@@ -94,7 +96,7 @@ function barsOf(rates: (name: string) => readonly number[], floor: readonly numb
   ];
 }
 
-/** Alone in flight, a call wakes another process twice, which takes longer than a write that is not synced. */
+/** A single call in flight wakes another process twice, which takes longer than a write without a sync. */
 function leastOfStore({ durability, concurrency }: Case): number {
   if (concurrency === 128) return 0.5;
   return durability === "durable" ? 0.3 : 0.05;

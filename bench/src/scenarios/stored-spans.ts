@@ -6,18 +6,18 @@ import { engineFor, type Scenario } from "./scenario.ts";
 const SPANS = 1_000_000;
 const QUICK_SPANS = 20_000;
 const SPANS_PER_TRACE = 5;
-/** One import: its call has a deadline. */
+/** Spans per import, since its call has a deadline. */
 const SPANS_PER_IMPORT = 50_000;
 const LINES_PER_ITEM = 100;
 const IMPORT_TIMEOUT_MS = 300_000;
-/** Of each query in one round; the median counts. */
+/** Runs of each query per round. The median counts. */
 const ASKED = 5;
 const LIMIT_MS = 200;
 const DISK_BYTES = 8 * 1024 ** 3;
 /** 14 November 2023. */
 const START_MS = 1_700_000_000_000;
 
-/** What people ask first. Customer 77 has one trace in a thousand, `c99` is part of eleven customers' names. */
+/** Typical first queries. Customer 77 has one trace in a thousand, `c99` is part of eleven customers' names. */
 const QUERIES: Readonly<Record<string, object>> = {
   newest: {},
   "status=error": { status: "error" },
@@ -27,7 +27,7 @@ const QUERIES: Readonly<Record<string, object>> = {
   "an attribute contains": { filters: [{ key: "customer", op: "contains", value: "c99" }] },
 };
 
-/** Row 24: the first page of lists of traces while very many spans lie on the disk, over the wire. */
+/** Row 24: the first page of trace lists with very many spans on the disk, over the wire. */
 export const storedSpans: Scenario = {
   title: "Very many spans on the disk: ingest, first pages of 100 traces",
   rows: [24],
@@ -88,12 +88,12 @@ async function importSpans(worker: Worker, first: number, end: number): Promise<
 const NAMES = ["POST /math/add-two-numbers", "http::add_two_numbers", "math::add", "state::get", "state::set"];
 const SERVICES = ["svc", "caller-worker", "math-worker", "svc", "svc"];
 
-/** As the engine exports them: requests of five spans, one in a hundred with an error, few of them slow. */
+/** Spans as exported by the engine: requests of five spans, one in a hundred with an error, few of them slow. */
 function spanOf(index: number): object {
   const trace = Math.floor(index / SPANS_PER_TRACE);
   const place = index % SPANS_PER_TRACE;
   const startNanos = BigInt(START_MS + trace * 5) * 1_000_000n + BigInt(place * 10_000);
-  // Spread without chance, so that every run has the same spans.
+  // Distributed without randomness, so that every run has the same spans.
   const share = ((trace * 7_919) % 10_007) / 10_007;
   const tookNanos = place === 0 ? BigInt(Math.floor(share ** 8 * 3_000_000_000) + 100_000) : 100_000n;
   const customer = `c${trace % 1_000}`;

@@ -8,7 +8,10 @@ const CLIENTS = 1_000;
 const QUICK_CLIENTS = 100;
 const PAYLOAD_BYTES = 200;
 
-/** Row 15, of our own: one event to many clients, against a bare program that sends the same text to as many. */
+/**
+ * Row 15, not in the design: one event to many clients, compared with a simple program that sends the same text to as
+ * many.
+ */
 export const streamFanOut: Scenario = {
   title: "Stream events to many clients (operations are events)",
   rows: [15],

@@ -10,7 +10,7 @@ const JOBS = 100_000;
 const QUICK_JOBS = 10_000;
 const JOBS_AT_ONCE = 1_000;
 const PAYLOAD = { to: "somebody@example.com", text: "x".repeat(60) };
-/** After starting and listening, before memory is read, in milliseconds. */
+/** Wait after the engine listens, before memory is read, in milliseconds. */
 const SETTLE_MS = 1_500;
 
 interface Round {
@@ -18,7 +18,10 @@ interface Round {
   readonly idleMb: number;
 }
 
-/** Row 22, of our own: an engine whose queue holds very many jobs that wait for a function, against one that holds none. Fresh engines each round. */
+/**
+ * Row 22, not in the design: an engine with very many jobs that wait for a function, compared with an empty queue.
+ * Fresh engines per round.
+ */
 export const waitingJobs: Scenario = {
   title: "Very many waiting jobs: start and memory",
   rows: [22],
@@ -26,7 +29,7 @@ export const waitingJobs: Scenario = {
     const jobs = context.options.quick ? QUICK_JOBS : JOBS;
     const filledMs = await fill(context, jobs);
     const rounds: { readonly many: Round; readonly none: Round }[] = [];
-    // The first start reads the files from the disk, and the engine's own too.
+    // The first start reads all files from the disk, including the engine's own.
     await measure(context, "many");
     for (let round = 0; round < context.options.rounds; round++) rounds.push({ many: await measure(context, "many"), none: await measure(context, "none") });
     const of = (side: "many" | "none", value: (round: Round) => number): number[] => rounds.map((round) => value(round[side]));

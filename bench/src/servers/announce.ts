@@ -1,11 +1,11 @@
 import type { AddressInfo, Server } from "node:net";
 
-/** What a server process tells its parent once it listens. */
+/** Message of a server process to its parent once it listens. */
 export interface Announcement {
   readonly port: number;
 }
 
-/** Listens on a free loopback port and tells the parent process; ends the process when the parent is gone. */
+/** Listens on a free loopback port and notifies the parent process. Ends the process when the parent has ended. */
 export function announceAndServe(server: Server): void {
   process.on("disconnect", () => process.exit(0));
   server.listen({ port: 0, host: "127.0.0.1", backlog: 4096 }, () => {

@@ -1,4 +1,4 @@
-// Jobs in BullMQ, put in and run by this process, in the Redis whose port is given; the folder with its package comes first.
+// Adds and runs jobs in BullMQ, in the Redis with the given port. The first argument is the folder with its package.
 import { loadInstalled } from "../clients/installed-package.ts";
 import { ClosedLoop } from "../generator/closed-loop.ts";
 import type { Window } from "../generator/load.ts";
@@ -22,7 +22,7 @@ interface Connected {
   close(): Promise<void>;
 }
 
-/** What is used of the package. */
+/** The used part of the package. */
 interface BullMq {
   Queue: new (
     name: string,

@@ -1,8 +1,9 @@
-// How often per second this machine makes a small write durable, one after the other. Writes into the folder given as argument.
+// Measures how many small durable writes per second this machine makes, one after another. Writes into the folder given
+// as argument.
 import { closeSync, fdatasyncSync, openSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
-/** The request: how long to measure, in milliseconds. The answer: syncs per second. */
+/** The request is the duration in milliseconds, the answer the syncs per second. */
 export interface SyncRate {
   readonly perSecond: number;
 }
@@ -14,7 +15,7 @@ const file = join(process.argv[2] ?? ".", `fdatasync-${process.pid}.tmp`);
 
 function measure(durationMs: number): SyncRate {
   const handle = openSync(file, "w");
-  // Space that exists already: a database reuses its log the same way, so that a sync needs no new blocks.
+  // Writes to allocated space: a database reuses its log in the same way, so that a sync allocates no blocks.
   writeSync(handle, Buffer.alloc(WRAP_BYTES));
   fdatasyncSync(handle);
   const startMs = performance.now();

@@ -1,4 +1,4 @@
-// The floor for HTTP in Node: one constant answer, no routing.
+// The lower limit for HTTP in Node: one constant response, no routing.
 import { createServer } from "node:http";
 import { announceAndServe } from "./announce.ts";
 

@@ -1,4 +1,5 @@
-// The store of items without an engine around it, in the folder given as argument: what a call through the engine costs besides its write.
+// The store of items without an engine, in the folder given as argument: shows what a call through the engine costs in
+// addition to its write.
 import { type ItemStore, type OneOfMany, openFileItems, silentLogger, systemClock } from "@svc/engine/items";
 import { ClosedLoop } from "../generator/closed-loop.ts";
 import type { Window } from "../generator/load.ts";
@@ -18,7 +19,7 @@ export type StoreRequest =
       readonly warmUpMs: number;
       readonly measureMs: number;
     }
-  /** Fills the scope for large listings in the database of another folder, which no engine uses at the time. */
+  /** Fills the scope for large listings in the database of another folder, which no engine uses at that time. */
   | { readonly kind: "fill"; readonly dataDir: string; readonly items: number; readonly payloadBytes: number };
 
 export type StoreReply = { readonly window: Window } | { readonly filled: number } | { readonly error: string };
@@ -43,7 +44,7 @@ async function storeOf(durability: StoreDurability): Promise<ItemStore> {
 async function measure(request: Extract<StoreRequest, { kind: "measure" }>): Promise<Window> {
   const store = await storeOf(request.durability);
   const payload = payloadOfBytes(request.payloadBytes);
-  // Alternating: what is there already would not be written.
+  // Alternates: writing the same value again would write nothing.
   const values = [payload, otherThan(payload)].map((json) => ({ json, bytes: request.payloadBytes, expiresAt: undefined }));
   const turns = new Uint32Array(request.concurrency);
   const operate: Record<StoreOperation, (slot: number) => Promise<unknown>> = {
@@ -63,7 +64,7 @@ async function measure(request: Extract<StoreRequest, { kind: "measure" }>): Pro
   };
   const operation = operate[request.operation];
   let answered: number[] = [];
-  // What is answered from memory is answered in the same turn; without a turn between, timers would never run.
+  // Reads from memory resolve in the same turn of the event loop. Without a turn between them timers would never run.
   const collect = (slot: number): void => {
     if (answered.push(slot) > 1) return;
     setImmediate(() => {

@@ -1,6 +1,6 @@
-// The baseline: an engine of the same wire as anyone would first write it. Every frame is parsed, every frame is built anew with
-// JSON.stringify and sent on its own. It keeps what an engine must keep: who provides what, which calls are open and until when, and
-// a span per call.
+// The baseline: a simple engine for the same wire. Parses every frame, builds every frame with JSON.stringify and sends
+// it on its own. Keeps the state that an engine must keep: the providers of functions, the pending calls and their
+// deadlines, and a span per call.
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
@@ -149,7 +149,7 @@ const http = createServer();
 new WebSocketServer({ server: http, perMessageDeflate: false, maxPayload: 16 * 1024 * 1024 }).on("connection", (socket) => {
   socket.on("message", (data) => receive(socket, data));
   socket.on("close", () => disconnected(socket));
-  // What breaks a connection also closes it.
+  // An error is always followed by a close.
   socket.on("error", () => socket.terminate());
   send(socket, { type: "workerregistered", worker_id: randomUUID() });
 });

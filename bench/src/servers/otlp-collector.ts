@@ -1,4 +1,4 @@
-// A collector that takes everything and keeps nothing.
+// A collector that accepts everything and stores nothing.
 import { createServer } from "node:http";
 import { announceAndServe } from "./announce.ts";
 

@@ -1,4 +1,5 @@
-// The floor for anything written in Node: bytes of one connection go to the other, unread. Connections pair in the order they come.
+// The lower limit for Node: forwards the bytes of one connection to the other, unread. Connections are paired in the
+// order of their arrival.
 import { createServer, type Socket } from "node:net";
 import { announceAndServe } from "./announce.ts";
 
@@ -11,7 +12,7 @@ function pipe(from: Socket, to: Socket): void {
 
 announceAndServe(
   createServer({ noDelay: true }, (socket) => {
-    // A peer that resets is gone, which "close" tells too.
+    // A reset is always followed by "close".
     socket.on("error", () => socket.destroy());
     if (waiting === undefined || waiting.destroyed) {
       waiting = socket;

@@ -1,4 +1,4 @@
-// The bare price of sending one message to many WebSockets: what comes on the path /publish goes to all others.
+// The minimum cost of sending one message to many WebSockets: sends messages of the path /publish to all others.
 import { createServer } from "node:http";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
 import { announceAndServe } from "./announce.ts";
@@ -6,7 +6,7 @@ import { announceAndServe } from "./announce.ts";
 const clients = new Set<WebSocket>();
 const http = createServer();
 new WebSocketServer({ server: http, perMessageDeflate: false }).on("connection", (socket, request) => {
-  // A peer that resets is gone, which "close" tells too.
+  // A reset is always followed by "close".
   socket.on("error", () => socket.terminate());
   if (request.url === "/publish") {
     socket.on("message", (data: RawData, isBinary: boolean) => {

@@ -1,4 +1,4 @@
-// The bare price of two `ws` frames, one in and one out: each message goes back as it came.
+// The minimum cost of two `ws` frames, one in and one out: sends each message back.
 import { createServer } from "node:http";
 import { type RawData, WebSocketServer } from "ws";
 import { announceAndServe } from "./announce.ts";

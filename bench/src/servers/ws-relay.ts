@@ -1,5 +1,5 @@
-// The bare price of handing WebSocket frames on: what one connection sends goes to the other, with back-pressure. Connections pair
-// in the order they come.
+// The minimum cost of forwarding WebSocket frames: sends the frames of one connection to the other, with backpressure.
+// Connections are paired in the order of their arrival.
 import { createServer } from "node:http";
 import { type RawData, type WebSocket, WebSocketServer } from "ws";
 import { announceAndServe } from "./announce.ts";
@@ -20,7 +20,7 @@ function relay(from: WebSocket, to: WebSocket): void {
 
 const http = createServer();
 new WebSocketServer({ server: http, perMessageDeflate: false }).on("connection", (socket) => {
-  // A peer that resets is gone, which "close" tells too.
+  // A reset is always followed by "close".
   socket.on("error", () => socket.terminate());
   if (waiting === undefined || waiting.readyState !== waiting.OPEN) {
     waiting = socket;
