@@ -13,7 +13,7 @@ let ports: Ports;
 let engine: EngineProcess;
 let caller: Worker;
 
-/** The math worker of the quickstart, which also says which process answered. */
+/** The quickstart's math worker, which also returns the id of its process. */
 const MATH_WORKER = `
 import os, svc
 worker = svc.connect(name="math-worker")
@@ -60,7 +60,7 @@ interface Answer {
 const add = (n: number): Promise<Answer> => caller.call<Answer>({ function_id: "math::add", payload: { a: n, b: 1 } });
 
 describe("two copies of the math worker", () => {
-  /** Makes 1,000 calls, so many at a time, and counts who answered. */
+  /** Makes 1,000 calls with the given concurrency, and counts the answers per process. */
   async function sharesOf(inFlight: number): Promise<number[]> {
     const counts = new Map<number, number>();
     let next = 0;
@@ -83,15 +83,15 @@ describe("two copies of the math worker", () => {
     for (const share of shares) expect(share).toBeGreaterThanOrEqual(400);
   });
 
-  it("share them by what each can bear when they are kept busy", async () => {
-    // The one that answers faster gets more; how much more is the machine's affair, but neither goes idle.
+  it("share them by their capacity when they are kept busy", async () => {
+    // The faster worker gets more calls. The ratio depends on the machine, but neither is idle.
     const shares = await sharesOf(16);
     expect(shares.reduce((sum, share) => sum + share, 0)).toBe(1_000);
     expect(shares).toHaveLength(2);
     for (const share of shares) expect(share).toBeGreaterThanOrEqual(100);
   });
 
-  it("lose only the calls in the hands of the one that is killed with -9 mid-load; the rest go to the other", async () => {
+  it("lose only the calls in flight of the one that is killed with -9 under load; the rest go to the other", async () => {
     const first = (await add(0)).pid;
     const IN_FLIGHT = 16;
     const failures: CallError[] = [];

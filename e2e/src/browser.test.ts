@@ -13,7 +13,7 @@ import { startBrowser } from "./support/browser.ts";
 import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
 import { type PageServer, servePage } from "./support/pages.ts";
 
-/** What runs inside the page sees these globals. */
+/** Globals of the code inside the page. */
 declare const svc: { readonly connect: typeof connectPage };
 declare let page: ReturnType<typeof connectPage>;
 declare let end: ChannelReader;
@@ -52,7 +52,7 @@ afterAll(async () => {
 });
 
 describe("a page of an allowed origin", () => {
-  it("calls the engine's functions and a worker's, and gets errors by their code", async () => {
+  it("calls the engine's functions and a worker's, and receives errors with their code", async () => {
     worker.registerFunction("greet", ({ name }: { name: string }) => `hello ${name}`);
     await worker.call({ function_id: "engine::info", payload: {} });
     const answers = await tab.evaluate(async () => {
@@ -103,7 +103,7 @@ describe("a page of an allowed origin", () => {
     expect(seen).toEqual({ texts: ["first", "last"], bytes: total, wrong: 0 });
   });
 
-  it("sees that a channel broke off, and breaks one off itself", async () => {
+  it("detects an aborted channel, and aborts one itself", async () => {
     const { writer, readerRef } = await worker.createChannel();
     await writer.send("half");
     const first = await tab.evaluate(async (ref) => {
@@ -126,7 +126,7 @@ describe("a page of an allowed origin", () => {
 });
 
 describe("a token", () => {
-  it("is offered by a real browser as a subprotocol, and the connection stands when `svc` is selected", async () => {
+  it("is offered by a real browser as a subprotocol, and the connection opens if `svc` is selected", async () => {
     const server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
     await once(server, "listening");
     const connection = once(server, "connection") as Promise<[WebSocket, { headers: Record<string, string> }]>;
@@ -145,7 +145,7 @@ describe("a token", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it("lets a page in where the engine wants one, channels included, and nobody without", async () => {
+  it("admits a page if the engine requires one, channels included, and rejects a page without it", async () => {
     const [otherPorts, otherProject] = [await freePorts(), mkdtempSync(join(tmpdir(), "svc-browser-token-"))];
     writeFileSync(join(otherProject, "config.yaml"), `engine:\n  mode: production\n  allowed_origins: ["${allowed.origin}"]\nworkers: []\n`);
     const strict = await startEngine({ cwd: otherProject, ports: otherPorts });

@@ -36,10 +36,10 @@ afterAll(async () => {
   rmSync(project, { recursive: true, force: true });
 });
 
-/** Registers a function of the far worker for one test. */
+/** Registers a function of the remote worker for one test. */
 async function provide<Input>(id: string, handler: (input: Input) => unknown): Promise<() => void> {
   const { unregister } = far.registerFunction<Input>(id, (input) => handler(input));
-  // A call over the same connection says that the registration has arrived.
+  // A call over the same connection proves that the registration has arrived.
   await far.call({ function_id: "engine::info", payload: {} });
   return unregister;
 }
@@ -47,7 +47,7 @@ async function provide<Input>(id: string, handler: (input: Input) => unknown): P
 const rssOf = (pid: number): number => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
 
 describe("a channel between two workers", () => {
-  it("carries a file up as a payload's reader, with its kinds and order, and a result back", async () => {
+  it("carries a file as a payload's reader, with item types and order, and a result back", async () => {
     const file = join(project, "up.bin");
     const bytes = randomBytes(5_000_001);
     writeFileSync(file, bytes);
@@ -70,11 +70,11 @@ describe("a channel between two workers", () => {
     done();
   });
 
-  it("carries a file down by a ref in the result", async () => {
+  it("carries a file back by a ref in the result", async () => {
     const bytes = randomBytes(3_000_000);
     const done = await provide("files::read", async () => {
       const { readerRef, writer } = await far.createChannel();
-      // The result is the way to the reader, so the writing goes on after it.
+      // The result carries the reader, so the writing continues after it.
       void Readable.toWeb(Readable.from([bytes])).pipeTo(writer.stream as unknown as Parameters<ReturnType<typeof Readable.toWeb>["pipeTo"]>[0]);
       return { content: readerRef };
     });
@@ -85,7 +85,7 @@ describe("a channel between two workers", () => {
     done();
   });
 
-  it("answers through a writer that came in the payload", async () => {
+  it("answers through a writer in the payload", async () => {
     const done = await provide("count::down", async ({ from, out }: { from: number; out: ChannelWriter }) => {
       for (let n = from; n > 0; n--) await out.send(String(n));
       await out.end();
@@ -99,7 +99,10 @@ describe("a channel between two workers", () => {
     done();
   });
 
-  /** Writes `bytes` to a channel whose reader reads nothing at first. Returns how much was written by the time the writer stood still. */
+  /**
+   * Writes `bytes` to a channel whose reader reads nothing at first. Returns the number of bytes written before
+   * backpressure.
+   */
   async function transfer(bytes: number): Promise<number> {
     const { reader, writer } = await near.createChannel();
     const readerThere = far.openChannel(reader.ref);
@@ -111,7 +114,7 @@ describe("a channel between two workers", () => {
       for (; written < bytes; written += piece.length) await writer.write(piece);
       await writer.end();
     })();
-    // What fits into the buffers on the way is written, then nothing moves any more: half a second without a change.
+    // The buffers on the way fill, then nothing is written any more: half a second without a change.
     let last = -1;
     let looksWithoutChange = 0;
     await eventually("the writer stands still", () => {
@@ -127,15 +130,15 @@ describe("a channel between two workers", () => {
     return held;
   }
 
-  it("holds the writer back while the reader rests, and the engine's memory stays flat over 200 MB", async () => {
-    // The engine's heap grows once for its first buffers.
+  it("applies backpressure to the writer while the reader pauses, and the engine's memory does not grow over 200 MB", async () => {
+    // The engine's heap grows once for the first buffers.
     await transfer(64 * MB);
     const before = rssOf(engine.pid);
     expect(await transfer(200 * MB)).toBeLessThan(64 * MB);
     expect(rssOf(engine.pid) - before).toBeLessThan(50 * MB);
   });
 
-  it("fails at the reader when the writer breaks off, after what arrived", async () => {
+  it("fails at the reader when the writer aborts, after the items that arrived", async () => {
     const { reader, writer } = await near.createChannel();
     const there = far.openChannel(reader.ref);
     await writer.send("half");
@@ -144,7 +147,7 @@ describe("a channel between two workers", () => {
     await expect(there.read()).rejects.toMatchObject({ code: "channel_closed" });
   });
 
-  it("fails at the writer when the reader leaves", async () => {
+  it("fails at the writer when the reader cancels", async () => {
     const { reader, writer } = await near.createChannel();
     const there = far.openChannel(reader.ref);
     await writer.send("a");
@@ -156,7 +159,7 @@ describe("a channel between two workers", () => {
     await expect(writes).rejects.toMatchObject({ code: "channel_closed" });
   });
 
-  it("gives each end to one only, and none to a wrong key", async () => {
+  it("opens each end once, and none with a wrong key", async () => {
     const { reader, writer } = await near.createChannel();
     await writer.send("a");
     expect(await far.openChannel(reader.ref).read()).toBe("a");
@@ -168,7 +171,7 @@ describe("a channel between two workers", () => {
     writer.abort();
   });
 
-  it("is gone when the worker that made it leaves before the other end was taken", async () => {
+  it("is removed when its creator disconnects before the other end was opened", async () => {
     const guest = open("guest");
     const { readerRef, writer } = await guest.createChannel();
     await writer.send("a");
@@ -176,7 +179,7 @@ describe("a channel between two workers", () => {
     await expect(far.openChannel(readerRef).read()).rejects.toMatchObject({ code: "channel_closed" });
   });
 
-  it("breaks off for both ends when the engine is killed", async () => {
+  it("fails at both ends when the engine is killed", async () => {
     const otherPorts = await freePorts();
     const otherProject = mkdtempSync(join(tmpdir(), "svc-channels-killed-"));
     writeFileSync(join(otherProject, "config.yaml"), "workers: []\n");

@@ -13,7 +13,7 @@ import { eventually } from "./support/processes.ts";
 
 const program = fileURLToPath(new URL("../src/support/otlp-collector.mjs", import.meta.url));
 const CALLS = 500;
-/** How long the collector is away, in milliseconds. SVC_COLLECTOR_AWAY_MS=60000 makes it the minute that the promise is about. */
+/** Downtime of the collector, in milliseconds. SVC_COLLECTOR_AWAY_MS=60000 sets the minute of the guarantee. */
 const AWAY_MS = Number(process.env.SVC_COLLECTOR_AWAY_MS ?? 5_000);
 
 interface Told {
@@ -23,7 +23,7 @@ interface Told {
 }
 
 const folder = mkdtempSync(join(tmpdir(), "svc-collector-"));
-/** What every run of the collector was sent. */
+/** Everything sent to all runs of the collector. */
 const spans = new Map<string, string>();
 const logs = new Set<string>();
 const metrics = new Set<string>();
@@ -101,7 +101,7 @@ it("is sent every span, log entry and metric", async () => {
   await eventually("metrics have come", () => metrics.has("svc.calls"), 60_000);
 });
 
-it("is sent, once it is back, all that happened while it was killed, and calls go on meanwhile (L-4)", async () => {
+it("receives after a restart everything that happened during its downtime, and calls continue meanwhile (L-4)", async () => {
   await killCollector();
   const awaySince = performance.now();
   await callAll();

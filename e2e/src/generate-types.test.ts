@@ -1,4 +1,4 @@
-// Types made from a live system, as their reader uses them: tsc and mypy judge right and wrong calls (gap 75).
+// Types generated from a running system, as users use them: tsc and mypy check valid and invalid calls (gap 75).
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
@@ -110,7 +110,7 @@ describe("svc generate types --lang typescript", () => {
     expect(await generate("--lang", "typescript", "--out", "functions.ts", ...USER_FUNCTIONS)).toMatchObject({ code: 0 });
   });
 
-  it("lets right calls pass, those of functions without formats among them", async () => {
+  it("accept valid calls, including those of functions without formats", async () => {
     const outcome = await tsc(`
       import { connect } from "@svc/sdk";
       import type { TreeStorePayload } from "./functions.js";
@@ -125,7 +125,7 @@ describe("svc generate types --lang typescript", () => {
     expect(outcome).toEqual({ code: 0, output: "" });
   });
 
-  it("stops wrong ones at compile time", async () => {
+  it("reject invalid ones at compile time", async () => {
     const { code, output } = await tsc(`
       import { connect } from "@svc/sdk";
       const worker = connect();
@@ -139,7 +139,7 @@ describe("svc generate types --lang typescript", () => {
     expect([...output.matchAll(/^use\.ts\((\d+),/gm)].map(([, line]) => Number(line))).toEqual([4, 5, 6, 7, 8]);
   });
 
-  it("gives the same text again, which --check holds, and tells when it is not so any more", async () => {
+  it("generates the same text again, which --check compares, and reports a difference", async () => {
     expect(await generate("--lang", "typescript", "--out", "functions.ts", "--check", ...USER_FUNCTIONS)).toMatchObject({ code: 0 });
     const text = readFileSync(join(dir, "functions.ts"), "utf8");
     writeFileSync(join(dir, "stale.ts"), `${text}\n`);
@@ -154,7 +154,7 @@ describe("svc generate types --lang typescript", () => {
     expect(readFileSync(join(dir, "stale.ts"), "utf8")).toBe(`${text}\n`);
   });
 
-  it("tells of formats on which workers disagree, and of functions without any", async () => {
+  it("reports formats that differ between workers, and functions without any", async () => {
     const { stderr, stdout } = await generate("--lang", "typescript", "--out", "functions.ts", "--json", ...USER_FUNCTIONS);
 
     expect(stderr).toContain("two::minds disagree on its formats");
@@ -162,7 +162,7 @@ describe("svc generate types --lang typescript", () => {
     expect(readFileSync(join(dir, "functions.ts"), "utf8")).toContain("Without formats, so not listed: no::formats");
   });
 
-  it("says that nothing matches", async () => {
+  it("reports that nothing matches", async () => {
     expect(await generate("--lang", "typescript", "--include", "nothing::*")).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("No registered function matches"),
@@ -170,7 +170,7 @@ describe("svc generate types --lang typescript", () => {
     expect(await generate("--lang", "typescript", "--check")).toMatchObject({ code: 2 });
   });
 
-  it("writes types that compile for every function of the engine's own", async () => {
+  it("generates types that compile for every function of the engine", async () => {
     expect(await generate("--lang", "typescript", "--out", "functions.ts")).toMatchObject({ code: 0 });
     expect(await tsc("")).toEqual({ code: 0, output: "" });
     expect(await generate("--lang", "typescript", "--out", "functions.ts", ...USER_FUNCTIONS)).toMatchObject({ code: 0 });
@@ -209,7 +209,7 @@ d: str = calls.call({"function_id": "math::add", "payload": {"a": 1}})["c"]
     ...new Set([...checked.output.matchAll(/^(\S+):(\d+): error/gm)].filter(([, name]) => name === file).map(([, , line]) => Number(line))),
   ];
 
-  // One run of mypy for all files: reading the SDK and the standard library takes longer than any of them.
+  // One run of mypy for all files: reading the SDK and the standard library takes most of its time.
   beforeAll(async () => {
     expect(await generate("--lang", "python", "--out", "typed.py", ...USER_FUNCTIONS)).toMatchObject({ code: 0 });
     expect(await generate("--lang", "python", "--out", "all_functions.py")).toMatchObject({ code: 0 });
@@ -220,16 +220,16 @@ d: str = calls.call({"function_id": "math::add", "payload": {"a": 1}})["c"]
     expect(checked.output).toContain("(checked 4 source files)");
   });
 
-  it("lets right calls pass", () => {
+  it("accept valid calls", () => {
     expect(errorLines("right.py")).toEqual([]);
   });
 
-  it("stops wrong ones", () => {
+  it("reject invalid ones", () => {
     expect(errorLines("wrong.py")).toEqual([5, 6, 7, 8]);
     expect(checked.code).toBe(1);
   });
 
-  it("runs, and writes what can be read and checked for every function of the engine's own", async () => {
+  it("runs, and generates types that are valid for every function of the engine", async () => {
     expect(await run(python, ["-c", "import typed, all_functions"], env)).toEqual({ code: 0, output: "" });
     expect(checked.output).not.toMatch(/^(?!wrong\.py:).*: error/m);
   });

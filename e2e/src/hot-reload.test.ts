@@ -10,7 +10,7 @@ import { CallLoad } from "./support/call-load.ts";
 import { type EngineProcess, startEngine } from "./support/cli.ts";
 import { eventually, isRunning, killHard, processesIn } from "./support/processes.ts";
 
-/** 100 calls a second. */
+/** 100 calls per second. */
 const CALL_EVERY_MS = 10;
 const SAVES = 6;
 
@@ -120,7 +120,7 @@ describe("a worker whose source is saved under load (P-5)", () => {
 });
 
 describe("an engine that is killed while it replaces a worker (P-5)", () => {
-  it("has noted both processes, and neither outlives it", async () => {
+  it("has recorded both processes, and ends both", async () => {
     const before = await statusWith("slow", isReady);
     rmSync(join(folder, "slow/go"));
     write("slow", { "worker.mjs": `${HELD_BACK}// edited\n` });

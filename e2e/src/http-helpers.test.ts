@@ -29,7 +29,7 @@ afterAll(async () => {
   rmSync(project, { recursive: true, force: true });
 });
 
-/** Serves a route of its own name and resolves when it is live. */
+/** Serves a route with its own name and resolves when it is active. */
 async function serve<Body = unknown>(name: string, handler: HttpHandler<Body>, config: Partial<HttpTriggerConfig> = {}): Promise<string> {
   worker.registerFunction(`http::${name}`, http<Body>(handler));
   const trigger = worker.registerTrigger({ type: "http", function_id: `http::${name}`, config: { api_path: `/${name}`, ...config } });
@@ -45,12 +45,12 @@ describe("a plain handler", () => {
     return fetch(`${url}/plain/${name}`);
   }
 
-  it("that returns nothing has answered", async () => {
+  it("that returns nothing has responded", async () => {
     const response = await plain("nothing", () => undefined);
     expect([response.status, await response.text()]).toEqual([200, "null"]);
   });
 
-  it("that returns while it writes answers with what it writes", async () => {
+  it("that returns while it writes responds with what it writes", async () => {
     const response = await plain("writes", (request) => {
       const writing = (async () => {
         await request.response.write(new TextEncoder().encode("in "));
@@ -64,7 +64,7 @@ describe("a plain handler", () => {
 });
 
 describe("a handler made by http", () => {
-  it("answers with what it returns: a body, a response, null, nothing, a redirect", async () => {
+  it("responds with its result: a body, a response, null, nothing, a redirect", async () => {
     const answer = async (name: string, handler: HttpHandler): Promise<unknown[]> => {
       const response = await fetch(await serve(name, handler), { redirect: "manual" });
       return [response.status, response.headers.get("x-a") ?? response.headers.get("location"), await response.text()];
@@ -81,7 +81,7 @@ describe("a handler made by http", () => {
     expect(await answer("beside", beside)).toEqual([202, "2", '"text"']);
   });
 
-  it("gets the whole request", async () => {
+  it("receives the whole request", async () => {
     const address = await serve("echo", (request) => ({ ...request, request_body: undefined }), { api_path: "/echo/:id", http_method: "POST" });
     const response = await fetch(`${address}/7?q=1&q=2`, { method: "POST", body: '{"a":1}', headers: { "content-type": "application/json", cookie: "c=d" } });
     expect(await response.json()).toMatchObject({
@@ -115,7 +115,7 @@ describe("a handler made by http", () => {
     expect(Buffer.from(await response.arrayBuffer()).equals(body)).toBe(true);
   });
 
-  it("sends events as they come", async () => {
+  it("sends events immediately", async () => {
     let release: () => void = () => {};
     const gate = new Promise<void>((resolve) => {
       release = resolve;
@@ -135,7 +135,7 @@ describe("a handler made by http", () => {
     expect((await pieces.read()).done).toBe(true);
   });
 
-  it("lets the client see that a response is not whole when it throws", async () => {
+  it("shows the client that a response is incomplete if it throws", async () => {
     const address = await serve("half", async (_request, response) => {
       await response.write("half");
       throw new Error("boom");
@@ -145,7 +145,7 @@ describe("a handler made by http", () => {
     await expect(response.text()).rejects.toThrow();
   });
 
-  it("answers 500 when it throws before", async () => {
+  it("responds with 500 if it throws before", async () => {
     const response = await fetch(
       await serve("boom", () => {
         throw new Error("boom");
@@ -154,7 +154,7 @@ describe("a handler made by http", () => {
     expect([response.status, await response.json()]).toMatchObject([500, { error: { code: "invocation_failed", message: "boom" } }]);
   });
 
-  it("learns that the client is gone", async () => {
+  it("detects that the client disconnected", async () => {
     let outcome: (code: unknown) => void = () => {};
     const seen = new Promise((resolve) => {
       outcome = resolve;

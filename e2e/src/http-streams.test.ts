@@ -10,7 +10,7 @@ import { type EngineProcess, type Ports, startEngine } from "./support/cli.ts";
 
 const MB = 1024 ** 2;
 const BYTES = 512 * MB;
-/** Sent before the measurement: the engine's heap grows once for its first bodies, whatever their size. */
+/** Sent before the measurement: the engine's heap grows once for its first bodies, of any size. */
 const WARM_UP_BYTES = 64 * MB;
 const PIECE = Buffer.alloc(64 * 1024, 7);
 const MAX_GROWTH_MB = 50;
@@ -40,7 +40,9 @@ function open({ channel_id, access_key, direction }: ChannelRef): WebSocket {
   return new WebSocket(`ws://127.0.0.1:${ports.bridge}/ws/channels/${channel_id}?key=${access_key}&dir=${direction}`);
 }
 
-/** A worker as a published client is on the wire: `up` counts the bytes of its body, `down` writes as many as are asked for. */
+/**
+ * A worker with the wire of a published client: `up` counts the bytes of its body, `down` writes the requested number.
+ */
 const handlers: Record<string, (frame: Frame) => void> = {
   up({ data, invocation_id, function_id }) {
     let bytes = 0;
@@ -97,7 +99,7 @@ function residentMb(): number {
   return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${engine.pid}/status`, "utf8"))?.[1]) / 1024;
 }
 
-/** Runs `action` and answers by how many MB the engine grew at most meanwhile. */
+/** Runs `action` and returns the maximum growth of the engine meanwhile, in MB. */
 async function growthDuring(action: () => Promise<void>): Promise<number> {
   const before = residentMb();
   let peak = before;

@@ -1,4 +1,4 @@
-// Functions as tools for agents, asked for by the Model Context Protocol's own client over both transports.
+// Functions as tools for agents, called with the official client of the Model Context Protocol over both transports.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { request } from "node:http";
@@ -133,7 +133,7 @@ describe("svc mcp over standard input and output", () => {
     expect(await call).toBeInstanceOf(Error);
   });
 
-  it("tells that a long call goes on", async () => {
+  it("reports progress of a long call", async () => {
     const onprogress = vi.fn();
 
     expect(await client.callTool({ name: "shop__takes_its_time", arguments: {} }, undefined, { onprogress })).toMatchObject({
@@ -142,7 +142,7 @@ describe("svc mcp over standard input and output", () => {
     expect(onprogress).toHaveBeenCalledWith({ progress: 1, message: "shop::takes_its_time has been running for 1 s" });
   });
 
-  it("tells when functions come and go", async () => {
+  it("reports added and removed functions", async () => {
     let told = 0;
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
       told += 1;
@@ -157,7 +157,7 @@ describe("svc mcp over standard input and output", () => {
   });
 });
 
-it("speaks nothing but the protocol on standard output, and ends with standard input", async () => {
+it("writes only the protocol to standard output, and ends with standard input", async () => {
   const child = spawn(process.execPath, [svcBin, "mcp", "--url", engine.url, "--allow", "shop::*"], { stdio: ["pipe", "pipe", "pipe"] });
   let out = "";
   let notes = "";
@@ -182,7 +182,7 @@ it("speaks nothing but the protocol on standard output, and ends with standard i
   expect(notes).toContain("Tools: shop::double");
 });
 
-it("says that the engine is away, and fails calls at once, which do not run later", async () => {
+it("reports that the engine is not connected, and fails calls at once, which do not run later", async () => {
   const own = await startTestEngine();
   const provider = connect(own.url, { name: "shop", handleSignals: false, logger: silentLogger });
   let runs = 0;
@@ -236,7 +236,7 @@ describe("svc mcp --http", () => {
   const transport = (token: string): Transport =>
     new StreamableHTTPClientTransport(new URL(address.url), { requestInit: { headers: { authorization: `Bearer ${token}` } } }) as Transport;
 
-  it("serves clients that have the token, each with a session of its own", async () => {
+  it("serves clients that have the token, each with its own session", async () => {
     const clients = await Promise.all([connected(transport(address.token)), connected(transport(address.token))]);
     let told = 0;
     for (const client of clients) {
@@ -254,7 +254,7 @@ describe("svc mcp --http", () => {
     await Promise.all(clients.map((client) => client.close()));
   });
 
-  it("keeps a session whose call is under way when many others begin", async () => {
+  it("keeps a session with a call in flight when many others begin", async () => {
     const held = await connected(transport(address.token));
     const begun = new Promise<void>((resolve) => {
       onHeld = resolve;
@@ -283,7 +283,7 @@ describe("svc mcp --http", () => {
     await held.close();
   });
 
-  it("refuses everybody else: without the token, of another host's name, and from pages of other sites", async () => {
+  it("rejects all others: without the token, with another host name, and from pages of other sites", async () => {
     await expect(connected(transport("guess"))).rejects.toThrow();
     const statusWith = (headers: Readonly<Record<string, string>>): Promise<number | undefined> =>
       new Promise((resolve, reject) => {
@@ -300,7 +300,7 @@ describe("svc mcp --http", () => {
     const misdirected = await fetch(address.url, { headers: { authorization: `Bearer ${address.token}`, origin: "https://evil.example" } });
     expect(await misdirected.text()).toContain("may not use svc mcp");
     expect(await statusWith({ "mcp-session-id": "gone" })).toBe(404);
-    // Let in, and refused by the protocol: no initialisation.
+    // Admitted, but rejected by the protocol: no initialisation.
     expect(await statusWith({ "content-type": "application/json", accept: "application/json, text/event-stream" })).toBe(400);
   });
 });

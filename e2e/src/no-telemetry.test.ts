@@ -1,4 +1,5 @@
-// svc tells nobody anything unless it is configured to (gap 69): neither a started engine with modules nor its commands connect to another machine.
+// svc sends nothing unless it is configured to (gap 69): neither a started engine with modules nor its commands connect
+// to another machine.
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +23,7 @@ const outside = (): readonly string[] =>
 
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-it("the watch sees what would go out: by fetch, by sockets and as datagrams", async () => {
+it("the watch detects outgoing connections of fetch, sockets and datagrams", async () => {
   const source = `
     const timeout = AbortSignal.timeout(200);
     await fetch("http://192.0.2.1/", { signal: timeout }).catch(() => {});
@@ -33,7 +34,7 @@ it("the watch sees what would go out: by fetch, by sockets and as datagrams", as
   expect(outside()).toEqual(expect.arrayContaining(["tcp 192.0.2.1", "dns telemetry.invalid", "udp 192.0.2.2"]));
 });
 
-it("an engine with its modules, and commands beside it, connect to nobody but themselves (gap 69)", async () => {
+it("an engine with its modules, and commands, connect only to each other (gap 69)", async () => {
   writeFileSync(file, "");
   const modules = ["svc-http", "svc-state", "svc-stream", "svc-queue", "svc-event", "svc-cron", "svc-observability"];
   writeFileSync(join(dir, "config.yaml"), `workers:\n${modules.map((name) => `  - name: ${name}\n`).join("")}`);

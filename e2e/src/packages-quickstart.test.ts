@@ -1,4 +1,5 @@
-// The packages that we publish, installed as deploy/Dockerfile does, and the whole quickstart with them: nothing of the repository takes part.
+// The published packages, installed as in deploy/Dockerfile, and the whole quickstart with them, without files of the
+// repository.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -17,10 +18,10 @@ import { commandOf, eventually, isRunning, processesIn } from "./support/process
 import { uncomment } from "./support/uncomment.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-/** Of all packages together, unpacked; a test or a build by-product that slips in is bigger than what is left. */
+/** Maximum size of all unpacked packages. A test or a build by-product would exceed the margin. */
 const MAX_PUBLISHED_BYTES = 16_000_000;
 
-// The installed packages are here; no parent folder is the repository.
+// Folder of the installed packages. No parent folder is the repository.
 const parent = realpathSync(mkdtempSync(join(tmpdir(), "svc-packages-")));
 const packed = join(parent, "packed");
 const prefix = join(parent, "prefix");
@@ -96,7 +97,7 @@ describe("a published package", () => {
     }
   });
 
-  it("has no tests, no source maps, no path of this machine, and is no bigger than need be", async () => {
+  it("has no tests, no source maps, no path of this machine, and is not larger than necessary", async () => {
     let bytes = 0;
     for (const name of packages) {
       const entries = await readdir(folderOf(name), { recursive: true, withFileTypes: true });
@@ -118,14 +119,14 @@ describe("a published package", () => {
 describe("deploy/", () => {
   it("has a Dockerfile whose image starts, is healthy then, and ends with 0 on SIGTERM", async () => {
     const prefixOf = (stage: readonly Instruction[]): string => stage.find(({ word }) => word === "ARG")?.rest.replace("PREFIX=", "") ?? "";
-    // Building an image takes root, which may give files away.
+    // Building an image requires root, which may change the owner of files.
     const isRoot = process.getuid?.() === 0;
     const project = mkdtempSync(join(parent, "run-"));
     for (const { word, rest } of imageStage) {
       if (word === "COPY") expect(rest).toBe(`--from=install ${prefixOf(installStage)} ${prefixOf(installStage)}`);
       if (word === "RUN" && isRoot) await runToEnd("sh", ["-c", rest], { cwd: project, env });
     }
-    // A volume takes its owner from the image's folder; a folder that the image lacks would be root's.
+    // A volume inherits the owner of the image's folder. A missing folder would belong to root.
     if (isRoot) expect([".", ".svc"].map((name) => statSync(join(project, name)).uid)).toEqual([1000, 1000]);
     expect(await runToEnd(program, ["--version"], { cwd: work, env })).toBe(`${manifestOf("svc").version}\n`);
     expect(imageStage.filter(({ word }) => ["USER", "VOLUME", "STOPSIGNAL", "ENTRYPOINT"].includes(word)).map(({ rest }) => rest)).toEqual([
@@ -138,7 +139,10 @@ describe("deploy/", () => {
     await expectToLive(JSON.parse(restOf("CMD")) as string[], restOf("HEALTHCHECK"));
   });
 
-  /** Starts the image's command on an empty project. Its health check fails before and succeeds meanwhile; SIGTERM ends it with 0. */
+  /**
+   * Starts the image's command on an empty project. Its health check fails before and succeeds meanwhile; SIGTERM ends
+   * it with 0.
+   */
   async function expectToLive(command: readonly string[], check: string): Promise<void> {
     const folder = mkdtempSync(join(work, "srv-"));
     writeFileSync(join(folder, "config.yaml"), "workers: []\n");
@@ -163,7 +167,7 @@ describe("deploy/", () => {
     expect(await closed).toEqual([0, null]);
   }
 
-  it("has a systemd unit that systemd takes", async () => {
+  it("has a systemd unit that systemd accepts", async () => {
     const unit = join(parent, "svc.service");
     const text = readFileSync(join(root, "deploy/svc.service"), "utf8");
     writeFileSync(unit, text.replace("/usr/local/bin/svc", program));
@@ -173,7 +177,7 @@ describe("deploy/", () => {
 });
 
 describe("the packages by themselves", () => {
-  it("give a project of its own the SDK and the engine's test kit", async () => {
+  it("provide a project with the SDK and the engine's test kit", async () => {
     const folder = join(work, "own");
     // npm installed each with its own dependencies below it.
     const modules = join(folder, "node_modules/@svc");
@@ -191,10 +195,10 @@ describe("the packages by themselves", () => {
     expect(await runToEnd(process.execPath, ["--input-type=module", "--eval", script], { cwd: folder, env })).toBe("hello you\n");
   });
 
-  it("give a project of its own the Python SDK", async () => {
+  it("provide a project with the Python SDK", async () => {
     const folder = join(work, "own-python");
     const [wheel = ""] = matching("svc-*.whl");
-    // It is pure Python, so unpacking it installs it. Only what it depends on comes from the environment of the repository.
+    // It is pure Python, so unpacking installs it. Only its dependencies come from the environment of the repository.
     await runToEnd("python3", ["-m", "zipfile", "-e", join(packed, wheel), folder], { cwd: work });
     const source = await runToEnd(join(root, ".venv/bin/python"), ["-c", "import svc; print(svc.__file__)"], {
       cwd: work,
@@ -215,7 +219,7 @@ interface WorkerStatus {
   readonly pids: readonly number[];
 }
 
-// In the order in which its reader goes through it: each test goes on where the one before ended.
+// In the order in which a reader follows it: each test continues where the previous one ended.
 describe("the quickstart, with svc installed globally from its packages (gap 68)", () => {
   const project = join(work, "quickstart");
   let ports: Ports;
@@ -242,7 +246,7 @@ describe("the quickstart, with svc installed globally from its packages (gap 68)
   };
   const statusOf = async (name: string): Promise<WorkerStatus> => (await call("worker::status", { name })) as WorkerStatus;
 
-  /** Changes a worker's file. Resolves when a process with the new source has replaced the former one. */
+  /** Changes a worker's file. Resolves when a process with the new source has replaced the old one. */
   const replacedBy = async (change: () => void): Promise<void> => {
     const workers = await follow(ports.realtime, "svc.workers");
     change();
@@ -257,7 +261,7 @@ describe("the quickstart, with svc installed globally from its packages (gap 68)
     engine = await startEngine({ program, env, cwd: project, ports });
   });
 
-  it("adds both workers and says what a user expects to read", async () => {
+  it("adds both workers and prints what a user expects", async () => {
     const math = await run("worker", "add", "./workers/math-worker");
     expect(math).toMatchObject({ code: 0 });
     expect(math.stderr).toMatch(/math-worker added to config\.yaml/);
@@ -275,7 +279,7 @@ describe("the quickstart, with svc installed globally from its packages (gap 68)
     expect(await call("math::add_two_numbers", { a, b })).toEqual({ c: a + b });
   });
 
-  it("says by its id that a function is not there", async () => {
+  it("reports a missing function by its id", async () => {
     const { code, stdout, stderr } = await run("trigger", "--function-id=math::nope", "--payload={}");
     expect([code, stdout]).toEqual([1, ""]);
     expect(JSON.parse(stderr)).toMatchObject({ code: "function_not_found", message: "Function math::nope not found" });
@@ -326,7 +330,7 @@ describe("the quickstart, with svc installed globally from its packages (gap 68)
     }
   });
 
-  it("survives kill -9: the total is there, one process runs per worker, the old ones are gone", async () => {
+  it("survives kill -9: the total is kept, one process runs per worker, the old ones have ended", async () => {
     const before = [...(await statusOf("math-worker")).pids, ...(await statusOf("caller-worker")).pids];
     expect(before.every(isRunning)).toBe(true);
     engine.child.kill("SIGKILL");

@@ -63,7 +63,7 @@ describe("thousands of jobs from four workers, with an engine that is killed wit
       load.begin();
       for (const [number, moment] of moments.entries()) {
         await load.reached(moment);
-        // Somewhere between two commits, not at the same place of the loop each time.
+        // At a random point between two commits, not at the same point of the loop each time.
         await new Promise((resolve) => setTimeout(resolve, random() * 50));
         if (number === victimGoesAt) await load.killAndRestart(victim);
         engine.child.kill("SIGKILL");
@@ -75,9 +75,9 @@ describe("thousands of jobs from four workers, with an engine that is killed wit
       const history = load.history();
       say(`${summaryOf(history, final)}; ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
       expect(problemsOf(history, final, `runner-${victim}`)).toEqual([]);
-      // A kill of the engine fails at most the enqueue in flight of each lane; the killed worker loses track of its own.
+      // A kill of the engine fails at most the enqueue in flight of each lane. The killed worker loses its own.
       expect(history.acks.size).toBeGreaterThanOrEqual(jobsOfLane(OPERATIONS) * LANES * WORKERS - LANES * WORKERS * KILLS - LANES);
-      // Whoever is let in after a restart finds svc-queue there.
+      // Clients that connect after a restart find svc-queue.
       expect([...new Set(history.failures.values())].filter((code) => code !== "disconnected")).toEqual([]);
     } finally {
       await looker.shutdown({ timeout_ms: 1_000 });

@@ -14,15 +14,15 @@ import { CallLoad } from "./support/call-load.ts";
 import { type EngineProcess, startEngine } from "./support/cli.ts";
 
 const REPLACES = 6;
-/** 200 calls a second. */
+/** 200 calls per second. */
 const CALL_EVERY_MS = 5;
-/** Calls that wait unread in the engine's socket when a worker is told to stop. Within that time the calls that the worker has in hand end. */
+/** Calls that are unread in the engine's socket when a worker is stopped. Meanwhile the worker's calls in flight end. */
 const UNREAD_CALLS = 20;
 
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "svc-replace-"));
 
-// `engine::workers::list` is answered when the engine has read the registration before it.
+// `engine::workers::list` returns after the engine has read the earlier registration.
 const NODE = `import { connect } from ${JSON.stringify(join(repository, "packages/sdk/dist/node.js"))};
 const worker = connect();
 worker.registerFunction("load::nap", ({ ms }) => new Promise((resolve) => setTimeout(resolve, ms, ms)));
@@ -66,7 +66,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Resolves when the engine has its function. */
+/** Resolves when the engine has registered its function. */
 async function startWorker(command: string): Promise<WorkerChild> {
   const env = { ...process.env, SVC_URL: url, SVC_LOG_LEVEL: "info", PYTHONPATH: join(repository, "python/src") };
   const child = spawn("/bin/sh", ["-c", `exec ${command} 2>&1`], { cwd: folder, env, stdio: ["ignore", "pipe", "inherit"] });
@@ -96,7 +96,7 @@ class WorkerChild {
     });
   }
 
-  /** Resolves when it has written a line with this text. */
+  /** Resolves when it has printed a line with this text. */
   async line(text: string): Promise<void> {
     while (!this.#output.includes(text)) {
       const ended = this.exited.then(() => Promise.reject(new Error(`the worker ended without writing ${text}:\n${this.#output}`)));
@@ -113,7 +113,7 @@ describe("a worker that is replaced under load (P-5)", () => {
   it.each([
     ["TypeScript", `${process.execPath} worker.mjs`],
     ["Python", `${join(repository, ".venv/bin/python")} worker.py`],
-  ])("answers every call that it was sent before the engine knew that it stops: %s", async (_language, command) => {
+  ])("answers every call that was sent to it before the engine knew that it stops: %s", async (_language, command) => {
     let current = await startWorker(command);
     const load = new CallLoad({ everyMs: CALL_EVERY_MS, call: (made) => nap(made % 10 === 0 ? 50 : made % 5) });
     for (let replaced = 0; replaced < REPLACES; replaced++) {

@@ -44,7 +44,7 @@ describe("an engine that is killed with -9 several times under thousands of sets
       load.begin();
       for (const moment of moments) {
         await load.reached(moment);
-        // Somewhere between two commits, not at the same place of the loop each time.
+        // At a random point between two commits, not at the same point of the loop each time.
         await new Promise((resolve) => setTimeout(resolve, random() * 50));
         engine.child.kill("SIGKILL");
         await engine.exited;
@@ -58,7 +58,7 @@ describe("an engine that is killed with -9 several times under thousands of sets
       expect(problems).toEqual([]);
       // A kill fails at most the writes in flight.
       expect(history.acks.length).toBeGreaterThanOrEqual(OPERATIONS - WORKERS * IN_FLIGHT * KILLS);
-      // Whoever is let in after a restart finds svc-state there.
+      // Clients that connect after a restart find svc-state.
       expect([...history.failures.keys()].filter((code) => code !== "disconnected")).toEqual([]);
       expect((await finalItems(looker)).map(({ key }) => key)).toEqual(allKeys());
     } finally {

@@ -17,21 +17,21 @@ import { type PageServer, servePage } from "./support/pages.ts";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 const GROUP = { streamName: "board", groupId: "g" };
 
-/** What the page wrote down of the counter, in the order in which it was told. */
+/** What the page recorded of the counter, in order. */
 type Note =
   | { readonly kind: "event"; readonly n: number; readonly version: number | undefined }
-  /** `n` is null while there is no counter. */
+  /** `n` is null while the counter does not exist. */
   | { readonly kind: "sync"; readonly n: number | null }
   | { readonly kind: "gap"; readonly reason: string };
 
-/** What runs inside the page sees these globals. */
+/** Globals of the code inside the page. */
 declare const svc: { readonly connectStreams: typeof connectPageStreams };
 declare let notes: Note[];
 declare let board: StreamCollection<Readonly<Record<string, unknown>>>;
 
 /**
- * Counts up in one item and moves others about, one write after another; a write is repeated until it is acknowledged, so that the counter has no
- * hole. Prints each number once it is. Ends when its input does.
+ * Increments a counter in one item and changes others, one write after another. Retries a write until it is
+ * acknowledged, so that the counter has no gap. Prints each acknowledged number. Ends when its input ends.
  */
 const WRITER = `
 import sys, threading
@@ -101,14 +101,16 @@ function startWriter(): void {
   });
 }
 
-/** Resolves when so many more writes of the counter were acknowledged and the page has seen the latest of them. */
+/**
+ * Resolves when this many more writes of the counter were acknowledged and the page has received the latest of them.
+ */
 async function moreWrites(count: number, tab: Page): Promise<void> {
   const goal = acknowledged + count;
   await expect.poll(() => acknowledged, { timeout: 60_000 }).toBeGreaterThanOrEqual(goal);
   await tab.waitForFunction((n) => Number(board.get("counter")?.n) >= n, goal, { timeout: 60_000 });
 }
 
-it("a page sees what a Python worker does to a stream over two restarts of the engine, without a hole", async () => {
+it("a page receives all changes of a Python worker to a stream over two restarts of the engine", async () => {
   const tab = await browser.newPage();
   await tab.goto(`${served.origin}/`);
   await tab.evaluate(
@@ -153,7 +155,7 @@ it("a page sees what a Python worker does to a stream over two restarts of the e
   for (const note of seen) {
     if (note.kind === "gap") afterGap = true;
     else if (note.kind === "sync") {
-      // The first one, and those after a gap, may make up for events; none goes back.
+      // The first sync, and those after a gap, may skip events. None goes backwards.
       expect(afterGap).toBe(true);
       expect(note.n ?? 0).toBeGreaterThanOrEqual(n);
       n = note.n ?? 0;
@@ -167,7 +169,7 @@ it("a page sees what a Python worker does to a stream over two restarts of the e
   expect(n).toBe(last);
 });
 
-it("a page is let in to the streams by the engine's token, where that is wanted, and by nothing else", async () => {
+it("a page is admitted to the streams by the engine's token, if that is required, and by nothing else", async () => {
   const [strictPorts, folder] = [await freePorts(), mkdtempSync(join(tmpdir(), "svc-stream-token-"))];
   writeFileSync(join(folder, "config.yaml"), `engine:\n  mode: production\n  allowed_origins: ["${served.origin}"]\nworkers:\n  - name: svc-stream\n`);
   const strict = await startEngine({ cwd: folder, ports: strictPorts });

@@ -37,7 +37,7 @@ function open(): StreamClient {
   return client;
 }
 
-/** Hands connections on to a port of this machine, and cuts them when told. */
+/** Forwards connections to a port of this machine, and destroys them on demand. */
 async function breakableProxy(port: number) {
   const open = new Set<Socket>();
   const made = { connections: 0 };
@@ -75,7 +75,7 @@ async function breakableProxy(port: number) {
 }
 
 describe("a stream client", () => {
-  it("has what there is, and then everything that a worker does, in order", async () => {
+  it("receives the items, and then every change of a worker, in order", async () => {
     const items = worker.stream.group<{ n: number }>(group.streamName, group.groupId);
     await items.set("b", { n: 1 });
     await items.set("a", { n: 0 });
@@ -108,7 +108,7 @@ describe("a stream client", () => {
     expect(updates.map((update) => update.seq)).toEqual([0, 1, 2, 3, 4].map((more) => (seq ?? Number.NaN) + more));
   });
 
-  it("keeps a collection right while a worker writes it faster than one turn", async () => {
+  it("keeps a collection up to date while a worker writes faster than one turn", async () => {
     const items = worker.stream.group<number>(group.streamName, group.groupId);
     const collection = open().collection<number>(group);
     await collection.ready;
@@ -120,10 +120,10 @@ describe("a stream client", () => {
     await expect.poll(() => new Map([...collection.items].sort())).toEqual(new Map([...truth].sort()));
   });
 
-  it("has every event once though its connection breaks time and again, and no gap while the engine stays (gap 41)", async () => {
+  it("receives every event once although its connection breaks repeatedly, and no gap while the engine runs (gap 41)", async () => {
     const items = worker.stream.group<number>(group.streamName, group.groupId);
     const proxy = await breakableProxy(Number(new URL(engine.streamsUrl).port));
-    // The engine wants to be called by its own name.
+    // The engine requires its own name as host.
     const headers = { host: new URL(engine.streamsUrl).host };
     const client = connectStreams({ url: proxy.url, headers, logger: silentLogger, reconnect: { initialDelayMs: 5, maxDelayMs: 20 } });
     clients.push(client);
@@ -149,13 +149,13 @@ describe("a stream client", () => {
     proxy.stop();
   });
 
-  it("joins the engine's own streams, whose items have their ids within", async () => {
+  it("joins the engine's own streams, whose items contain their ids", async () => {
     const workers = open().collection<{ id: string; name: string }>({ streamName: "svc.workers", groupId: "all" });
     await workers.ready;
     expect([...workers.items.values()].map(({ name }) => name)).toContain(worker.name);
   });
 
-  it("sees one item only, if that is all it joined, and is told when it may not join", async () => {
+  it("receives one item only, if that is all it joined, and an error if it may not join", async () => {
     const items = worker.stream.group<number>(group.streamName, group.groupId);
     const seen: unknown[] = [];
     const client = open();
@@ -177,7 +177,7 @@ describe("a stream client", () => {
   });
 });
 
-it("a stream client waits for the worker that says who it is, as after a restart of the engine", async () => {
+it("a stream client waits for the worker that authenticates it, as after a restart of the engine", async () => {
   const guarded = await startTestEngine({ modules: ["svc-stream"], config: { "svc-stream": { auth_function: "clients::authenticate" } } });
   const client = connectStreams({ url: guarded.streamsUrl, logger: silentLogger, reconnect: { initialDelayMs: 10, maxDelayMs: 50 } });
   const clerk = connect(guarded.url, { handleSignals: false, logger: silentLogger });
@@ -192,7 +192,7 @@ it("a stream client waits for the worker that says who it is, as after a restart
 });
 
 describe("worker.state", () => {
-  it("does what it says, on the real store", async () => {
+  it("works as documented, on the real store", async () => {
     const math = worker.state.scope<{ total: number; names: string[] }>("math");
     expect(await math.set("total", 1)).toMatchObject({ old_value: null, new_value: 1, version: 1 });
     await expect(math.set("total", 2, { ifVersion: 7 })).rejects.toMatchObject({ code: "state_conflict", details: { expected: 7, actual: 1 } });
@@ -216,7 +216,7 @@ describe("worker.state", () => {
     expect(await math.list()).toEqual([]);
   });
 
-  it("exports what another import takes, over channels, every digit kept by lines", async () => {
+  it("exports what an import accepts, over channels, with every digit of lines", async () => {
     const { state } = worker;
     await state.import(
       (function* () {

@@ -11,7 +11,7 @@ import { connectLooker } from "./state-load/look.ts";
 import { type EngineProcess, startEngine, svc } from "./support/cli.ts";
 import { commandOf, eventually, isRunning, processesIn } from "./support/processes.ts";
 
-// One engine for the whole file: five workers of every temper, a command, and one worker that cannot come up.
+// One engine for the whole file: five workers of different kinds, a command, and one worker that cannot start.
 const project = mkdtempSync(join(tmpdir(), "svc-supervision-"));
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 const WORKERS = ["node", "python", "forks", "stubborn", "floods"];
@@ -29,10 +29,10 @@ worker.run()
 const SCRIPTS: Readonly<Record<string, string>> = {
   node: `exec ${process.execPath} worker.mjs`,
   python: `exec ${join(repository, ".venv/bin/python")} worker.py`,
-  // Each child has a child, the last ones in sessions of their own; the shell that began it all waits for none of them.
+  // Each child has a child, the last ones in their own sessions. The shell that started all of them waits for none.
   forks: "for n in 1 2 3; do (sh -c 'sleep 600; :' & sleep 600; :) & done; (setsid sh -c '(setsid sleep 600 &); sleep 600; :' &); exec sleep 600",
   stubborn: "(setsid sh -c \"trap '' TERM; (setsid sleep 600 &); sleep 600; :\" &); trap '' TERM HUP INT; while :; do sleep 600; done",
-  // Waits until the test writes to the pipe, so that it takes no processor time from the tests before.
+  // Waits until the test writes to the pipe, so that it takes no CPU time from the tests before.
   floods: "read line < ../flood-pipe; exec yes this line is written as often as the machine can",
   crashes: "echo 'starting up'; echo 'cannot open the database' >&2; exit 3",
 };
@@ -111,7 +111,7 @@ afterAll(async () => {
 });
 
 describe("the supervisor (gap 53) (gap 61) (gap 62) (gap 63) (gap 64) (gap 66) (gap 72)", () => {
-  it("does not keep the engine from being ready for a command that has done its work before it could be called ready", async () => {
+  it("lets the engine become ready although a command ended before it could be ready", async () => {
     await statusWith("migrate", ({ state, reason }) => state === "stopped" && reason === "it ended with exit code 0");
     // The crashing worker is still awaited.
     const answer = await (await fetch(`http://localhost:${httpPort}/readyz`)).text();
@@ -119,7 +119,7 @@ describe("the supervisor (gap 53) (gap 61) (gap 62) (gap 63) (gap 64) (gap 66) (
     expect(answer).not.toContain("migrate");
   });
 
-  it("starts a worker that was killed with -9 again at once, and has it ready", async () => {
+  it("restarts a worker that was killed with -9 at once, until it is ready", async () => {
     for (const name of ["node", "python"]) {
       const before = await statusWith(name, ({ state }) => state === "ready", 60_000);
       process.kill(before.pids[0] ?? Number.NaN, "SIGKILL");
@@ -131,7 +131,7 @@ describe("the supervisor (gap 53) (gap 61) (gap 62) (gap 63) (gap 64) (gap 66) (
     }
   });
 
-  it("says of a worker that crashes at every start what it wrote last, and lets it rest", async () => {
+  it("reports the last output of a worker that crashes at every start, and backs off", async () => {
     const status = await statusWith("crashes", ({ state }) => state === "crash_looping", 90_000);
     expect(status.reason).toContain("cannot open the database");
     expect(status.last_exit).toMatchObject({ code: 3 });
@@ -143,7 +143,7 @@ describe("the supervisor (gap 53) (gap 61) (gap 62) (gap 63) (gap 64) (gap 66) (
     });
   });
 
-  it("leaves nothing alive of a worker that is stopped, also of what opened sessions of its own", async () => {
+  it("leaves no process of a stopped worker running, even in other sessions", async () => {
     const folder = join(project, "forks");
     const sleeping = (): number[] => processesIn(folder).filter((pid) => commandOf(pid).startsWith("sleep "));
     await eventually("forks has forked", () => sleeping().length === 9);
@@ -154,7 +154,7 @@ describe("the supervisor (gap 53) (gap 61) (gap 62) (gap 63) (gap 64) (gap 66) (
     await eventually("forks has forked again", () => sleeping().length === 9);
   });
 
-  it("leaves nothing alive of five workers after a kill -9 of the engine, whatever they fork, ignore or write", async () => {
+  it("leaves no process of five workers running after a kill -9 of the engine, whatever they fork, ignore or write", async () => {
     for (const name of [...WORKERS, "command"]) await statusWith(name, ({ pids }) => pids.length > 0, 60_000);
     await statusWith("forks", ({ pids }) => pids.length >= 7);
     await writeFile(join(project, "flood-pipe"), "begin\n");

@@ -1,9 +1,9 @@
-// The engine's test kit as users have it: engine, worker and stream client in one process.
+// The engine's test kit as users use it: engine, worker and stream client in one process.
 import { manualClock, startTestEngine } from "@svc/engine/test-kit";
 import { connect, connectStreams, type StateEvent, silentLogger } from "@svc/sdk";
 import { expect, it } from "vitest";
 
-it("a leap of a year ends what was to end, and breaks neither a connection nor a call in hand (gap 76)", async () => {
+it("a jump of a year fires all timers, and ends neither a connection nor a call in flight (gap 76)", async () => {
   const clock = manualClock(Date.UTC(2030, 5, 1));
   const engine = await startTestEngine({ modules: ["svc-state", "svc-stream"], clock });
   const worker = connect(engine.url, { handleSignals: false, logger: silentLogger });

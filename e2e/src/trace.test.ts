@@ -13,7 +13,8 @@ import { eventually, processesIn } from "./support/processes.ts";
 import { logsOf, outlineOf, spansOf, type Tree, type TreeSpan, treeOf, until } from "./support/traces.ts";
 import { edit, uncomment } from "./support/uncomment.ts";
 
-// The quickstart's project as its reader has it at the end, with a log line in each of its functions. Its Python worker uses the repository's environment.
+// The quickstart's project at its end, with a log line in each of its functions. Its Python worker uses the
+// repository's environment.
 const repository = fileURLToPath(new URL("../..", import.meta.url));
 const parent = mkdtempSync(join(tmpdir(), "svc-trace-"));
 const project = join(parent, "quickstart");
@@ -51,13 +52,13 @@ function add(headers: Readonly<Record<string, string>> = {}): Promise<Response> 
   });
 }
 
-/** Trace ids of the requests so far, the latest first. */
+/** Trace ids of the requests so far, latest first. */
 async function requests(): Promise<readonly string[]> {
   const page = await ask<{ spans: readonly TreeSpan[] }>("engine::traces::list", { function_id: "http::add_two_numbers" });
   return page.spans.map(({ trace_id }) => trace_id);
 }
 
-/** What `engine::telemetry::status` says of a store. */
+/** A store in `engine::telemetry::status`. */
 interface Stored {
   readonly disk_bytes: number;
   readonly unwritten: number;
@@ -145,7 +146,7 @@ describe("one request over HTTP", () => {
     const spans = spansOf(tree.roots);
     for (const span of spans) {
       expect(span).toMatchObject({ trace_id: traceId, status: expect.stringMatching(/^(ok|unset)$/) });
-      // Whoever waits for another takes at least as long.
+      // A span that waits for another is at least as long.
       for (const child of span.children) expect(child.duration_ms as number).toBeLessThanOrEqual(span.duration_ms as number);
       for (const child of span.children) expect(child.parent_span_id).toBe(span.span_id);
     }
@@ -171,7 +172,7 @@ describe("one request over HTTP", () => {
   });
 });
 
-describe("a trace that an OpenTelemetry SDK outside began", () => {
+describe("a trace that an external OpenTelemetry SDK started", () => {
   it("is the same tree, with the span that the SDK sends by OTLP above the request", async () => {
     const exporter = new OTLPTraceExporter({ url: `http://127.0.0.1:${otlpPort}/v1/traces` });
     const provider = new NodeTracerProvider({
@@ -193,7 +194,7 @@ describe("a trace that an OpenTelemetry SDK outside began", () => {
 });
 
 describe("with trace_storage", () => {
-  it("traces and logs are there after kill -9 and a restart", async () => {
+  it("traces and logs are kept after kill -9 and a restart", async () => {
     const ids = (await requests()).slice(0, 2);
     expect(ids).toHaveLength(2);
     const kept = await Promise.all(ids.map((id) => treeOf(ask, id, 6)));

@@ -1,4 +1,5 @@
-// Workers of every kind whose toolchain npm, PyPI or Debian provides: installed, started, called and stopped by svc. scripts/toolchains.mjs provides them.
+// Workers of every kind whose toolchain npm, PyPI or Debian provides: installed, started, called and stopped by svc.
+// scripts/toolchains.mjs provides them.
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
@@ -30,7 +31,7 @@ const nodePackage = (dependencies: Readonly<Record<string, string>> = {}): Recor
 });
 const onNode = nodePackage({ tsx: "4.23.15" });
 
-/** Name of the worker, with the folder of its sources, what goes beside those, and what it answers. */
+/** Name of the worker, the folder of its sources, additional files, and its answer. */
 const workers: Readonly<Record<string, { readonly from: string; readonly files: Readonly<Record<string, string>>; readonly answer: object }>> = {
   pip: { from: "pip", files: { ...manifest("python", "pip", "worker.py"), "requirements.txt": `${wheel}\n` }, answer: { runtime: "python", own: true } },
   uv: {
@@ -44,7 +45,7 @@ const workers: Readonly<Record<string, { readonly from: string; readonly files: 
   npm: { from: "typescript", files: { ...manifest("typescript", "npm", "worker.ts"), ...onNode }, answer: { runtime: "node" } },
   pnpm: {
     from: "typescript",
-    // It refuses packages that run something at their install unless that is allowed here; esbuild, which tsx needs, does.
+    // It rejects packages with install scripts unless they are allowed here. esbuild, which tsx needs, has one.
     files: { ...manifest("typescript", "pnpm", "worker.ts"), ...onNode, "pnpm-workspace.yaml": "allowBuilds:\n  esbuild: true\n" },
     answer: { runtime: "node" },
   },
@@ -92,7 +93,7 @@ it("a worker of each kind is installed, is ready and answers (gap 61)", async ()
   }
 });
 
-it("what an install and a build write into a worker's folder starts no worker anew (gap 63)", async () => {
+it("files that an install and a build write into a worker's folder restart no worker (gap 63)", async () => {
   const { stdout } = await svc(["worker", "list", "--json"], { cwd: project, url: url(), env });
   const { workers: listed } = JSON.parse(stdout) as { workers: readonly { name: string; state: string; restarts: number }[] };
   const own = listed.filter(({ name }) => name in workers).map(({ name, state, restarts }) => [name, state, restarts]);

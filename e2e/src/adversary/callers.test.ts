@@ -1,4 +1,5 @@
-// What the other files do not try of the tables of callers in docs/guide/security.md, which name these tests.
+// The cases of the caller tables in docs/guide/security.md that the other files do not test. The tables name these
+// tests.
 import { once } from "node:events";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
@@ -64,7 +65,7 @@ const TRIGGERS: readonly (readonly [type: string, config: unknown])[] = [
 
 let site: Site;
 let owner: Client;
-/** Functions of calls that the middleware got. */
+/** Functions of calls that the middleware received. */
 const asked: string[] = [];
 let passesOn = false;
 const ran: unknown[] = [];
@@ -118,7 +119,7 @@ workers:
 });
 afterAll(() => site?.stop());
 
-/** The control of every test: the owner's call, job, route and value are there. */
+/** The control of every test: the owner's call, job, route and value still work. */
 afterEach(async () => {
   passesOn = false;
   asked.length = 0;
@@ -184,7 +185,7 @@ describe.each([
     const stranger = await trusted();
     await stranger.serve(`secret::new-${caller}`, () => 1);
     await expect.poll(() => seen).toContainEqual({ event: "worker_connected", worker_id: stranger.id });
-    // Events of one trigger arrive in order: those of the caller's other connection come after those of the stranger.
+    // Events of one trigger arrive in order: those of the caller's other connection arrive after those of the stranger.
     await client.serve("last", () => 1);
     const twin = await connect();
     await twin.serve("twin", () => 1);
@@ -244,7 +245,7 @@ describe.each(NAMING)("a %s", (_caller, connect, own) => {
 
   it("sees traces, metrics, calls, functions and workers of its own functions, and of no others", async () => {
     const client = await connect();
-    // Every client may call engine::log::info; what it logs is its own.
+    // Every client may call engine::log::info, which writes its own log lines.
     const logs =
       (by: Client, message: string) =>
       (_data: unknown, { traceparent }: { traceparent?: unknown }) =>

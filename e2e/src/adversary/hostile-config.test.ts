@@ -1,4 +1,5 @@
-// A config file from a stranger. Whoever starts an engine with it runs its commands, so it is read before; reading and checking it has to be safe.
+// A config file from a stranger. Starting an engine with it runs its commands, so users read it first. Reading and
+// checking it must be safe.
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -41,13 +42,13 @@ afterEach(async () => {
 });
 
 let edits = 0;
-/** Puts back a good file, which the engine applies. */
+/** Restores a valid file, which the engine applies. */
 async function applied(): Promise<void> {
   edits++;
   expect((await outcomeOf(`${GOOD}engine: { default_timeout_ms: ${20_000 + edits} }\n`)).message).toBe("the config file was applied");
 }
 
-/** Puts a file in the place of the config file, as an editor does, and resolves with the engine's log line about it. */
+/** Replaces the config file, as an editor does, and resolves with the engine's log line about it. */
 async function outcomeOf(content: string | Buffer | { readonly linkTo: string }): Promise<Readonly<Record<string, unknown>>> {
   const before = site.records().length;
   const next = join(site.folder, "next.yaml");
@@ -63,7 +64,7 @@ async function outcomeOf(content: string | Buffer | { readonly linkTo: string })
   return found() as Readonly<Record<string, unknown>>;
 }
 
-/** Expects that a file is refused, and returns the reasons. */
+/** Expects that a file is rejected, and returns the reasons. */
 async function refused(content: string | Buffer | { readonly linkTo: string }): Promise<string> {
   const record = await outcomeOf(content);
   expect([typeof content === "string" ? content.slice(0, 60) : "a file", record.message]).toEqual([expect.anything(), expect.stringContaining("stays")]);
@@ -90,7 +91,7 @@ describe("a hostile config file", () => {
 
   it("that is no file, no text or a device is refused without reading it to its end", async () => {
     expect(await refused({ linkTo: "/dev/zero" })).toContain("is not a regular file");
-    // Of a file that cannot be read the engine reports the first reason until it can be read again.
+    // The engine reports only the first reason for a file that cannot be read, until it can be read again.
     await applied();
     expect(await refused(Buffer.from([0x61, 0x3a, 0x20, 0xff, 0xfe]))).toContain("is not UTF-8");
   });
@@ -145,7 +146,7 @@ engine: { drain_ms: .inf, default_timeout_ms: 1e308, legacy_call_timeout_ms: .na
     expect(lines).toContain("it takes effect when the engine is started again");
     expect(lines).not.toContain("a-token-of-the-stranger");
     expect(await owner.result("engine::info")).not.toMatchObject({ data_dir: `${outside}/data` });
-    // The token of the stranger is no token of this engine.
+    // The stranger's token is not valid for this engine.
     const status = await handshake(`ws://127.0.0.1:${site.ports.bridge}/`, { headers: { authorization: "Bearer a-token-of-the-stranger" } });
     expect(status).toBe(401);
   });

@@ -1,4 +1,5 @@
-// A worker's folder from a stranger. Its commands run as the user, so it is read before it is added; reading and listing it has to be safe.
+// A worker's folder from a stranger. Its commands run as the user, so users read it before adding it. Reading and
+// listing it must be safe.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -30,9 +31,9 @@ const worker = (name: string, more = ""): Readonly<Record<string, string>> => ({
 
 let site: Site;
 let owner: Client;
-/** Holds the folders of all workers. */
+/** Contains the folders of all workers. */
 let workers: string;
-/** A folder beside the project, which no worker's folder may lead to. */
+/** A folder beside the project, which no worker's folder may refer to. */
 let outside: string;
 
 beforeAll(async () => {
@@ -50,7 +51,7 @@ afterAll(async () => {
   for (const folder of [workers, outside]) rmSync(folder, { recursive: true, force: true });
 });
 
-/** The control of every test: the good worker serves on, and nothing was written beside the project. */
+/** The control of every test: the valid worker still works, and nothing was written beside the project. */
 afterEach(async () => {
   expect(await owner.result("good::ping")).toBe("good");
   expect(readdirSync(outside)).toEqual(["worker.mjs"]);
@@ -68,7 +69,7 @@ function put(name: string, files: Readonly<Record<string, string>>): string {
 
 const entriesOf = (names: readonly string[]): string => `workers:\n${names.map((name) => `  - { name: ${name}, path: ${join(workers, name)} }\n`).join("")}`;
 
-/** Replaces the config file by one that lists these workers. */
+/** Replaces the config file with one that lists these workers. */
 function enter(names: readonly string[]): void {
   const next = join(site.folder, "next.yaml");
   writeFileSync(next, entriesOf(names));

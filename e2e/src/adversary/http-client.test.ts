@@ -1,4 +1,4 @@
-// A client of the HTTP listener that sends what no library sends (section 1.4 of the threat model).
+// An HTTP client that sends what no library sends (section 1.4 of the threat model).
 import { connect, type Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Client } from "./support/client.ts";
@@ -54,7 +54,7 @@ afterEach(async () => {
   await ticks.more(1);
 });
 
-/** Writes bytes and resolves with all that comes until the engine closes, or until that is enough. */
+/** Writes bytes and resolves with everything received until the engine closes, or until that is enough. */
 function send(bytes: string | Buffer, isEnough: (answer: string) => boolean = () => false): Promise<string> {
   const socket = connect(site.ports.http, "127.0.0.1");
   sockets.push(socket);
@@ -181,7 +181,8 @@ describe("a well-formed request with hostile content", () => {
 
 describe("a client that uses up resources", () => {
   it("by slow heads, bodies that stop and aborted requests keeps nobody else waiting", async () => {
-    // A body that is being read takes one of the 8 places until its route times out: these leave some.
+    // A body that is being read occupies one of the 8 places until its route times out. These requests leave some
+    // places free.
     for (let n = 0; n < 4; n++) void send(post("{", "Content-Type: application/json", "Content-Length: 100"));
     for (let n = 0; n < 40; n++) {
       void send("GET /echo HTTP/1.1\r\nX-");
@@ -219,7 +220,7 @@ describe("a client that uses up resources", () => {
     const requests = Array.from({ length: 200 }, () => get("/echo").replace("Connection: close\r\n", "")).join("");
     const statuses = (text: string): string[] => text.match(/HTTP\/1\.1 \d{3}/g) ?? [];
     const answer = await send(requests, (text) => statuses(text).length === 200);
-    // At most 8 are in work at once, whatever connection they are from.
+    // At most 8 are handled concurrently, over all connections.
     expect(statuses(answer)).toHaveLength(200);
     expect(new Set(statuses(answer))).toEqual(new Set(["HTTP/1.1 200", "HTTP/1.1 503"]));
   });

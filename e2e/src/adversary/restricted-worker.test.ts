@@ -1,4 +1,5 @@
-// A worker with the token of a role, and one behind a middleware, against an owner whose calls, routes, cron and jobs must go on.
+// A worker with the token of a role, and one behind a middleware, against an owner whose calls, routes, cron and jobs
+// must still work.
 import { once } from "node:events";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,7 +12,7 @@ const READER = "token-of-the-reader-role";
 
 let site: Site;
 let owner: Client;
-/** Runs of the owner's cron trigger, one each second. */
+/** Runs of the owner's cron trigger, one per second. */
 const ticks = new Ticks();
 const ran: unknown[] = [];
 const seenByMiddleware: string[] = [];
@@ -81,14 +82,14 @@ async function guest(options: { readonly token?: string; readonly name?: string;
   return client;
 }
 
-/** The control of every test: the owner's call, route, cron trigger and job go on. */
+/** The control of every test: the owner's call, route, cron trigger and job still work. */
 async function ownerWorks(): Promise<void> {
   expect(await owner.result("api::hello", 1)).toEqual({ hello: 1 });
   const response = await fetch(`${site.http}/owner`);
   expect([response.status, await response.json()]).toEqual([200, "owner"]);
   const { length } = ran;
   await owner.result("queue::enqueue", { queue: "default", function_id: "secret::job", data: length });
-  // Jobs start in the order in which they came, so a job of the test has run by now.
+  // Jobs start in order, so a job of the test has run by now.
   await expect.poll(() => ran).toContain(length);
   expect(ran).not.toContain("stolen");
   await ticks.more(1);
@@ -148,7 +149,7 @@ describe("a connection behind a middleware, without rules", () => {
     const condition = await client.bind("http", "behind::own", { api_path: "/behind", condition_function_id: "secret::job" });
     expect(condition).toMatchObject({ error: { code: "FORBIDDEN" } });
     expect((await fetch(`${site.http}/around`)).status).toBe(404);
-    // Its own function behind a route of its own works.
+    // Its own function behind its own route works.
     expect(await client.bind("http", "behind::own", { api_path: "/behind" })).toMatchObject({ status: "active" });
     expect(await body("/behind")).toEqual([200, '"own"']);
   });
@@ -176,7 +177,7 @@ describe("a restricted worker's calls", () => {
     for (const id of ["engine::queue::enqueue", "queue::enqueue", "queue::redrive", "engine::register_trigger", "engine::traces::list", "state::set"]) {
       const job = { queue: "default", function_id: id, data: stolen };
       expect([id, await client.codeOf("queue::enqueue", job)]).toEqual([id, "FORBIDDEN"]);
-      // Those that it may call are refused by the queue.
+      // The queue rejects those that it may call.
       const refusal = id.startsWith("queue::") ? "enqueue_error" : "FORBIDDEN";
       expect([id, await client.codeOf(id, stolen, { action: { type: "enqueue", queue: "default" } })]).toEqual([id, refusal]);
       for (const [type, config] of [
@@ -237,7 +238,7 @@ describe("a restricted worker's registrations", () => {
     trusted.close();
     await expect.poll(async () => owner.codeOf("payments::charge")).toBe("function_not_found");
     await attempts();
-    // A binding of the owner is not handed to anybody but a trusted provider.
+    // The owner's binding is sent only to a trusted provider.
     const back = await site.connectTrusted("trusted");
     await back.serve("payments::charge", () => "charged");
     expect(await owner.result("payments::charge")).toBe("charged");
@@ -275,7 +276,7 @@ describe("a restricted worker's registrations", () => {
       for (const path of ["/users/me", "/users/7", "/files/a/b"]) expect([method, path, (await body(path, { method }))[1]]).not.toContain("hijacked");
     }
     expect(await body("/healthz")).not.toContain("hijacked");
-    // What no trusted route matches is served.
+    // Paths that no trusted route matches are served.
     expect(await body("/guests")).toEqual([200, '"hijacked"']);
   });
 
@@ -430,7 +431,8 @@ describe("a restricted worker's use of resources", () => {
     await client.settled();
     const attack = Promise.all(Array.from({ length: 120 }, (_, n) => client.codeOf(`guest::slow-${n}`, `${"a".repeat(60)}b`)));
     await ownerWorks();
-    // A matcher that backtracks would take longer than the test may. Above a tenth of the engine's time calls are refused.
+    // A matcher that backtracks would exceed the test's time limit. Calls that take above a tenth of the engine's time
+    // are rejected.
     expect((await attack).filter((code) => code !== "invalid_input" && code !== "overloaded")).toEqual([]);
   });
 
@@ -444,7 +446,7 @@ describe("a restricted worker's use of resources", () => {
     expect(refusals.length).toBe(800);
     expect(JSON.stringify(refusals[0])).toContain("all connections of role guest together have 1000 trigger types of 1000");
     expect(await owner.register({ type: "registertriggertype", id: "owner.type", description: "" })).toBeUndefined();
-    // What was refused is in the log about once a second, not once for each refusal.
+    // The log has about one line per second for refusals, not one per refusal.
     const lines = site.records().filter(({ message }) => String(message).includes("refused"));
     expect(lines.length).toBeLessThan(100);
   });
@@ -455,7 +457,7 @@ describe("a restricted worker's use of resources", () => {
       const codes = await Promise.all(Array.from({ length: wanted }, () => client.codeOf("engine::channels::create")));
       return codes.filter((code) => code === "overloaded").length;
     };
-    // 500 for one connection, 2,000 for all of a principal.
+    // 500 for one connection, 2,000 for a principal.
     for (let connection = 0; connection < 4; connection++) expect(await refused(505)).toBe(5);
     expect(await refused(5)).toBe(5);
     expect(await owner.codeOf("engine::channels::create")).toBeUndefined();
@@ -527,7 +529,7 @@ describe("a restricted worker's use of resources", () => {
       await ticks.more(3);
       await ownerWorks();
       expect(ticks.count - seconds).toBeGreaterThanOrEqual(4);
-      // Those over the share are refused, and not queued behind those that hang.
+      // Those over the share are rejected, and not queued behind the hanging ones.
       expect(await Promise.race(requests)).toBe(503);
       expect(await Promise.race(calls)).toBe("overloaded");
       stopped.abort();

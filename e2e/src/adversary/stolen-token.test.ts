@@ -1,4 +1,4 @@
-// Somebody who has a token that was removed, a role's token, or a place where the owner might send a token.
+// An attacker with a removed token, with a role's token, or at an address to which the owner might send a token.
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -64,7 +64,7 @@ afterAll(async () => {
 
 let restarted: EngineProcess | undefined;
 
-/** The control of every test: the holders of valid tokens go on, with the rights that they had. */
+/** The control of every test: the holders of valid tokens still work, with unchanged rights. */
 afterEach(async () => {
   for (const client of clients.splice(0)) client.close();
   if (site.engine.child.exitCode !== null || site.engine.child.signalCode !== null) return;
@@ -181,19 +181,19 @@ it("a token that is removed from the file, or whose role gets fewer rights, lose
   await expect(connected(ANYTHING)).rejects.toThrow("401");
   const again = await connected(NARROWED);
   expect(await again.codeOf("api::hello")).toBe("FORBIDDEN");
-  // The place of the former connection is taken over by nobody who may not connect, and gives no rights of before.
+  // No client without access takes over the former connection, and the former rights are gone.
   again.say({ type: "reattach", previous_worker_id: stolen.id, reattach_token: stolen.reattachToken });
   await again.settled();
   expect(await again.codeOf("api::hello")).toBe("FORBIDDEN");
   expect(await owner.codeOf("stolen::function")).toBe("function_not_found");
-  // Connections of other tokens stay.
+  // Connections of other tokens stay open.
   expect(await guest.result("api::hello")).toBe("hello");
 });
 
 it("a program that takes the port of a crashed engine gets no token from a command; the former token is refused after a change", async () => {
   site.engine.child.kill("SIGKILL");
   await site.engine.exited;
-  // The pid that the crashed engine left behind is that of a live process again.
+  // The pid in the crashed engine's files belongs to a running process again.
   const announcement = join(site.folder, ".svc", "data", "engine.json");
   writeFileSync(announcement, JSON.stringify({ ...JSON.parse(readFileSync(announcement, "utf8")), pid: process.pid }));
   const heads: string[] = [];

@@ -1,4 +1,4 @@
-// A client of the stream port that sends what no library sends (section 1.4 of the threat model).
+// A stream client that sends what no library sends (section 1.4 of the threat model).
 import { readFileSync } from "node:fs";
 import { join as joinPath } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -20,7 +20,7 @@ interface StreamSocket {
   readonly messages: readonly Message[];
   say(message: unknown): void;
   join(streamName: unknown, groupId: unknown, more?: object): void;
-  /** Resolves with the first message that fits, past ones included. */
+  /** Resolves with the first matching message, past or future. */
   next(wanted: (message: Message) => boolean): Promise<Message>;
   /** Resolves with the close code. */
   readonly closed: Promise<number>;
@@ -31,7 +31,7 @@ let owner: Client;
 let watcher: StreamSocket;
 let engineToken: string;
 const sockets: WebSocket[] = [];
-/** Groups whose join the owner was asked about. */
+/** Groups whose join the owner's function was called for. */
 const asked: unknown[] = [];
 
 beforeAll(async () => {
@@ -79,7 +79,7 @@ afterAll(async () => {
 });
 
 let written = 0;
-/** The control of every test: another client gets each event, and a new client may join what it may. */
+/** The control of every test: another client receives each event, and a new client may join permitted groups. */
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.terminate();
   const data = `control ${++written}`;
@@ -91,7 +91,7 @@ afterEach(async () => {
   ada.socket.terminate();
 });
 
-/** Opens a socket. The engine may still close it: who the client is, is decided after the handshake. */
+/** Opens a socket. The engine may still close it, since it identifies the client after the handshake. */
 async function open(target: string, options: { readonly headers?: Readonly<Record<string, string>> } = {}): Promise<StreamSocket> {
   const socket = new WebSocket(`ws://127.0.0.1:${site.ports.realtime}/${target}`, options);
   const messages: Message[] = [];
@@ -132,7 +132,7 @@ async function opened(target: string, options: { readonly headers?: Readonly<Rec
   return stream;
 }
 
-/** A client that said hello is told about each refusal. */
+/** A client that sent hello is notified of each refusal. */
 async function extended(key: string): Promise<StreamSocket> {
   const stream = await opened(`?key=${key}`);
   stream.say({ type: "hello", data: { version: 1 } });
@@ -176,13 +176,13 @@ describe("a client that the auth function does not know", () => {
 
   it("is refused with a wrong token, and a token in the query string is no credential", async () => {
     for (const token of ["a-wrong-token-of-some-length", "token-of-the-guest-role"]) {
-      // Where there is an auth function, credentials of clients are for it to decide over.
+      // If there is an auth function, it decides about the credentials of clients.
       expect([token, await (await opened("", { headers: { authorization: `Bearer ${token}` } })).closed]).toEqual([token, 4401]);
     }
     for (const query of [`?token=${engineToken}`, `?access_token=${engineToken}`, `?key=${engineToken}`]) {
       expect(await (await opened(query)).closed).toBe(4401);
     }
-    // The holder of the engine's token is not asked.
+    // The auth function is not called for the engine's token.
     const trusted = await opened("", { headers: { authorization: `Bearer ${engineToken}` } });
     trusted.join("svc.workers", "all");
     expect(await trusted.next(({ event }) => event?.type === "sync")).toMatchObject({ streamName: "svc.workers" });
@@ -233,7 +233,7 @@ describe("a client that is let in", () => {
     ]) {
       eve.join(streamName, groupId, { subscriptionId: `name ${JSON.stringify([streamName, groupId]).slice(0, 60)}` });
     }
-    // The engine reads one socket in order, so all joins before this one are decided or refused.
+    // The engine reads a socket in order, so all earlier joins are accepted or rejected by now.
     expect(await joinCode(eve, "rooms", "eve")).toBe("joined");
     eve.say({ type: "ping" });
     await eve.next(({ type }) => type === "pong");
@@ -256,7 +256,7 @@ describe("a client that is let in", () => {
       expect([more, await joinCode(eve, "svc.functions", "all", more)]).toEqual([more, "FORBIDDEN"]);
     }
     expect(JSON.stringify(eve.messages)).not.toContain("card of ada");
-    // A forged position in its own group is answered by a gap notice and what there is.
+    // A forged position in its own group results in a gap and a sync.
     expect(await joinCode(eve, "rooms", "eve", { since: { epoch: "forged", seq: 1 } })).toBe("joined");
     expect(await eve.next(({ type }) => type === "gap")).toMatchObject({ data: { reason: "restarted" } });
   });
@@ -325,7 +325,7 @@ describe("a client that uses up resources", () => {
     }
     slow.socket.pause();
     const text = "x".repeat(1_000_000);
-    // How much the buffers of the kernel take before the engine's own fill up depends on the machine.
+    // The size of the kernel's buffers, which fill before the engine's, depends on the machine.
     let sent = 0;
     while (sent < 64 && (await subscribers("eve")) === 2) {
       await owner.result("stream::send", { stream_name: "rooms", group_id: "eve", type: `large ${++sent}`, data: text });

@@ -1,4 +1,4 @@
-// Two tenants beside each other: connections with a prefix each, as an auth function gives it.
+// Two tenants: connections with a prefix each, assigned by an auth function.
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { RawFrame } from "../compat/support/raw-worker.ts";
@@ -58,7 +58,7 @@ workers:
 });
 afterAll(() => site?.stop());
 
-/** The control of every test: the work of the owner and of the other tenant goes on. */
+/** The control of every test: the owner and the other tenant still work. */
 afterEach(async () => {
   expect(await owner.result("api::hello")).toBe("hello");
   expect(await owner.result("acme::greet")).toBe("greetings from acme");
@@ -87,7 +87,7 @@ describe("a tenant", () => {
     for (const [type, config] of bindings) {
       expect([type, await evil.bind(type, "trusted", config)]).toMatchObject([type, { error: { code: "FORBIDDEN" } }]);
     }
-    // Bound while nobody provides it, and taken away when a trusted worker does.
+    // Bound while there is no provider, and removed when a trusted worker provides it.
     expect(await evil.bind("http", "later", { api_path: "/evil/later" })).toMatchObject({ status: expect.stringMatching(/^(in)?active$/) });
     await evil.bind("cron", "later", { expression: "* * * * * *" });
     await owner.serve("evil::later", () => void calls++);
@@ -108,7 +108,7 @@ describe("a tenant", () => {
     evil.say({ type: "unregisterfunction", id: "::acme::greet" });
     const { triggers } = (await owner.result("engine::triggers::list")) as { triggers: { id: string }[] };
     for (const { id } of triggers) evil.say({ type: "unregistertrigger", id });
-    // Who reattaches needs the token of the connection before.
+    // A reattach requires the token of the previous connection.
     evil.say({ type: "reattach", previous_worker_id: owner.id, reattach_token: "guess" });
     await evil.settled();
     expect(await owner.codeOf("evil::acme::greet")).toBe("function_not_found");
@@ -191,7 +191,7 @@ describe("a tenant", () => {
     const stopped = new AbortController();
     const requests: Promise<unknown>[] = [];
 
-    // In parts: on a busy machine the engine needs longer for thousands of frames than anything here waits for one.
+    // In parts: on a busy machine the engine needs longer for thousands of frames than any timeout here.
     const many = async (count: number, frame: () => RawFrame): Promise<void> => {
       for (let n = 1; n <= count; n++) {
         evil.say(frame());
@@ -199,7 +199,10 @@ describe("a tenant", () => {
       }
     };
 
-    /** `fill` uses up the share of a tenant, `evil` by default. `take` uses one more and returns the code of the refusal, if any. */
+    /**
+     * `fill` uses up the share of a tenant, by default `evil`. `take` uses one more and returns the code of the
+     * refusal, if any.
+     */
     const resources: readonly {
       readonly what: string;
       readonly tenant?: string;
@@ -216,7 +219,7 @@ describe("a tenant", () => {
       {
         what: "triggers",
         async fill() {
-          // Of a type that nobody provides, because a provider would only make the test slower.
+          // Of a type without a provider, because a provider would only slow the test down.
           await many(10_000, () => ({ type: "registertrigger", id: randomUUID(), trigger_type: "missing", function_id: "hang", config: null }));
         },
         async take(client) {

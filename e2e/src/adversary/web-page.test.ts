@@ -1,4 +1,5 @@
-// A page of another site in the browser of the engine's owner (section 1.2 of the threat model). Headers are those that browsers send.
+// A page of another site in the browser of the engine's owner (section 1.2 of the threat model). The headers are those
+// of browsers.
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -58,7 +59,7 @@ afterEach(async () => {
   expect(calls).toBe(0);
   expect(await owner.result("owner::touch")).toBe(1);
   calls = 0;
-  // The engine counts a connection until it has seen its end.
+  // The engine counts a connection until it has detected its end.
   await expect.poll(() => handshake(bridge()).catch(() => "closed")).toBe("open");
   await expect.poll(() => handshake(realtime(), { origin: ALLOWED }).catch(() => "closed")).toBe("open");
   expect(await send(`${site.http}/page`)).toMatchObject({ status: 200, body: '{"secret":4711}' });
@@ -100,7 +101,7 @@ describe("a page of another site", () => {
       const { status, headers } = await send(url, { method: "OPTIONS", headers: preflight });
       expect([url, status >= 400, Object.keys(headers).filter((name) => name.startsWith("access-control"))]).toEqual([url, true, []]);
     }
-    // What the allowed page and the console itself send is carried out.
+    // Requests of the allowed page and of the console are handled.
     expect((await invoke({ ...JSON_TYPE, origin: ALLOWED, "sec-fetch-site": "same-site" })).status).toBe(200);
     calls = 0;
   });
@@ -140,7 +141,7 @@ describe("a page of another site", () => {
     for (const headers of [{}, { cookie: `svc-page-token=${pageToken}; x-svc-console=${pageToken}` }, { "x-svc-console": "a".repeat(43) }]) {
       expect([headers, (await consoleCall(headers)).status]).toEqual([headers, 401]);
     }
-    // Neither page may read the token from the console's page: the answer has no CORS header.
+    // Neither page may read the token from the console's page: the response has no CORS header.
     for (const origin of [EVIL, "http://localhost:8080"]) {
       const { headers } = await send(consoleProcess.url, {
         headers: { origin, "sec-fetch-site": "same-site", "sec-fetch-mode": "cors", "sec-fetch-dest": "empty" },
@@ -163,7 +164,8 @@ describe("a page of another site", () => {
         Array.from({ length: 60 }, async () => {
           const socket = connect(port, "127.0.0.1");
           sockets.push(socket);
-          // A connection over the limit is closed before it is read and without an answer; one within it gets 408 when its time is over.
+          // A connection over the limit is closed unread and without a response. One within the limit gets 408 at its
+          // timeout.
           socket.write(`GET / HTTP/1.1\r\nHost: localhost:${port}\r\nX-`);
           socket.resume();
           socket.on("error", () => {});
@@ -186,7 +188,7 @@ describe("a page of another site", () => {
     expect(policy).toContain("default-src 'self';");
     expect(policy).toContain("script-src 'self';");
     expect(policy).not.toContain("unsafe");
-    // Names and values that hold markup come as JSON, which no browser renders.
+    // Names and values that contain markup are sent as JSON, which no browser renders.
     const list = await send(`${consoleProcess.url}/api/call`, {
       method: "POST",
       headers: { ...JSON_TYPE, "x-svc-console": pageToken },

@@ -4,7 +4,8 @@ import { node11, node22, publishedClients } from "./support/published-client.ts"
 import { comesBack } from "./support/wire-tap.ts";
 import { offer, quiet, workshop } from "./support/workshop.ts";
 
-// An engine that wants a token: the published clients bring it in the one form that they keep on all their sockets, the address.
+// An engine that requires a token: the published clients send it in the only form that all their sockets keep, the
+// address.
 
 const TOKEN = "compatibility-token-0123456789";
 const { client: start, connected, tap } = workshop();
@@ -17,7 +18,7 @@ afterAll(() => engine.stop());
 const withToken = (address: string, token: string): string => address.replace("ws://", `ws://svc:${token}@`);
 
 describe.each(publishedClients)("a token in the address of $name", (client) => {
-  it("lets it connect, and its channels too", async () => {
+  it("admits it and its channels", async () => {
     const address = withToken(engine.address, TOKEN);
     const worker = await connected(client, address);
     await offer(worker, `token::${client.program}`, { kind: "readChannel" });
@@ -27,7 +28,7 @@ describe.each(publishedClients)("a token in the address of $name", (client) => {
 });
 
 describe.each([node11, node22])("telemetry of $name", (client) => {
-  it("brings the token along", async () => {
+  it("sends the token", async () => {
     const wire = await tap(engine.address);
     const worker = await connected(client, withToken(wire.address, TOKEN), { otel: {} }, { env: { OTEL_ENABLED: "true" } });
     await wire.connection("/otel");
@@ -36,7 +37,7 @@ describe.each([node11, node22])("telemetry of $name", (client) => {
 });
 
 describe.each([node11, node22])("a wrong token of $name", (client) => {
-  it("statement 26: is refused at the upgrade by our engine, so that the attempts become rarer", async () => {
+  it("statement 26: is rejected at the upgrade by the svc engine, so that the attempts become less frequent", async () => {
     const wire = await tap(engine.address);
     const worker = await start(client);
     await worker.run("connect", {

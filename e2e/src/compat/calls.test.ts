@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => engine.stop());
 
-/** What a failed call looks like to who made it. */
+/** A failed call, as its caller receives it. */
 async function failureOf(call: Promise<unknown>): Promise<ClientError> {
   const failure = await call.then(
     (value) => new Error(`it answered ${JSON.stringify(value)}`),
@@ -54,14 +54,14 @@ describe.each(publishedClients)("calls of $name", (client) => {
     await a.run("trigger", { function_id: "no::such-void", payload: {}, action: { type: "void" } });
     await a.run("trigger", { function_id: id, payload: { a: 1 }, action: { type: "void" } });
     expect((await called(id)).data).toEqual({ a: 1 });
-    // A call that is answered comes after: whatever the void calls had caused would have come before it.
+    // An answered call follows: any effect of the void calls would arrive before its answer.
     await invocation(bTap, "client", "invocationresult", id);
     await settled(a);
     const came = aTap.frames.slice(before).filter((frame) => frame.from === "engine");
     expect(came.map((frame) => frame.json?.function_id)).toEqual(["engine::functions::list"]);
   });
 
-  it("statement 11: the callee receives the caller's data and invocation id (ours adds nothing to the data)", async () => {
+  it("statement 11: the callee receives the caller's data and invocation id (the svc engine adds nothing to the data)", async () => {
     const id = await bOffers("data", { kind: "echo" });
     const answer = await a.run("trigger", { function_id: id, payload: { a: 1 } });
     expect(answer).toEqual({ a: 1 });
@@ -69,7 +69,7 @@ describe.each(publishedClients)("calls of $name", (client) => {
     const received = await invocation(bTap, "engine", "invokefunction", id);
     expect(received.json?.data).toEqual({ a: 1 });
     expect(received.json?.invocation_id).toBe(sent.json?.invocation_id);
-    // Nothing of ours reaches a published client.
+    // No member of svc's own reaches a published client.
     const published = ["type", "invocation_id", "function_id", "data", "traceparent", "baggage", "metadata"];
     expect(published).toEqual(expect.arrayContaining(Object.keys(received.json ?? {})));
   });
@@ -112,7 +112,7 @@ describe.each(publishedClients)("calls of $name", (client) => {
     expect(await call).toMatchObject({ code: "invocation_stopped", message: "invocation_stopped: Invocation stopped" });
   });
 
-  it("statements 16 and 17: a call that times out at the caller sends nothing, and the late answer is ignored by all", async () => {
+  it("statements 16 and 17: a call that times out at the caller sends nothing, and the late answer is ignored", async () => {
     const id = await bOffers("late", { kind: "hold", value: "late" });
     const call = failureOf(a.run("trigger", { function_id: id, payload: {}, timeoutMs: 100 }));
     await called(id);
@@ -128,7 +128,7 @@ describe.each(publishedClients)("calls of $name", (client) => {
     expect(engine.logged("warn")).toEqual([]);
   });
 
-  it("statements 18 and 19: two workers share an id, the calls of one that goes pass to the other, and only without both it is not found", async () => {
+  it("statements 18 and 19: two workers share an id, calls of one that disconnects go to the other, and only without both it is not found", async () => {
     const id = `${prefix}::shared`;
     const workers = await Promise.all([1, 2].map((n) => connected(client, engine.address, { workerName: `${prefix}-shared-${n}` })));
     for (const [at, worker] of workers.entries()) {
@@ -140,7 +140,7 @@ describe.each(publishedClients)("calls of $name", (client) => {
     expect(new Set(answers)).toEqual(new Set([0, 1]));
     const [earlier, later] = workers as [ClientProcess, ClientProcess];
     await earlier.kill();
-    // A call that was on its way to the one that went may fail; none does once the engine has noticed.
+    // A call in flight to the disconnected worker may fail. None fails after the engine has detected it.
     await expect.poll(() => engine.workers().then((names) => names.includes(`${prefix}-shared-1`)), { timeout: 30_000 }).toBe(false);
     for (let n = 0; n < 5; n++) expect(await ask()).toBe(1);
     await later.run("unregisterFunction", { id });
@@ -154,12 +154,12 @@ describe.each(publishedClients)("calls of $name", (client) => {
     expect(error).toMatchObject({ code: "enqueue_error", message: expect.stringMatching(/^enqueue_error: .*svc-queue/) });
   });
 
-  it("calls itself and takes its own answer", async () => {
+  it("calls itself and receives its own answer", async () => {
     const id = await bOffers("self", { kind: "echo" });
     expect(await b.run("trigger", { function_id: id, payload: { own: true } })).toEqual({ own: true });
   });
 
-  it("replaces a function by registering it again, and takes it back", async () => {
+  it("replaces a function by registering it again, and unregisters it", async () => {
     const id = await bOffers("replaced", { kind: "value", value: "first" });
     await b.run("unregisterFunction", { id });
     await bOffers("replaced", { kind: "value", value: "second" });
@@ -169,7 +169,7 @@ describe.each(publishedClients)("calls of $name", (client) => {
     expect(await failureOf(a.run("trigger", { function_id: id, payload: {} }))).toMatchObject({ code: "function_not_found" });
   });
 
-  it("calls without a payload, which sends no data, and the function sees nothing", async () => {
+  it("calls without a payload, which sends no data, and the function receives nothing", async () => {
     const id = await bOffers("no-data", { kind: "value", value: "answered" });
     expect(await a.run("trigger", { function_id: id, payload: undefined })).toBe("answered");
     expect((await called(id)).data ?? null).toBeNull();
@@ -190,7 +190,7 @@ describe.each(publishedClients)("calls of $name", (client) => {
 });
 
 describe("calls between the published clients", () => {
-  it("pass from each to each, many at once", async () => {
+  it("work between each pair, many concurrently", async () => {
     const workers = await Promise.all(publishedClients.map((client) => connected(client, engine.address, { workerName: `mixed ${client.name}` })));
     await Promise.all(
       workers.map(async (worker, at) => {
@@ -246,7 +246,7 @@ describe("frames that cannot be read", () => {
     worker.close();
   });
 
-  it("are JSON frames too when they come as binary", async () => {
+  it("are JSON frames too if they are binary", async () => {
     const worker = await raw(engine.address);
     worker.sayBytes({ type: "ping" });
     await worker.next(({ type }) => type === "pong", "the pong");

@@ -74,20 +74,20 @@ describe.each(publishedClients)("channels of $name", (client) => {
   });
 
   it.each([0, 1, 150_000, 12_000_000])(
-    "statement 37: a reader deep inside a call's data is one, and what is written, %i bytes, arrives whole",
+    "statement 37: a reader deep inside a call's data is revived, and the written %i bytes arrive completely",
     async (bytes) => {
-      // The Node clients connect a writer when it is first used, so with no bytes there is still a text.
+      // The Node clients connect a writer at its first use, so with no bytes there is still a string.
       const { answer } = await writes.run<Outcome>("channelTo", { function_id: `${prefix}::read`, write: { bytes, texts: ["first", "second ü"] } });
       expect(answer).toMatchObject({ isReader: true, bytes, sha256: sha256OfPattern(bytes), texts: ["first", "second ü"] });
     },
   );
 
-  it("statement 37: a writer deep inside a call's data is one, and carries to the caller", async () => {
+  it("statement 37: a writer deep inside a call's data is revived, and sends to the caller", async () => {
     const outcome = await reads.run<Outcome>("channelTo", { function_id: `${prefix}::write` });
     expect(outcome).toMatchObject({ answer: { isWriter: true }, bytes: 1_000_000, sha256: sha256OfPattern(1_000_000), texts: ["t"] });
   });
 
-  // The Python client's frames are of the same size, but its end is another.
+  // The Python client's frames have the same size, but its end differs.
   const itOfNode = client.runtime === "node" ? it : () => {};
   itOfNode("statement 35: 150,000 bytes are frames of 65,536, 65,536 and 18,928, and the end is close 1000 stream_complete", async () => {
     const [frames, closes] = [wire.frames.length, wire.closes.length];
@@ -104,7 +104,7 @@ describe.each(publishedClients)("channels of $name", (client) => {
 });
 
 describe("channels between the published clients", () => {
-  it("carry from each to each", async () => {
+  it("work between each pair", async () => {
     const workers = await Promise.all(publishedClients.map((client) => connected(client, engine.address)));
     await Promise.all(
       workers.map(async (worker, at) => {
@@ -121,7 +121,7 @@ describe("channels between the published clients", () => {
 });
 
 describe("channel sockets", () => {
-  /** Opens one end and notes what comes. */
+  /** Opens one end and records what it receives. */
   async function openEnd(url: string): Promise<{ socket: WebSocket; items: [string, boolean][]; closed: Promise<number> }> {
     const socket = new WebSocket(url);
     const items: [string, boolean][] = [];
@@ -142,7 +142,7 @@ describe("channel sockets", () => {
     return (await worker.call("engine::channels::create", { data: {} })).result as Refs;
   }
 
-  it("statement 36: a second reader of a taken channel is upgraded and closed at once, and the first reads on", async () => {
+  it("statement 36: a second reader of a channel is upgraded and closed at once, and the first continues", async () => {
     const { reader, writer } = await newChannel();
     const first = await openEnd(urlOf(reader));
     const second = await openEnd(urlOf(reader));
@@ -177,13 +177,13 @@ describe("channel sockets", () => {
     expect(await statusOf(urlOf({ ...reader, channel_id: "00000000-0000-4000-8000-000000000000" }))).toBe(404);
     const [base] = urlOf(reader).split("?");
     for (const query of ["", "?key=x", "?dir=read", "?key=x&dir=sideways"]) expect(await statusOf(`${base}${query}`)).toBe(400);
-    // None of that has taken the end.
+    // None of these attempts has opened the end.
     const { socket } = await openEnd(urlOf(reader));
     expect(socket.readyState).toBe(WebSocket.OPEN);
     socket.terminate();
   });
 
-  it("end with their writer: the reader gets everything, then the end", async () => {
+  it("end with their writer: the reader receives everything, then the end", async () => {
     const { writer, reader } = await newChannel();
     const writes = await openEnd(urlOf(writer));
     for (let n = 0; n < 50; n++) writes.socket.send(String(n));
@@ -194,7 +194,7 @@ describe("channel sockets", () => {
     expect(reads.items.map(([text]) => Number(text))).toEqual(Array.from({ length: 50 }, (_, n) => n));
   });
 
-  it("end with their reader: the writer is cut off", async () => {
+  it("end with their reader: the writer is disconnected", async () => {
     const { writer, reader } = await newChannel();
     const [reads, writes] = await Promise.all([openEnd(urlOf(reader)), openEnd(urlOf(writer))]);
     reads.socket.terminate();

@@ -18,9 +18,9 @@ beforeAll(async () => {
 afterAll(() => engine.stop());
 
 const fromClient = (frame: TappedFrame): boolean => frame.from === "client" && frame.path === "/";
-/** The frame by which a worker introduces itself. */
+/** The frame with which a worker introduces itself. */
 const isIntroduction = ({ json }: TappedFrame): boolean => json?.type === "invokefunction" && json.function_id === "engine::workers::register";
-/** What each frame of a connection is about, in order. */
+/** Type and subject of each frame of a connection, in order. */
 function kinds(frames: readonly TappedFrame[], connection: number): unknown[] {
   return frames
     .filter((frame) => fromClient(frame) && frame.connection === connection)
@@ -50,7 +50,7 @@ describe("the worker socket", () => {
     expect(response.statusCode).toBe(404);
   });
 
-  it("takes any query", async () => {
+  it("accepts any query", async () => {
     const worker = await raw(`${engine.address}/?token=x&y=%00&y`);
     await worker.settled();
   });
@@ -77,12 +77,12 @@ describe.each(publishedClients)("sockets of $name", (client) => {
     expect(wire.upgrades.map(({ path }) => path)).toEqual(["/"]);
   });
 
-  it("is known by what it said of itself", async () => {
+  it("is listed with what it introduced itself with", async () => {
     await connected(client, engine.address, { workerName: `named ${client.name}` });
     await expect.poll(() => engine.workers(), { timeout: 30_000 }).toContain(`named ${client.name}`);
   });
 
-  it("statements 5 and 6: what it registered comes again in order after a lost connection, and works; only 0.22.1 asks first for its old place", async () => {
+  it("statements 5 and 6: its registrations are sent again in order after a lost connection, and work; only 0.22.1 reattaches first", async () => {
     const { hold, open } = gate();
     const wire = await tap(engine.address, { hold: (_path, nth) => (nth === 0 ? undefined : hold) });
     const worker = await connected(client, wire.address, { workerName: `replay ${client.name}` });
@@ -98,9 +98,9 @@ describe.each(publishedClients)("sockets of $name", (client) => {
     const greeting = wire.frames.find((frame) => frame.connection === first.number && frame.from === "engine");
     first.client.terminate();
     const { connection: second } = await wire.until(() => wire.upgrades.find(({ connection }) => connection > first.number), "it comes back");
-    // Made while offline: kept and sent on return, before the client has introduced itself.
+    // Made while offline: queued and sent after the reconnect, before the client has introduced itself.
     const queued = worker.run("trigger", { function_id: id, payload: { queued: true } });
-    // A command that is answered: the one before it has been carried out so far that the call is queued.
+    // An answered command: the previous one has been handled, so its call is queued.
     await worker.run("registerFunction", { id: `${id}-2`, behaviour: { kind: "echo" } });
     open();
     expect(await queued).toEqual({ queued: true });
@@ -121,7 +121,7 @@ describe.each(publishedClients)("sockets of $name", (client) => {
       const reattach = wire.frames.find((frame) => fromClient(frame) && frame.connection === second);
       expect(reattach?.json).toEqual({ type: "reattach", previous_worker_id: greeting?.json?.worker_id, reattach_token: greeting?.json?.reattach_token });
     }
-    // The binding came back with the id that it had, to the provider that came back too.
+    // The binding has its previous id, at the reconnected provider.
     expect((await worker.next(({ event }) => event === "bound", "the binding again")).config?.id).toBe(bound.config?.id);
   });
 });
@@ -161,7 +161,7 @@ describe("reattach", () => {
     ["no token", (id: string) => ({ previous_worker_id: id })],
     ["an id that is no UUID", () => ({ previous_worker_id: "x", reattach_token: "y" })],
     ["an id that nobody has", () => ({ previous_worker_id: "00000000-0000-4000-8000-000000000000", reattach_token: "y" })],
-  ])("statement 7: with %s the old connection stays and keeps its functions", async (_what, claim) => {
+  ])("statement 7: with %s the old connection stays open and keeps its functions", async (_what, claim) => {
     const [old, other] = await Promise.all([raw(engine.address), raw(engine.address)]);
     old.say({ type: "registerfunction", id: "kept::a" });
     await old.settled();
@@ -175,7 +175,7 @@ describe("reattach", () => {
     other.close();
   });
 
-  it("statement 8: with the right token the old connection is gone before the next frame takes effect", async () => {
+  it("statement 8: with the right token the old connection is removed before the next frame takes effect", async () => {
     const [old, next, watcher] = await Promise.all([raw(engine.address), raw(engine.address), raw(engine.address)]);
     old.say({ type: "registertriggertype", id: "moved-type", description: "d" });
     old.say({ type: "registerfunction", id: "moved::a" });
@@ -186,12 +186,12 @@ describe("reattach", () => {
     await old.next(({ type }) => type === "invokefunction", "the call");
     const closed = once(old.socket, "close");
     next.say({ type: "reattach", previous_worker_id: old.id, reattach_token: old.reattachToken });
-    // In the same breath: nobody has the function any more, so this call must not reach the old connection.
+    // Sent at once: no connection has the function any more, so this call must not reach the old connection.
     expect((await next.call("moved::a")).error).toMatchObject({ code: "function_not_found" });
     expect((await held).error).toMatchObject({ code: "invocation_stopped" });
     const [code] = (await closed) as [number];
     expect(code).toBe(1012);
-    // The replay meets a clean slate: the parked binding comes to the new connection.
+    // Nothing of the old connection is left for the replay: the waiting binding is sent to the new connection.
     next.say({ type: "registertriggertype", id: "moved-type", description: "d" });
     next.say({ type: "registerfunction", id: "moved::a" });
     await next.next(({ type }) => type === "registertrigger", "the binding, again");
@@ -201,7 +201,7 @@ describe("reattach", () => {
     expect((await answer).result).toBe("moved");
   });
 
-  it("lets 0.22.1 take its place back from a connection that the engine still believes in", async () => {
+  it("lets 0.22.1 replace a connection that the engine still considers open", async () => {
     const wire = await tap(engine.address);
     const worker = await connected(node22, wire.address, { workerName: "half-open" });
     const caller = await connected(node11, engine.address);

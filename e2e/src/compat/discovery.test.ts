@@ -3,7 +3,7 @@ import { startTestEngine, type TestEngine } from "./support/engine.ts";
 import { type ClientProcess, publishedClients } from "./support/published-client.ts";
 import { offer, settled, workshop } from "./support/workshop.ts";
 
-// Protocol sections 1.3, 6.5 and 10.1: each client version finds the listings that its documentation describes.
+// Protocol sections 1.3, 6.5 and 10.1: each client version receives the listings of its documentation.
 
 const { connected } = workshop();
 let engine: TestEngine;
@@ -35,7 +35,7 @@ describe.each(publishedClients)("what $name finds", (client) => {
   }
   const keysOf = (row: Row | undefined): string[] => Object.keys(row ?? {}).sort();
 
-  it("functions, in the shape of its version, without the engine's own and internal ones", async () => {
+  it("functions, in the form of its version, without the engine's own and internal ones", async () => {
     const functions = await list("engine::functions::list", "functions");
     const ids = functions.map(({ function_id }) => String(function_id));
     expect(ids).toContain(id);
@@ -52,7 +52,7 @@ describe.each(publishedClients)("what $name finds", (client) => {
     expect(all.map(({ function_id }) => function_id)).toEqual(expect.arrayContaining([`${id}-internal`, "engine::functions::list"]));
   });
 
-  it("workers, in the shape of its version, and itself among them", async () => {
+  it("workers, in the form of its version, including itself", async () => {
     const answer = await worker.run<Row>("trigger", { function_id: "engine::workers::list", payload: {} });
     const own = (answer.workers as readonly Row[]).find((row) => row.name === name);
     expect(own).toMatchObject({ name, runtime: client.runtime, version: client.version, status: "connected", ip_address: expect.any(String) });

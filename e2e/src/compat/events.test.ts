@@ -3,7 +3,8 @@ import { startTestEngine, type TestEngine } from "./support/engine.ts";
 import { ClientFailure, type ClientProcess, publishedClients } from "./support/published-client.ts";
 import { offer, settled, workshop } from "./support/workshop.ts";
 
-// Capabilities 6 as the published clients use it: triggers of the type `subscribe` and calls of `publish`, under the module's name of then.
+// Capabilities 6 as the published clients use it: triggers of the type `subscribe` and calls of `publish`, under the
+// module's earlier name.
 
 const { connected } = workshop();
 let engine: TestEngine;
@@ -28,7 +29,7 @@ describe.each(publishedClients)("events for $name", (client) => {
     return { id, handle };
   };
 
-  it("subscribe hears what is published to its topic, the data alone, in order; publish answers nothing", async () => {
+  it("subscribe receives the data published to its topic, in order; publish returns nothing", async () => {
     const topic = `orders ${client.program}`;
     const { id } = await subscribe("on-order", { topic });
     expect((await publish({ topic, data: { id: 1 } })) ?? null).toBeNull();
@@ -49,7 +50,7 @@ describe.each(publishedClients)("events for $name", (client) => {
     expect(worker.events().filter((seen) => seen.function === leaving.id)).toEqual([]);
   });
 
-  it("a condition is asked (gap 15)", async () => {
+  it("a condition function is called (gap 15)", async () => {
     const topic = `asked ${client.program}`;
     const condition = await offer(worker, `no::${client.program}`, { kind: "value", value: false });
     const barred = await subscribe("barred", { topic, condition_function_id: condition });
@@ -61,7 +62,7 @@ describe.each(publishedClients)("events for $name", (client) => {
     expect(worker.events().filter((seen) => seen.function === barred.id)).toEqual([]);
   });
 
-  it("publish without a topic fails as it always did", async () => {
+  it("publish without a topic fails as in published engines", async () => {
     const failure = await publish({ topic: "", data: 1 }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ClientFailure);
     expect((failure as ClientFailure).error).toMatchObject({ code: "topic_not_set", message: expect.stringContaining("Topic is not set") });

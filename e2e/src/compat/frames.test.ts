@@ -4,7 +4,7 @@ import { ClientFailure, node22, publishedClients, python11 } from "./support/pub
 import { comesBack, type TappedConnection, upgradesOf } from "./support/wire-tap.ts";
 import { offer, quiet, settled, workshop } from "./support/workshop.ts";
 
-// Protocol section 18, statements 23 to 25 and 28: what a client takes from its engine.
+// Protocol section 18, statements 23 to 25 and 28: the frames that a client accepts.
 
 const { client: start, connected, raw, tap } = workshop();
 let engine: TestEngine;
@@ -45,7 +45,7 @@ describe("an idle connection of iii-sdk 0.22.1", () => {
   // A minute of the client passes in six seconds.
   const timeFactor = 10;
 
-  it("statement 25: pings at 20 s and 40 s, and without anything inbound gives up at 60 s and comes back", async () => {
+  it("statement 25: pings at 20 s and 40 s, and disconnects at 60 s without inbound frames and reconnects", async () => {
     const pings: number[] = [];
     let openedAt = 0;
     let endedAt = 0;
@@ -65,25 +65,25 @@ describe("an idle connection of iii-sdk 0.22.1", () => {
     await comesBack(wire);
     expect(wire.closes[0]).toMatchObject({ path: "/", code: 1006 });
     expect(pings.length).toBeGreaterThanOrEqual(2);
-    // Never early; how late depends on what else the machine does.
+    // Never early. How late depends on the load of the machine.
     expect(pings[0]).toBeGreaterThan(19_000 / timeFactor);
     expect(pings[1]).toBeGreaterThan(39_000 / timeFactor);
     expect(endedAt).toBeGreaterThan(55_000 / timeFactor);
   });
 
-  it("lives on with our engine, which answers its pings", async () => {
+  it("stays connected to the svc engine, which answers its pings", async () => {
     const wire = await tap(engine.address);
     const worker = await connected(node22, wire.address, {}, { timeFactor });
     let pongs = 0;
     (await wire.connection("/")).client.on("ping", () => pongs++);
-    // Eighty of its seconds, through a tap that carries no pings of ours: only the answers to its own keep it.
+    // Eighty of its seconds, through a tap without svc's pings: only the answers to its own keep it connected.
     await expect.poll(() => pongs, { timeout: 60_000 }).toBeGreaterThanOrEqual(4);
     await settled(worker);
     expect(upgradesOf(wire)).toBe(1);
   });
 });
 
-describe.each(publishedClients)("$name under our own pings", (client) => {
+describe.each(publishedClients)("$name and svc's pings", (client) => {
   it("answers them", async () => {
     const wire = await tap(engine.address);
     await connected(client, wire.address);
@@ -97,7 +97,7 @@ describe.each(publishedClients)("$name under our own pings", (client) => {
 describe("large frames to the Python client", () => {
   const overSize = "x".repeat(1_048_577);
 
-  it("statement 28: make it close with 1009 and come back, when they are sent", async () => {
+  it("statement 28: make it close with 1009 and reconnect, if they are sent", async () => {
     const wire = await tap(engine.address);
     await connected(python11, wire.address);
     const { client: socket } = await wire.connection("/");
@@ -106,7 +106,7 @@ describe("large frames to the Python client", () => {
     expect(wire.closes[0]).toMatchObject({ path: "/", code: 1009 });
   });
 
-  it("statement 28: are not sent by our engine; the caller hears why, and the connection lives", async () => {
+  it("statement 28: are not sent by the svc engine; the caller gets the reason, and the connection stays open", async () => {
     const wire = await tap(engine.address);
     const worker = await connected(python11, wire.address);
     await offer(worker, "big::python", { kind: "echo" });
@@ -116,7 +116,7 @@ describe("large frames to the Python client", () => {
     expect(upgradesOf(wire)).toBe(1);
   });
 
-  it("are answers too: the Python caller's own call fails, and its connection lives", async () => {
+  it("are answers too: the Python caller's own call fails, and its connection stays open", async () => {
     const wire = await tap(engine.address);
     const caller = await connected(python11, wire.address);
     const callee = await connected(node22, engine.address);

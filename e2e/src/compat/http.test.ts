@@ -18,7 +18,7 @@ function pattern(length: number): Buffer {
   return Buffer.from(Array.from({ length }, (_, at) => at % 251));
 }
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
-/** Each on a connection of its own: one that waited may be closed by the time a stalled machine uses it, and then its body is lost (EPIPE). */
+/** Each on its own connection: a stalled machine may use an idle one after it was closed, and lose the body (EPIPE). */
 const visit = (
   url: string,
   { headers, ...more }: { readonly headers?: Readonly<Record<string, string>> } & Omit<RequestInit, "headers"> = {},
@@ -32,7 +32,7 @@ describe.each(publishedClients)("HTTP routes of $name", (client) => {
     worker = await connected(client, engine.address);
   });
 
-  /** Serves a route by a function of this behaviour and resolves with its address once it is bound. */
+  /** Serves a route with a function of this behaviour and resolves with its address once it is bound. */
   async function route(
     path: string,
     behaviour: Readonly<Record<string, unknown>>,
@@ -46,7 +46,7 @@ describe.each(publishedClients)("HTTP routes of $name", (client) => {
     return `${engine.http}/${prefix}/${path}`;
   }
 
-  it("statement 38: a handler that sets status and headers, writes and ends: the client sees all of it", async () => {
+  it("statement 38: a handler that sets status and headers, writes and ends: the client receives everything", async () => {
     const [chunks, chunkBytes] = [5, 100_000];
     const headers = { "content-type": "application/x-test", "x-own": "yes" };
     const url = await route("stream", { kind: "stream", status: 202, headers, chunks, chunkBytes });
@@ -59,14 +59,14 @@ describe.each(publishedClients)("HTTP routes of $name", (client) => {
     expect(sha256(bytes)).toBe(sha256(Buffer.concat(Array.from({ length: chunks }, () => pattern(chunkBytes)))));
   });
 
-  it("statement 38: many streamed answers at once, each whole", async () => {
+  it("statement 38: many concurrent streamed responses, each complete", async () => {
     const url = await route("many", { kind: "stream", status: 200, headers: {}, chunks: 20, chunkBytes: 65_536 });
     const expected = sha256(Buffer.concat(Array.from({ length: 20 }, () => pattern(65_536))));
     const answers = await Promise.all(Array.from({ length: 8 }, async () => sha256(new Uint8Array(await (await visit(url)).arrayBuffer()))));
     expect(new Set(answers)).toEqual(new Set([expected]));
   });
 
-  it("statement 38: a handler that returns {status_code, body} without writing: the client sees status and JSON", async () => {
+  it("statement 38: a handler that returns {status_code, body} without writing: the client receives status and JSON", async () => {
     const url = await route("buffered", { kind: "value", value: { status_code: 201, headers: { "x-own": "yes" }, body: { made: [1, "ü"] } } });
     const response = await visit(url);
     expect(response.status).toBe(201);
@@ -75,7 +75,7 @@ describe.each(publishedClients)("HTTP routes of $name", (client) => {
     expect(await response.json()).toEqual({ made: [1, "ü"] });
   });
 
-  it("a handler is given what the published engines give: both ends, and the request taken apart", async () => {
+  it("a handler receives the same as from published engines: both ends, and the parsed request", async () => {
     const url = await route("things/:name", { kind: "describe", status: 200, headers: {} }, { http_method: "PUT" });
     const response = await visit(`${url.replace(":name", "a%20b")}?q=1&r=two`, { method: "PUT", headers: { ...json, "X-Test": "T" }, body: '{"a":[1]}' });
     expect(response.status).toBe(200);
@@ -92,7 +92,7 @@ describe.each(publishedClients)("HTTP routes of $name", (client) => {
     });
   });
 
-  it("a handler reads a body that is not JSON from its channel, whole", async () => {
+  it("a handler reads a body that is not JSON from its channel completely", async () => {
     const url = await route("upload", { kind: "digest" }, { http_method: "POST" });
     const bytes = pattern(3_000_000);
     const response = await visit(url, { method: "POST", headers: { "content-type": "application/octet-stream" }, body: new Uint8Array(bytes) });
@@ -105,23 +105,23 @@ describe.each(publishedClients)("HTTP routes of $name", (client) => {
     const response = await visit(url, { method: "POST", headers: json, body: '{"a":1}' });
     const { body, bytes } = (await response.json()) as { readonly body: unknown; readonly bytes: number };
     expect(body).toEqual({ a: 1 });
-    // Engines of 0.11 left the channel empty; later ones send the text as well.
+    // Engines of 0.11 left the channel empty. Later ones send the text as well.
     if (client.isLater) expect(bytes).toBe(7);
   });
 
-  it("a handler that throws is answered with 500 and an error envelope", async () => {
+  it("a handler that throws results in 500 and an error envelope", async () => {
     const url = await route("throws", { kind: "fail", message: "boom" });
     const response = await visit(url);
     expect(response.status).toBe(500);
     expect(await response.json()).toMatchObject({ error: { code: "invocation_failed", message: expect.any(String) } });
   });
 
-  it("a handler that returns nothing and writes nothing ends as 504 when its route's time is over", async () => {
+  it("a handler that returns nothing and writes nothing results in 504 at its route's timeout", async () => {
     const url = await route("nothing", { kind: "nothing" }, { timeout_ms: 300 });
     expect((await visit(url)).status).toBe(504);
   });
 
-  it("a condition that answers false skips the handler with 422", async () => {
+  it("a condition that returns false skips the handler with 422", async () => {
     await offer(worker, `${prefix}::never`, { kind: "value", value: false });
     const url = await route("guarded", { kind: "value", value: {} }, { condition_function_id: `${prefix}::never` });
     const response = await visit(url);
@@ -130,7 +130,7 @@ describe.each(publishedClients)("HTTP routes of $name", (client) => {
     expect(worker.events().filter(({ function: id }) => id === `${prefix}::guarded`)).toEqual([]);
   });
 
-  it("a middleware function of the client answers in the handler's stead", async () => {
+  it("a middleware function of the client responds in place of the handler", async () => {
     const refusal = { action: "respond", response: { status_code: 401, body: { who: "nobody" } } };
     await offer(worker, `${prefix}::middleware`, { kind: "value", value: refusal });
     const url = await route("behind", { kind: "value", value: {} }, { middleware_function_ids: [`${prefix}::middleware`] });
@@ -141,7 +141,7 @@ describe.each(publishedClients)("HTTP routes of $name", (client) => {
     expect(data).toMatchObject({ phase: "preHandler", request: { method: "GET" }, context: {} });
   });
 
-  // Only the later client takes metadata at all.
+  // Only the later client supports metadata.
   if (client.isLater) {
     it("a trigger's metadata reaches the handler with each request", async () => {
       const url = await route("metadata", { kind: "metadata" }, {}, { tenant: "t1" });
@@ -149,7 +149,7 @@ describe.each(publishedClients)("HTTP routes of $name", (client) => {
     });
   }
 
-  it("a route that is taken back is gone", async () => {
+  it("a route that is unregistered does not exist any more", async () => {
     const id = `${prefix}::gone`;
     await offer(worker, id, { kind: "value", value: {} });
     const handle = await worker.run("registerTrigger", { type: "http", function_id: id, config: { api_path: `/${prefix}/gone`, http_method: "GET" } });

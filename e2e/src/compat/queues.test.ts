@@ -3,7 +3,8 @@ import { startTestEngine, type TestEngine } from "./support/engine.ts";
 import { ClientFailure, type ClientProcess, publishedClients } from "./support/published-client.ts";
 import { offer, settled, workshop } from "./support/workshop.ts";
 
-// Protocol section 18, statement 20, and capabilities 5 as the published clients use it, under the module's name and config of then.
+// Protocol section 18, statement 20, and capabilities 5 as the published clients use it, under the module's earlier
+// name and config.
 
 const { connected } = workshop();
 const config = `workers:
@@ -33,15 +34,15 @@ describe.each(publishedClients)("queues for $name", (client) => {
     worker.run("trigger", { function_id, payload, action: { type: "enqueue", queue } });
   const called = async (id: string): Promise<unknown> => (await worker.next((seen) => seen.event === "called" && seen.function === id, `${id} is called`)).data;
 
-  it("statement 20: enqueue is answered with a receipt before the target runs", async () => {
+  it("statement 20: enqueue returns a receipt before the target runs", async () => {
     const id = `later::${client.program}`;
-    // Nobody provides it yet, so it cannot have run.
+    // It has no provider yet, so it cannot have run.
     expect(await enqueue(id, "default", { n: 1 })).toEqual({ messageReceiptId: expect.stringMatching(UUID) });
     await offer(worker, id, { kind: "echo" });
     expect(await called(id)).toEqual({ n: 1 });
   });
 
-  it("enqueue fails as it always did", async () => {
+  it("enqueue fails as in published engines", async () => {
     const failure = async (queue: string, payload: unknown) => {
       const thrown = await enqueue("any::fn", queue, payload).catch((error: unknown) => error);
       return (thrown as ClientFailure).error;
@@ -51,7 +52,7 @@ describe.each(publishedClients)("queues for $name", (client) => {
     expect(await failure("orders", {})).toMatchObject({ code: "enqueue_error", message: expect.stringContaining(noField) });
   });
 
-  it("a durable subscriber gets what was published before it was there, and after; publish answers nothing", async () => {
+  it("a durable subscriber receives what was published before and after it connected; publish returns nothing", async () => {
     const topic = `orders ${client.program}`;
     const publish = (data: unknown): Promise<unknown> => call("iii::durable::publish", { topic, data });
     expect((await publish({ n: 1 })) ?? null).toBeNull();
@@ -65,7 +66,7 @@ describe.each(publishedClients)("queues for $name", (client) => {
     expect((failure as ClientFailure).error).toMatchObject({ code: "topic_not_set", message: expect.stringContaining("Topic is not set") });
   });
 
-  it("a job that fails as often as it may is a dead letter with the true error, and comes back", async () => {
+  it("a job without attempts left is in the dead-letter queue with the true error, and can be redriven", async () => {
     const id = await offer(worker, `fails::${client.program}`, { kind: "fail", message: "out of paper" });
     const { messageReceiptId } = (await enqueue(id, "mail", { n: 7 })) as { readonly messageReceiptId: string };
     expect([await called(id), await called(id)]).toEqual([{ n: 7 }, { n: 7 }]);

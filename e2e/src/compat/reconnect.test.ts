@@ -4,7 +4,7 @@ import { node11, node22, type PublishedClient, publishedClients, python11 } from
 import { comesBack, type TappedConnection, upgradesOf, type WireTap } from "./support/wire-tap.ts";
 import { offer, quiet, workshop } from "./support/workshop.ts";
 
-// Protocol section 18, statements 26 and 27, and what happens when our engine restarts: what makes a client come back.
+// Protocol section 18, statements 26 and 27, and restarts of the svc engine: when a client reconnects.
 
 const { client: start, connected, raw, tap } = workshop();
 let engine: TestEngine;
@@ -23,23 +23,23 @@ describe.each([node11, node22])("refused connections of $name", (client) => {
     return times.slice(1).map((time, at) => time - (times[at] as number));
   }
 
-  it("statement 26: are tried again after ever longer waits when the upgrade is answered 401", async () => {
+  it("statement 26: are retried with growing waits if the upgrade gets 401", async () => {
     const wire = await tap(engine.address, { onUpgrade: () => ({ refuse: "401 Unauthorized" }) });
     const total = (await gapsOfSixAttempts(wire)).reduce((sum, gap) => sum + gap, 0);
     expect(total).toBeGreaterThanOrEqual(150 * (1 + 2 + 4 + 8 + 16) * 0.95);
   });
 
-  it("statement 26: are tried again at the same pace when the socket is accepted and closed", async () => {
+  it("statement 26: are retried at a constant interval if the socket is accepted and closed", async () => {
     const wire = await tap(undefined, { onPlay: ({ client: socket }) => socket.close(1008, "no") });
     const gaps = await gapsOfSixAttempts(wire);
     expect(gaps.reduce((sum, gap) => sum + gap, 0)).toBeGreaterThanOrEqual(150 * 5 * 0.95);
-    // A busy machine may delay an attempt; doubling waits would delay each of the last three.
+    // A busy machine may delay an attempt. Doubled waits would delay each of the last three.
     expect(Math.min(...gaps.slice(2))).toBeLessThan(150 * 4 * 0.95);
   });
 });
 
 describe("a refused connection of the Python client", () => {
-  it("is its last attempt, which is why our engine stops to listen before it drops its workers", async () => {
+  it("is its last attempt, which is why the svc engine stops listening before it disconnects its workers", async () => {
     const wire = await tap(engine.address, { onUpgrade: (_path, nth) => (nth === 0 ? "forward" : { refuse: "503 Service Unavailable" }) });
     await connected(python11, wire.address);
     (await wire.connection("/")).client.terminate();
@@ -70,17 +70,17 @@ describe.each(publishedClients)("closed connections of $name", (client) => {
       expect(await worker.run("trigger", { function_id: `closed::${client.program}`, payload: { a: 1 } })).toEqual({ a: 1 });
       return;
     }
-    // Its attempts begin after 100 ms: after a second there would have been three.
+    // Its attempts start at 100 ms: within a second there would be three.
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     expect(upgradesOf(wire)).toBe(1);
   });
 });
 
 describe.each(publishedClients)("an engine that is restarted under $name", (client: PublishedClient) => {
-  it.each(["SIGTERM", "SIGKILL"] as const)("after %s the client comes back with everything it had", async (signal) => {
+  it.each(["SIGTERM", "SIGKILL"] as const)("after %s the client reconnects with all its registrations", async (signal) => {
     const own = await startTestEngine();
     try {
-      // No tap in between: the Python client gives up for good when an upgrade fails, and tries on only while nobody listens.
+      // No tap in between: the Python client gives up when an upgrade fails, and retries only while nothing listens.
       const worker = await connected(client, own.address, { workerName: "survivor" });
       await worker.run("registerTriggerType", { id: "restart-type", description: "d" });
       await offer(worker, "restart::a", { kind: "echo" });

@@ -3,7 +3,7 @@ import { startTestEngine, type TestEngine } from "./support/engine.ts";
 import { ClientFailure, node11, node22, publishedClients } from "./support/published-client.ts";
 import { offer, quiet, settled, workshop } from "./support/workshop.ts";
 
-// Protocol section 18, statements 39 and 40, and telemetry as far as a client notices it.
+// Protocol section 18, statements 39 and 40, and the effects of telemetry on a client.
 
 const { client: start, connected, raw, tap } = workshop();
 let engine: TestEngine;
@@ -13,8 +13,8 @@ beforeAll(async () => {
 afterAll(() => engine.stop());
 
 describe.each(publishedClients)("shutting down $name", (client) => {
-  it.each([true, false])("ends its process soon and leaves nothing behind, telemetry on: %s", async (telemetry) => {
-    // The Python client takes the address of its telemetry from here.
+  it.each([true, false])("ends its process soon and leaves no registrations, telemetry on: %s", async (telemetry) => {
+    // The Python client reads the address of its telemetry here.
     const env = telemetry ? { OTEL_ENABLED: "true", III_URL: engine.address } : {};
     const worker = await connected(client, engine.address, { workerName: "leaving", otel: telemetry ? {} : { enabled: false } }, { env });
     await offer(worker, `leaving::${client.program}`, { kind: "echo" });
@@ -23,7 +23,8 @@ describe.each(publishedClients)("shutting down $name", (client) => {
     expect((await caller.call(`leaving::${client.program}`, { data: { a: 1 } })).result).toEqual({ a: 1 });
     const startedAt = performance.now();
     await worker.run("shutdown");
-    // Without a telemetry socket the earlier Node client would hang for 30 s here and then crash; ours has one.
+    // Without a telemetry socket the earlier Node client would hang for 30 s here and then crash. The svc engine has
+    // one.
     expect(performance.now() - startedAt).toBeLessThan(25_000);
     await worker.run("finish");
     expect(await worker.exited).toBe(0);
@@ -32,7 +33,7 @@ describe.each(publishedClients)("shutting down $name", (client) => {
     caller.close();
   });
 
-  it("statement 40: rejects the calls that it still waits for", async () => {
+  it("statement 40: rejects its pending calls", async () => {
     const worker = await connected(client, engine.address);
     await offer(worker, `pending::${client.program}`, { kind: "hold" });
     const pending = worker.run("trigger", { function_id: `pending::${client.program}`, payload: {} }).catch((error: Error) => error.message);
@@ -58,7 +59,7 @@ describe("shutting down while /otel is refused", () => {
     expect(await worker.exited).toBe(0);
   });
 
-  it("statement 40: hangs iii-sdk 0.11.6 for about 30 s and then fails, which is why our engine never refuses it", async () => {
+  it("statement 40: hangs iii-sdk 0.11.6 for about 30 s and then fails, which is why the svc engine never refuses it", async () => {
     const timeFactor = 10;
     const wire = await tap(engine.address, refuseOtel);
     const worker = await start(node11, { timeFactor, env: { OTEL_ENABLED: "true" } });
@@ -67,14 +68,14 @@ describe("shutting down while /otel is refused", () => {
     await offer(worker, "refused::earlier", { kind: "echo" });
     await worker.run("trigger", { function_id: "refused::earlier", payload: {} });
     const startedAt = performance.now();
-    // Its program catches the rejection; one that does not is ended by it.
+    // Its program catches the rejection. A program that does not is ended by it.
     await expect(worker.run("shutdown")).rejects.toBeInstanceOf(ClientFailure);
     expect(performance.now() - startedAt).toBeGreaterThan(25_000 / timeFactor);
   });
 });
 
 describe.each([node11, node22])("telemetry of $name", (client) => {
-  it("is taken on /otel in its three kinds, and nothing is sent back", async () => {
+  it("is accepted on /otel in its three kinds, and nothing is sent back", async () => {
     const wire = await tap(engine.address);
     const otel = { metricsExportIntervalMs: 200, spansFlushIntervalMs: 50 };
     const worker = await connected(client, wire.address, { otel, enableMetricsReporting: true }, { env: { OTEL_ENABLED: "true" } });
@@ -91,7 +92,7 @@ describe.each([node11, node22])("telemetry of $name", (client) => {
     expect(engine.logged("error")).toEqual([]);
   });
 
-  it("statement 39: what it logs is found by engine::logs::list, with its trace and its service", async () => {
+  it("statement 39: its log lines are in engine::logs::list, with their trace and service", async () => {
     const worker = await connected(
       client,
       engine.address,
@@ -107,7 +108,7 @@ describe.each([node11, node22])("telemetry of $name", (client) => {
     await worker.run("shutdown");
   });
 
-  it("carries a trace from caller to callee: the engine hands on its own span in the same trace, and gives the context back", async () => {
+  it("carries a trace from caller to callee: the engine passes on its own span in the same trace, and returns the context", async () => {
     const wire = await tap(engine.address);
     const worker = await connected(client, wire.address, { otel: {} }, { env: { OTEL_ENABLED: "true" } });
     const id = `context::${client.version}`;

@@ -3,7 +3,8 @@ import { startTestEngine, type TestEngine } from "./support/engine.ts";
 import { type ClientEvent, ClientFailure, type ClientProcess, publishedClients, python11 } from "./support/published-client.ts";
 import { offer, settled, workshop } from "./support/workshop.ts";
 
-// Capabilities 7 as the published clients use it: by calls of state::*, triggers of the type `state`, and the types that they bring for both.
+// Capabilities 7 as the published clients use it: calls of state::*, triggers of the type `state`, and the clients' own
+// types for both.
 
 const { connected } = workshop();
 let engine: TestEngine;
@@ -22,7 +23,7 @@ describe.each(publishedClients)("state for $name", (client) => {
   const call = (name: string, payload: Readonly<Record<string, unknown>>): Promise<unknown> =>
     worker.run("trigger", { function_id: `state::${name}`, payload });
 
-  it("set answers the old value and the new, get the value, delete what was there, each of them nothing where there is none", async () => {
+  it("set returns the old and the new value, get the value, delete the old value, each of them nothing if there is none", async () => {
     expect(await call("set", { scope, key: "a", value: { n: 1 } })).toMatchObject({ old_value: null, new_value: { n: 1 } });
     expect(await call("set", { scope, key: "a", data: [2] })).toMatchObject({ old_value: { n: 1 }, new_value: [2] });
     expect(await call("get", { scope, key: "a" })).toEqual([2]);
@@ -31,7 +32,7 @@ describe.each(publishedClients)("state for $name", (client) => {
     expect((await call("delete", { scope, key: "a" })) ?? null).toBeNull();
   });
 
-  it("list answers the values and list_groups the scopes", async () => {
+  it("list returns the values and list_groups the scopes", async () => {
     const listed = `${scope} listed`;
     for (const key of ["b", "a"]) await call("set", { scope: listed, key, value: { key } });
     expect(await call("list", { scope: listed })).toEqual([{ key: "a" }, { key: "b" }]);
@@ -47,7 +48,7 @@ describe.each(publishedClients)("state for $name", (client) => {
     expect(await call("get", { scope, key: "void" })).toBe(1);
   });
 
-  it("the six operations of update do what their names say", async () => {
+  it("the six operations of update work as their names say", async () => {
     const update = (ops: readonly unknown[]): Promise<unknown> => call("update", { scope, key: "ops", ops });
     expect(await update([{ type: "set", path: "n", value: 1 }])).toMatchObject({ old_value: null, new_value: { n: 1 } });
     expect(
@@ -68,13 +69,13 @@ describe.each(publishedClients)("state for $name", (client) => {
     expect(error).toEqual({ op_index: 0, code: "increment.not_number", message: "Expected number at path 'list', got array." });
   });
 
-  it("a payload that cannot be right fails as a call does", async () => {
+  it("an invalid payload fails the call", async () => {
     const failure = await call("set", { scope }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ClientFailure);
     expect((failure as ClientFailure).error).toMatchObject({ code: "invalid_input", message: expect.stringContaining("key") });
   });
 
-  it("a trigger calls its function with the payload that the client's types describe, after its condition agreed", async () => {
+  it("a trigger calls its function with the payload of the client's types, after its condition returned true", async () => {
     const watched = `${scope} watched`;
     const id = await offer(worker, `on-state::${client.program}`, { kind: "echo" });
     const condition = await offer(worker, `on-state-if::${client.program}`, { kind: "value", value: true });
@@ -95,7 +96,7 @@ describe.each(publishedClients)("state for $name", (client) => {
       { ...shared, event_type: Updated, old_value: 1, new_value: { n: 2 } },
       { ...shared, event_type: Deleted, old_value: { n: 2 }, new_value: null },
     ]);
-    // Conditions are asked with the same payload.
+    // Condition functions receive the same payload.
     expect((await worker.next((seen) => seen.function === condition, "the condition is asked")).data).toEqual(events[0]);
 
     await worker.run("unregisterTrigger", { handle });
@@ -106,17 +107,17 @@ describe.each(publishedClients)("state for $name", (client) => {
   });
 });
 
-describe("the types that iii-sdk 0.11.6 (Python) brings for state", () => {
+describe("the types of iii-sdk 0.11.6 (Python) for state", () => {
   let worker: ClientProcess;
   beforeEach(async () => {
     worker = await connected(python11, engine.address);
   });
 
   const call = (name: string, payload: unknown): Promise<unknown> => worker.run("trigger", { function_id: `state::${name}`, payload });
-  /** The value as the client's own type makes it; rejects where it does not fit. */
+  /** The value as converted by the client's own type. Rejects if it does not match. */
   const model = (name: string, value: unknown): Promise<unknown> => worker.run("model", { name, value });
 
-  it("are taken as they are written: operations with null where nothing was given too", async () => {
+  it("are accepted as they are encoded: operations with null for missing values too", async () => {
     const address = { scope: "models", key: "k" };
     await call("set", await model("StateSetInput", { ...address, value: {} }));
     const ops = await Promise.all([
@@ -134,7 +135,7 @@ describe("the types that iii-sdk 0.11.6 (Python) brings for state", () => {
     expect(await call("delete", await model("StateDeleteInput", address))).toEqual({ n: 2, list: [7], more: true });
   });
 
-  it("take what is answered", async () => {
+  it("accept the results", async () => {
     const address = { scope: "answers", key: "k" };
     expect(await model("StateSetResult", await call("set", { ...address, value: 1 }))).toEqual({ old_value: null, new_value: 1 });
     const updated = await call("update", { ...address, ops: [{ type: "increment", path: "", by: 1 }] });

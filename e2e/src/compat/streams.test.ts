@@ -4,7 +4,8 @@ import { joinStreams, type PlainStreamClient } from "./support/plain-stream-clie
 import { type ClientEvent, type ClientProcess, publishedClients, python11 } from "./support/published-client.ts";
 import { offer, settled, workshop } from "./support/workshop.ts";
 
-// Capabilities 8 as the published clients use it: calls of stream::*, the three trigger types, storage of their own, and the client protocol of 8.3.
+// Capabilities 8 as the published clients use it: calls of stream::*, the three trigger types, their own storage, and
+// the client protocol of 8.3.
 
 const { connected } = workshop();
 let engine: TestEngine;
@@ -23,7 +24,7 @@ afterEach(async () => {
   await Promise.all(joined.splice(0).map((client) => client.close()));
 });
 
-/** Exactly what 8.3 says, and nothing of ours. */
+/** Exactly the members of 8.3, without svc's own. */
 const message = (streamName: string, groupId: string, id: string | null, event: unknown): unknown => ({
   type: "stream",
   timestamp: expect.any(Number),
@@ -43,7 +44,7 @@ describe.each(publishedClients)("streams for $name", (client) => {
   const call = (function_: string, payload: Readonly<Record<string, unknown>>): Promise<unknown> =>
     worker.run("trigger", { function_id: `stream::${function_}`, payload });
 
-  it("the functions answer in the published shapes", async () => {
+  it("the functions return the published forms", async () => {
     const group = { stream_name: `${name}-shapes`, group_id: "g" };
     const item = { ...group, item_id: "i" };
     expect(await call("set", { ...item, data: { n: 1 } })).toMatchObject({ old_value: null, new_value: { n: 1 } });
@@ -61,7 +62,7 @@ describe.each(publishedClients)("streams for $name", (client) => {
     expect(await call("list_groups", { stream_name: group.stream_name })).toEqual([]);
   });
 
-  it("a client that joined gets a sync and then each event, exactly as published", async () => {
+  it("a client that joined receives a sync and then each event, exactly as published", async () => {
     const [streamName, groupId] = [`${name}-joined`, "g"];
     const item = (item_id: string) => ({ stream_name: streamName, group_id: groupId, item_id });
     await call("set", { ...item("a"), data: 1 });
@@ -85,10 +86,10 @@ describe.each(publishedClients)("streams for $name", (client) => {
       message(streamName, groupId, "b", { type: "delete", data: { n: 2 } }),
     ];
     for (const event of events) expect(await all.next()).toEqual(event);
-    // What is about no item reaches those who joined the group only.
+    // Messages without an item reach only the subscribers of the group.
     for (const event of events.filter((_, at) => at !== 2)) expect(await one.next()).toEqual(event);
 
-    // A message for each subscription that matches, until one is left.
+    // One message per matching subscription, until one is left.
     all.join({ subscriptionId: "s3", streamName, groupId, id: "a" });
     expect(await all.next()).toEqual(message(streamName, groupId, "a", { type: "sync", data: 1 }));
     await call("set", { ...item("a"), data: 2 });
@@ -104,7 +105,7 @@ describe.each(publishedClients)("streams for $name", (client) => {
     expect([all.waiting, one.waiting]).toEqual([[], []]);
   });
 
-  it("triggers of the three types call their functions with the published payloads; a join handler may refuse", async () => {
+  it("triggers of the three types call their functions with the published payloads; a join handler may reject", async () => {
     const streamName = `${name}-triggers`;
     const on = (what: string): string => `on-${what}::${client.program}`;
     await offer(worker, on("item"), { kind: "nothing" });
@@ -135,13 +136,13 @@ describe.each(publishedClients)("streams for $name", (client) => {
     const told = { subscription_id: "s2", stream_name: streamName, group_id: "g", id: "i", context: null };
     expect(await called("join")).toEqual(told);
     expect(await called("leave")).toEqual(told);
-    // With version and number of the event beside what is published.
+    // The published members, and version and sequence number.
     expect(await called("item")).toMatchObject(message(streamName, "g", "i", { type: "create", data: [1] }) as object);
     expect(await called("item")).toMatchObject(message(streamName, "g", "i", { type: "delete", data: [1] }) as object);
     expect(await called("refusal")).toEqual({ subscription_id: "s1", stream_name: `${streamName}-secret`, group_id: "g", id: null, context: null });
   });
 
-  it("a stream that the client keeps itself (createStream) is used in the place of the engine's storage, for joins too", async () => {
+  it("a stream that the client stores itself (createStream) replaces the engine's storage, for joins too", async () => {
     const streamName = `${name}-own`;
     const group = { stream_name: streamName, group_id: "g" };
     await worker.run("createStream", { name: streamName });
@@ -166,8 +167,8 @@ describe.each(publishedClients)("streams for $name", (client) => {
   });
 });
 
-describe("the types that iii-sdk 0.11.6 (Python) brings for streams", () => {
-  it("are taken as they are written, and take what is answered", async () => {
+describe("the types of iii-sdk 0.11.6 (Python) for streams", () => {
+  it("are accepted as they are encoded, and accept the results", async () => {
     const worker = await connected(python11, engine.address);
     const model = (name: string, value: unknown): Promise<unknown> => worker.run("model", { name, value });
     const call = async (function_: string, payload: Promise<unknown>): Promise<unknown> =>

@@ -22,7 +22,7 @@ describe.each(pairs)("a trigger type of $provider.name for $requester.name", ({ 
   const type = `type-${provider.program}-${requester.program}`;
   const functionId = `on::${provider.program}-${requester.program}`;
 
-  it("statements 29, 31 and 33: is told of each binding, fires by calling, and is told when the binding or its owner goes", async () => {
+  it("statements 29, 31 and 33: receives each binding, fires by calling, and is notified when the binding or its owner is removed", async () => {
     const [providerTap, requesterTap] = await Promise.all([tap(engine.address), tap(engine.address)]);
     const [offers, asks] = await Promise.all([connected(provider, providerTap.address), connected(requester, requesterTap.address)]);
     await offers.run("registerTriggerType", { id: type, description: "of the test" });
@@ -66,7 +66,7 @@ describe.each(pairs)("a trigger type of $provider.name for $requester.name", ({ 
     await asks.run("shutdown");
     for (const binding of left) await providerTap.frame(({ from, json }) => from === "engine" && isEnd(json, binding), `the end of binding ${binding}`);
     await settled(offers);
-    // Where the client ignores the frame, its handler was not called for any of the three.
+    // If the client ignores the frame, its handler was not called for any of the three.
     if (!provider.isLater) expect(offers.events().filter(bindingOf(type, "unbound"))).toEqual([]);
     expect(requesterTap.frames.filter(({ json }) => json?.type === "triggerregistrationresult")).toEqual([]);
   });
@@ -78,8 +78,8 @@ describe.each([
   { provider: node11, requester: node22 },
   { provider: python11, requester: node22 },
   { provider: node22, requester: python11 },
-])("a handler of $provider.name that refuses a binding of $requester.name", ({ provider, requester }) => {
-  it("statement 30: makes the requester get triggerregistrationresult, which 0.11.6 ignores", async () => {
+])("a handler of $provider.name that rejects a binding of $requester.name", ({ provider, requester }) => {
+  it("statement 30: sends triggerregistrationresult to the requester, which 0.11.6 ignores", async () => {
     const type = `fussy-${provider.program}-${requester.program}`;
     const wire = await tap(engine.address);
     const [offers, asks] = await Promise.all([connected(provider, engine.address), connected(requester, wire.address)]);
@@ -100,8 +100,8 @@ describe.each([
   });
 });
 
-describe.each(publishedClients)("a binding that $name made before its type exists", (client) => {
-  it("statement 32: becomes live once the type registers, without any error frame, and again when the provider returns", async () => {
+describe.each(publishedClients)("a binding that $name registered before its type exists", (client) => {
+  it("statement 32: becomes active once the type registers, without any error frame, and again when the provider reconnects", async () => {
     const type = `parked-${client.program}`;
     const wire = await tap(engine.address);
     const asks = await connected(client, wire.address);
@@ -112,12 +112,13 @@ describe.each(publishedClients)("a binding that $name made before its type exist
     const binding = await first.next((frame) => frame.type === "registertrigger", "the parked binding");
     expect(binding).toMatchObject({ trigger_type: type, function_id: "on::parked", config: { n: 1 } });
     first.close();
-    // A worker that provides the type anew gets the same binding, whether the engine has noticed the end of the first one or not.
+    // A worker that provides the type again receives the same binding, even before the engine has detected the end of
+    // the first one.
     const offers = await connected(client, engine.address);
     await offers.run("registerTriggerType", { id: type, description: "d" });
     const again = await offers.next(bindingOf(type), "the binding");
     expect(again.config).toMatchObject({ id: binding.id, function_id: "on::parked", config: { n: 1 } });
-    // A type that is taken back parks its bindings again; 0.11.6 providers take nothing back on the wire but the type.
+    // Bindings of an unregistered type wait again. 0.11.6 providers unregister nothing on the wire but the type.
     await offers.run("unregisterTriggerType", { id: type });
     await settled(offers);
     await offers.run("registerTriggerType", { id: type, description: "d" });

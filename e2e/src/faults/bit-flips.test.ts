@@ -20,10 +20,10 @@ workers:
     config: { queue_configs: { held: { concurrency: 1 } } }
 `;
 
-/** What became of the data after a start with a flipped bit. */
+/** Result of a start with a flipped bit. */
 type Outcome = "whole" | "reported" | "silent";
 
-/** All that was acknowledged, as text. Rejects if it cannot be read. */
+/** Everything acknowledged, as text. Rejects if it cannot be read. */
 async function contents(worker: Worker): Promise<string> {
   const ask = (function_id: string, payload: unknown) => worker.call({ function_id, payload, timeout_ms: 10_000 });
   return JSON.stringify([
@@ -33,7 +33,7 @@ async function contents(worker: Worker): Promise<string> {
   ]);
 }
 
-/** True if the engine says that something is wrong with its data: in its log, or in its health. */
+/** Whether the engine reports a problem with its data, in its log or in its health. */
 async function isReported(engine: EngineProcess, worker: Worker): Promise<boolean> {
   const { components } = await worker.call<{ components: Readonly<Record<string, { readonly status: string }>> }>({
     function_id: "engine::health::check",
@@ -44,7 +44,7 @@ async function isReported(engine: EngineProcess, worker: Worker): Promise<boolea
   return isUnwell || /"level":"(?:warn|error)"[^\n]*(?:damage|corrupt|malformed|integrity)/i.test(engine.output());
 }
 
-it("a flipped bit in a write-ahead log is reported, or changes nothing that was acknowledged; how it is for database files is measured", async () => {
+it("a flipped bit in a write-ahead log is reported, or changes nothing that was acknowledged; for database files the result is measured", async () => {
   const folder = faultsFolder("bit-flips");
   const project = join(folder, "project");
   const master = join(folder, "master");
@@ -66,7 +66,7 @@ it("a flipped bit in a write-ahead log is reported, or changes nothing that was 
   await writer.call({ function_id: "queue::pause", payload: { queue: "held" } });
   for (let n = 0; n < ITEMS; n++) {
     if (n === ITEMS / 2) {
-      // An orderly stop moves what was written so far from the logs into the database files.
+      // A normal stop moves the logs' content into the database files.
       engine.child.kill("SIGTERM");
       await engine.exited;
       engine = await start();
@@ -117,7 +117,7 @@ async function outcomeOf(start: () => Promise<EngineProcess>, kill: (engine: Eng
   try {
     engine = await start();
   } catch (error) {
-    // It refuses to start, and names the file.
+    // It fails to start, and names the file.
     if (!/\.db/.test((error as Error).message)) throw error;
     return "reported";
   }

@@ -42,7 +42,7 @@ it(`an engine with ${KEYS} keys and ${JOBS} jobs is ready within 5 s, also after
   try {
     for (const signal of ["SIGTERM", "SIGKILL"] as const) {
       await end(signal);
-      // Files that the system holds in memory would not be read from the disk.
+      // Files in the system's cache would not be read from the disk.
       execFileSync("sh", ["-c", "sync; echo 3 > /proc/sys/vm/drop_caches"]);
       const from = performance.now();
       engine = await startEngine({ cwd: project, ports });

@@ -1,9 +1,9 @@
-// Disks to break, as root. All lie below the folder that `npm run faults` names and cleans up, whatever becomes of the tests.
+// Disks for fault tests, as root. All are below the folder that `npm run faults` names and always cleans up.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
-/** A folder of this test's own below that of the run. */
+/** This test's folder below that of the run. */
 export function faultsFolder(name: string): string {
   const folder = process.env.SVC_FAULTS_DIR;
   if (folder === undefined) throw new Error("these tests mount and break disks: start them by `npm run faults`, as root, which cleans up after them");
@@ -14,7 +14,7 @@ export function faultsFolder(name: string): string {
 export class ImageDisk {
   readonly #folder: string;
   #number = 0;
-  /** Where it is mounted at present. */
+  /** Present mount point. */
   mountPoint = "";
 
   constructor(folder: string, megabytes: number) {
@@ -25,8 +25,8 @@ export class ImageDisk {
   }
 
   /**
-   * The power goes, at this moment: from now on the disk holds what it held when the power went, which is what was synced, and the file system finds
-   * itself as after a crash. Call while whoever writes is stopped; `kill` then ends it.
+   * Simulates a power cut now: from now on the disk contains only what was synced, and the file system is as after a
+   * crash. Call it while the writer is stopped. `kill` then ends the writer.
    */
   async cut(kill: () => Promise<void>): Promise<void> {
     const before = this.#image;
@@ -48,14 +48,14 @@ export class ImageDisk {
   }
 
   #mount(): void {
-    // One place, so that paths in the engine's config hold.
+    // One mount point, so that paths in the engine's config stay valid.
     this.mountPoint = join(this.#folder, "disk");
     mkdirSync(this.mountPoint, { recursive: true });
     run("mount", "-o", "loop", this.#image, this.mountPoint);
   }
 }
 
-/** A file system in memory of so many megabytes; answers where it is mounted. */
+/** Mounts a file system in memory with this size in MB. Returns its mount point. */
 export function mountSmallDisk(folder: string, megabytes: number): { readonly mountPoint: string; unmount(): void } {
   const mountPoint = join(folder, "small");
   mkdirSync(mountPoint);

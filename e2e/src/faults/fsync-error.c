@@ -1,4 +1,4 @@
-/* Makes each FAULT_EVERY-th fsync or fdatasync of a database file (its name holds "state.db") fail with EIO. For LD_PRELOAD. */
+/* Makes each FAULT_EVERY-th fsync or fdatasync of a database file (its name contains "state.db") fail with EIO. For LD_PRELOAD. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

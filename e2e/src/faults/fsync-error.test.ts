@@ -6,11 +6,11 @@ import { faultsFolder, run } from "./disks.ts";
 import { Scene } from "./scene.ts";
 
 const OPERATIONS = 6_000;
-/** Of so many syncs one fails. */
+/** One of this many syncs fails. */
 const EVERY = 150;
 
 describe("an engine whose disk fails one sync in 150", () => {
-  it("acknowledges nothing that was not synced, goes on by itself, and has lost nothing, also after a kill -9 (F6)", async () => {
+  it("acknowledges nothing that was not synced, recovers automatically, and has lost nothing, even after a kill -9 (F6)", async () => {
     const folder = faultsFolder("fsync-error");
     const shim = join(folder, "fsync-error.so");
     run("cc", "-shared", "-fPIC", "-O1", "-o", shim, fileURLToPath(new URL("../../src/faults/fsync-error.c", import.meta.url)), "-ldl");

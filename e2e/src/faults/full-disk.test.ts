@@ -11,7 +11,7 @@ const OPERATIONS = 6_000;
 const TIMES = 4;
 const DISK_MEGABYTES = 24;
 
-/** Writes until nothing fits any more. */
+/** Writes until the disk is full. */
 function fill(file: string): void {
   const handle = openSync(file, "w");
   try {
@@ -28,7 +28,9 @@ function fill(file: string): void {
   }
 }
 
-/** The load overwrites what it has, for which the files may have room: this needs more. Answers the code of the refusal. */
+/**
+ * The load overwrites its data, for which the files may have space. This needs more. Returns the code of the refusal.
+ */
 async function writeUntilRefused(worker: Worker): Promise<string> {
   const value = "x".repeat(1024 * 1024);
   for (let number = 0; number < 2 * DISK_MEGABYTES; number++) {
@@ -52,7 +54,7 @@ async function deleteWritten(worker: Worker): Promise<boolean> {
 }
 
 describe("an engine whose disk is full four times for a while", () => {
-  it("refuses writes and goes on reading, works again by itself, and has lost nothing, also after a kill -9 (F6)", async () => {
+  it("rejects writes and still reads, recovers automatically, and has lost nothing, even after a kill -9 (F6)", async () => {
     const folder = faultsFolder("full-disk");
     const disk = mountSmallDisk(folder, DISK_MEGABYTES);
     const ballast = join(disk.mountPoint, "ballast");

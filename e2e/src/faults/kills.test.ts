@@ -24,7 +24,7 @@ const QUEUES = `workers:
         plain: {concurrency: 16, max_retries: 3, backoff_ms: 20}
 `;
 
-describe("an engine that is killed with -9 again and again", () => {
+describe("an engine that is killed with -9 repeatedly", () => {
   it.each(runtimes())("keeps every acknowledged write of state, $name (F4)", async ({ name, node }) => {
     const folder = faultsFolder("kills");
     const operations = STATE_KILLS * OPERATIONS_PER_KILL;

@@ -1,7 +1,7 @@
 /*
- * A disk whose failed syncs lose pages, as on Linux: a page that a failed sync could not write counts as written, later syncs pass it over, and a power cut
- * loses it. Keeps in IMAGE_DIR what the disk holds of the database files (".db" in the name) below DATA_DIR. While the file FAIL_FILE exists, syncs fail.
- * For LD_PRELOAD.
+ * A disk whose failed syncs lose pages, as on Linux: a page that a failed sync could not write counts as written, later
+ * syncs skip it, and a power cut loses it. Keeps in IMAGE_DIR the disk's contents of the database files (".db" in the name)
+ * below DATA_DIR. While the file FAIL_FILE exists, syncs fail. For LD_PRELOAD.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

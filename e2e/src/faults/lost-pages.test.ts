@@ -9,11 +9,11 @@ import { moments, pause, Scene } from "./scene.ts";
 
 const CUTS = amount(50, 3);
 const OPERATIONS = 2_000 * CUTS;
-/** How long syncs fail, in milliseconds. */
+/** Duration of failing syncs, in milliseconds. */
 const FAILURE_MS = 1_500;
 
 describe("an engine whose disk fails syncs for 1.5 s and then works, with a power cut later", () => {
-  it.each(runtimes())("keeps every acknowledged write, also those made after the disk worked again, $name", async ({ name, node }) => {
+  it.each(runtimes())("keeps every acknowledged write, including those after the disk worked again, $name", async ({ name, node }) => {
     const folder = realpathSync(faultsFolder("lost-pages"));
     const shim = join(folder, "lost-pages.so");
     run("cc", "-shared", "-fPIC", "-O1", "-o", shim, fileURLToPath(new URL("../../src/faults/lost-pages.c", import.meta.url)), "-ldl", "-lpthread");
@@ -44,7 +44,7 @@ describe("an engine whose disk fails syncs for 1.5 s and then works, with a powe
   });
 });
 
-/** The files of databases as the disk holds them. */
+/** The database files on the disk. */
 function putBack(image: string, dataDir: string): void {
   for (const name of readdirSync(dataDir)) if (name.includes(".db")) rmSync(join(dataDir, name));
   for (const name of readdirSync(image)) copyFileSync(join(image, name), join(dataDir, name));

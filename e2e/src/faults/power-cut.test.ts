@@ -8,7 +8,7 @@ import { moments, pause, Scene } from "./scene.ts";
 const CUTS = amount(50, 4);
 const OPERATIONS = 1_250 * CUTS;
 
-describe("an engine whose power is cut again and again under sets and updates from four workers", () => {
+describe("an engine with repeated power cuts under sets and updates from four workers", () => {
   it.each(runtimes())(
     "keeps every acknowledged write, leaves no gap in versions, and reports every change at least once and in order, $name (F5)",
     async ({ name, node }) => {
@@ -22,7 +22,7 @@ describe("an engine whose power is cut again and again under sets and updates fr
         for (const moment of moments(CUTS, OPERATIONS, random)) {
           await load.reached(moment);
           await pause(random() * 50);
-          // Stopped first: a copy that is made while the engine writes shows no single moment.
+          // Stopped first: a copy made while the engine writes is not consistent.
           scene.engine.child.kill("SIGSTOP");
           await disk.cut(() => (scene as Scene).kill());
           await scene.startAgain();

@@ -10,11 +10,11 @@ import { faultsFolder } from "./disks.ts";
 import { amount, figure } from "./runs.ts";
 
 const WORKERS = amount(1_000, 100);
-/** Limits of the contract, without a margin. */
+/** The limits of X-5, without a margin. */
 const BACK_WITHIN_MS = 10_000;
 const CALM_AFTER_MS = 15_000;
 const MEASURED_MS = 5_000;
-/** The contract allows less than one core, which one event loop cannot exceed. 1,000 idle connections need 0.02 to 0.05. */
+/** X-5 allows less than one core, which one event loop cannot exceed. 1,000 idle connections need 0.02 to 0.05. */
 const IDLE_CORES = 0.2;
 const LOOK_EVERY_MS = 100;
 

@@ -1,8 +1,8 @@
-// What `npm run faults` asks of its tests: how long they run, on which Node versions, and where the figures go.
+// Options that `npm run faults` passes to its tests: duration, Node versions, and the file for the results.
 import { appendFileSync } from "node:fs";
 import { say } from "../state-load/look.ts";
 
-/** A quick run tries whether everything works; its figures say little. */
+/** A quick run only tests that everything works. Its results mean little. */
 const isShort = process.env.SVC_FAULTS_SHORT === "1";
 
 /** Returns the number of rounds, or minutes, of this run. */
@@ -24,7 +24,7 @@ export function runtimes(): readonly Runtime[] {
   return node22 === undefined ? [own] : [own, { name: "Node 22, node:sqlite", node: node22 }];
 }
 
-/** Keeps a figure for the table that the run prints at its end. */
+/** Records a result for the table that the run prints at its end. */
 export function figure(what: string, result: string): void {
   say(`${what}: ${result}`);
   const file = process.env.SVC_FAULTS_FIGURES;

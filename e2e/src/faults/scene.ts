@@ -9,7 +9,7 @@ import { seeded } from "../state-load/plan.ts";
 import { type EngineProcess, type Ports, startEngine } from "../support/cli.ts";
 import { figure } from "./runs.ts";
 
-/** An engine whose data lie on a disk that is going to fail, and the load of four workers. */
+/** An engine whose data is on a disk that will fail, and the load of four workers. */
 export class Scene {
   readonly random: () => number;
   readonly load: Load;
@@ -40,7 +40,7 @@ export class Scene {
     this.#node = parts.node;
   }
 
-  /** `folder` is for journals; `env` is added to the engine's environment. The load has not begun. */
+  /** `folder` is for journals. `env` is added to the engine's environment. The load has not started. */
   static async open(options: {
     readonly name: string;
     readonly folder: string;
@@ -75,7 +75,7 @@ export class Scene {
     this.engine = await startEngine({ cwd: this.#project, ports: this.#ports, env: this.#env, ...(node === undefined ? {} : { node }) });
   }
 
-  /** Waits until everything is written and reported, keeps the figure, and returns what is wrong; see `problemsOf`. */
+  /** Waits until everything is written and reported, records the result, and returns the problems; see `problemsOf`. */
   async problems(name: string): Promise<string[]> {
     await this.load.finished;
     await settled(this.load, this.looker);
@@ -93,7 +93,7 @@ export class Scene {
   }
 }
 
-/** So many moments between the first operations and the last ones, in order. */
+/** This many points between the first and the last operations, in order. */
 export function moments(count: number, operations: number, random: () => number): number[] {
   return Array.from({ length: count }, () => Math.floor(random() * operations * 0.9 + operations * 0.02)).sort((a, b) => a - b);
 }

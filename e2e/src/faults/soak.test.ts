@@ -9,7 +9,7 @@ import { faultsFolder } from "./disks.ts";
 import { amount, figure } from "./runs.ts";
 
 const MINUTES = amount(60, 1);
-/** Memory that the engine's stores fill to their bounds at first is left out of the slope. */
+/** The initial growth of the engine's stores up to their limits is not part of the slope. */
 const WARM_UP_MINUTES = amount(15, 0);
 const ROUNDS_PER_SECOND = 10;
 const KEYS = 1_000;

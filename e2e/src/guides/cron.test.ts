@@ -25,8 +25,8 @@ describe("the guide to cron", () => {
     await cleaner.stop();
   });
 
-  it("says what is wrong with an expression", async () => {
-    // The SDK's log says it too.
+  it("reports the error in an expression", async () => {
+    // The SDK's log contains it, too.
     expect((await guide.finish("slip", quiet)).output.split("\n")).toContain(guide.text("slip-output").trim());
   });
 

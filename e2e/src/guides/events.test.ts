@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Guide, openGuide } from "./run-guide.ts";
 
-// The guide as its reader goes through it: each test goes on where the one before ended.
+// The guide in the order in which a reader follows it: each test continues where the previous one ended.
 let guide: Guide;
 const quiet = { env: { SVC_LOG_LEVEL: "warn" } };
 beforeAll(async () => {
@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => guide?.close());
 
 describe("the guide to events", () => {
-  it("reaches who listens, and tells how many that are", async () => {
+  it("reaches the subscribers, and returns their number", async () => {
     const mailer = await guide.run("mailer", quiet);
     await mailer.printed("ready");
     const { output } = await guide.finish("shop", quiet);
@@ -18,7 +18,7 @@ describe("the guide to events", () => {
     await mailer.printed("confirm 7");
   });
 
-  it("hears what fits a pattern, and of which topic it was", async () => {
+  it("receives what matches a pattern, with its topic", async () => {
     const counter = await guide.run("counter", quiet);
     await counter.printed("ready");
     const { output } = await guide.finish("emit");
@@ -27,12 +27,12 @@ describe("the guide to events", () => {
     await counter.printed(guide.text("counter-output"));
   });
 
-  it("counts what happened in each topic", async () => {
+  it("counts the events of each topic", async () => {
     const { output } = await guide.finish("topics", quiet);
     expect(output).toBe(guide.text("topics-output"));
   });
 
-  it("tells of changes of state", async () => {
+  it("reports changes of state", async () => {
     const audit = await guide.run("audit", quiet);
     await audit.printed("ready");
     await guide.finish("change", quiet);

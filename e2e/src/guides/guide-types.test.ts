@@ -1,4 +1,5 @@
-// The programs of all guides, type-checked against the built SDK in one run of the compiler: a run for each guide reads the same declarations again.
+// The programs of all guides, type-checked against the built SDK in one run of the compiler, since each run reads the
+// same declarations again.
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -40,7 +41,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 it.each([
   ["with the types of Node", []],
-  // A project that names no `lib` has the page's types, whose streams are not Node's.
+  // A project without `lib` has the types of a page, whose streams differ from Node's.
   ["with those of a page, too", ["--lib", "ES2023,DOM"]],
 ])("compile in strict mode, %s", async (_what, options) => {
   expect(files.length).toBeGreaterThan(30);

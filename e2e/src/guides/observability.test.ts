@@ -11,12 +11,12 @@ const FILE = "observability.md";
 const quiet = { env: { SVC_LOG_LEVEL: "warn" } };
 const seen = new Set<string>();
 
-/** The outline as the guide draws it. */
+/** The outline as in the guide. */
 function drawn(outline: Outline, indent = ""): string {
   return outline.map(([name, below]) => `${indent}${name}\n${drawn(below, `${indent}  `)}`).join("");
 }
 
-/** Notes which samples a guide that was opened has used, and closes it. */
+/** Records which samples an opened guide has used, and closes it. */
 async function close(guide: Guide | undefined): Promise<void> {
   if (guide === undefined) return;
   const left = new Set(guide.notRun());
@@ -31,7 +31,7 @@ describe("the guide to observability", () => {
   });
   afterAll(() => close(guide));
 
-  it("follows a request through both languages and the spans of one's own, with the log lines on them", async () => {
+  it("follows a request through both languages and custom spans, with their log lines", async () => {
     const [orders, prices] = await Promise.all([guide.run("orders", quiet), guide.run("prices", { env: { SVC_LOG_LEVEL: "info" } })]);
     await Promise.all([orders.printed("ready"), prices.printed("ready")]);
     const { output } = await guide.finish("look");
@@ -40,7 +40,7 @@ describe("the guide to observability", () => {
     expect(drawn(outlineOf((read("tree.json") as Tree).roots)).trim()).toBe(guide.text("look-tree").trim());
     const { logs } = read("logs.json") as { logs: readonly { body: string }[] };
     expect(logs.map(({ body }) => body)).toEqual(expect.arrayContaining(["the price is known"]));
-    // Sampled each five seconds.
+    // Sampled every five seconds.
     const figures = await until(
       "the call is counted",
       15_000,
@@ -51,7 +51,7 @@ describe("the guide to observability", () => {
     await Promise.all([orders.stop(), prices.stop()]);
   });
 
-  it("calls whoever is to be told when a function fails too often (gap 46)", async () => {
+  it("calls the configured recipient when a function fails too often (gap 46)", async () => {
     const [orders, oncall] = await Promise.all([guide.run("orders", { env: { SVC_LOG_LEVEL: "silent" } }), guide.run("oncall", quiet)]);
     await Promise.all([orders.printed("ready"), oncall.printed("ready")]);
     for (let failure = 0; failure < 3; failure++) await guide.worker.call({ function_id: "orders::take", payload: {} }).catch(() => undefined);
@@ -67,10 +67,10 @@ describe("the configs of the guide to observability", () => {
     guide = undefined;
   });
 
-  it("keep traces and logs on the disk", async () => {
+  it("store traces and logs on the disk", async () => {
     guide = await openGuide(FILE, { config: "storage-config" });
     const { spans, logs } = (await guide.worker.call({ function_id: "engine::telemetry::status", payload: {} })) as Record<string, { max_bytes: number }>;
-    // Spans and logs share what the config allows; a tenth is left for what is being written.
+    // Spans and logs share the configured size. A tenth is reserved for data that is being written.
     const limit = 536_870_912;
     expect((spans?.max_bytes ?? 0) + (logs?.max_bytes ?? 0)).toBeGreaterThan(limit * 0.8);
     expect((spans?.max_bytes ?? 0) + (logs?.max_bytes ?? 0)).toBeLessThanOrEqual(limit);
@@ -83,7 +83,7 @@ describe("the configs of the guide to observability", () => {
     });
   });
 
-  it("take up what an OpenTelemetry SDK sends", async () => {
+  it("accept what an OpenTelemetry SDK sends", async () => {
     const port = await freePort();
     guide = await openGuide(FILE, { config: "receiver-config", morePorts: { 4318: port } });
     const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
@@ -117,7 +117,7 @@ describe("the configs of the guide to observability", () => {
     const target = /targets: \["(.+)"\]/.exec(guide.text("prometheus-scrape"))?.[1];
     expect(target).toBe(`localhost:${port}`);
     const scrape = async (): Promise<string> => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-    // Figures are sampled each five seconds.
+    // Metrics are sampled every five seconds.
     const text = await until("there are figures", 15_000, scrape, (page) => page !== "");
     const names = parsePrometheus(text).map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining([expect.stringMatching(/^svc_/)]));

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Guide, openGuide } from "./run-guide.ts";
 
-// The guide as its reader goes through it: each test goes on where the one before ended.
+// The guide in the order in which a reader follows it: each test continues where the previous one ended.
 let guide: Guide;
 beforeAll(async () => {
   guide = await openGuide("queues.md", { config: "config" });
@@ -11,7 +11,7 @@ afterAll(() => guide?.close());
 const quiet = { env: { SVC_LOG_LEVEL: "silent" } };
 
 describe("the guide to queues", () => {
-  it("runs jobs, once for a dedupe key, and keeps dead letters that can be mended", async () => {
+  it("runs jobs, once per dedupe key, and keeps dead-letter entries that can be redriven", async () => {
     const mailer = await guide.run("mailer", quiet);
     await mailer.printed("ready");
     expect((await guide.finish("enqueue", quiet)).output).toBe(guide.text("enqueue-output"));
@@ -21,7 +21,7 @@ describe("the guide to queues", () => {
     await mailer.stop();
   });
 
-  it.each(["later", "orders"])("prints what it says: %s", async (name) => {
+  it.each(["later", "orders"])("prints the documented output: %s", async (name) => {
     const { output } = await guide.finish(name, quiet);
     expect(output).toBe(guide.text(`${name}-output`));
   });
@@ -31,7 +31,7 @@ describe("the guide to queues", () => {
     expect(JSON.parse(output)).toMatchObject({ duplicate: false });
   });
 
-  it("keeps messages for a subscriber that is away", async () => {
+  it("keeps messages for a subscriber that is disconnected", async () => {
     const first = await guide.run("stock", quiet);
     await first.printed("ready");
     await first.stop();
@@ -42,7 +42,7 @@ describe("the guide to queues", () => {
     await second.stop();
   });
 
-  it("runs jobs by a trigger of the queue", async () => {
+  it("runs jobs with a trigger of the queue", async () => {
     const printer = await guide.run("printer", quiet);
     await printer.printed(guide.text("printer-output"));
     await printer.stop();

@@ -43,50 +43,53 @@ import { type EngineProcess, type Ports, startEngine } from "../support/cli.ts";
 import { programsOf, type Sample, samplesOf } from "./samples.ts";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
-/** How long a sample may take to print something, or to end, in milliseconds. */
+/** Time limit for a sample to print something, or to end, in milliseconds. */
 const PATIENCE_MS = 30_000;
 
-/** A sample that runs. */
+/** A running sample. */
 export interface RunningSample {
-  /** What it printed so far, stdout and stderr. */
+  /** Its output so far, stdout and stderr. */
   output(): string;
-  /** Resolves when what it printed holds `text`, counted from the start. Rejects when it ends without, or after `timeoutMs` (default 30,000). */
+  /**
+   * Resolves when its output contains `text`, counted from the start. Rejects if it ends without it, or after
+   * `timeoutMs` (default 30,000).
+   */
   printed(text: string, timeoutMs?: number): Promise<void>;
-  /** Ends it by a signal (default SIGTERM) and resolves when it has ended; `SIGKILL` is how a worker dies. */
+  /** Ends it with a signal (default SIGTERM) and resolves when it has ended. `SIGKILL` simulates a crash. */
   stop(signal?: NodeJS.Signals): Promise<void>;
   /** Exit code, or the signal that ended it. */
   readonly exited: Promise<number | NodeJS.Signals>;
 }
 
 export interface Guide {
-  /** The folder that the samples run in; `config.yaml` lies there. */
+  /** The folder in which the samples run. It contains `config.yaml`. */
   readonly project: string;
   readonly ports: Ports;
   readonly engine: EngineProcess;
-  /** A worker of the test's own, for calls that look into the engine. */
+  /** The test's own worker, for calls to the engine. */
   readonly worker: Worker;
   /** Code of a sample, with the ports of this run. */
   text(name: string): string;
-  /** Starts a ts, python or sh sample; `env` is added to its environment. */
+  /** Starts a ts, python or sh sample. `env` is added to its environment. */
   run(name: string, options?: { readonly env?: Readonly<Record<string, string>> }): Promise<RunningSample>;
-  /** Runs a sample to its end. Rejects when that is not exit code 0, or takes longer than `timeoutMs` (default 30,000). */
+  /** Runs a sample and waits for its end. Rejects if the exit code is not 0, or after `timeoutMs` (default 30,000). */
   finish(name: string, options?: { readonly env?: Readonly<Record<string, string>>; readonly timeoutMs?: number }): Promise<{ readonly output: string }>;
   /** Names of all samples. */
   samples(): string[];
-  /** Names of samples that were neither run nor read by `text`. */
+  /** Names of samples that were neither run nor read with `text`. */
   notRun(): string[];
-  /** Stops all of it and removes the folder. */
+  /** Stops everything and removes the folder. */
   close(): Promise<void>;
 }
 
 export interface GuideOptions {
   /** Name of a yaml sample for `config.yaml`. */
   readonly config?: string;
-  /** The text of `config.yaml` where no sample is. Default: no workers. */
+  /** The text of `config.yaml` if there is no sample for it. Default: no workers. */
   readonly configText?: string;
-  /** Written into the project before the engine starts, by path within it. */
+  /** Files that are written into the project before the engine starts, by path within it. */
   readonly files?: Readonly<Record<string, string>>;
-  /** What further numbers of ports, wherever they stand in the guide's samples, become in this run, e.g. `{ 9464: 20123 }`. */
+  /** Replacements for other ports in the guide's samples, e.g. `{ 9464: 20123 }`. */
   readonly morePorts?: Readonly<Record<number, number>>;
 }
 
@@ -140,7 +143,7 @@ export async function openGuide(file: string, options: GuideOptions = {}): Promi
         SVC_URL: url,
         ...env,
       },
-      // A group of its own, so that what a script started ends with it.
+      // Its own process group, so that child processes of a script end with it.
       detached: true,
       stdio: ["ignore", "pipe", "pipe"],
     });

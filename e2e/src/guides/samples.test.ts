@@ -3,7 +3,7 @@ import { samplesOf } from "./samples.ts";
 
 const fence = "```";
 
-it("finds the marked blocks of a guide, and joins those of one name", () => {
+it("finds the marked blocks of a guide, and joins those with the same name", () => {
   const guide = [
     "text",
     "<!-- sample: one -->",
@@ -30,6 +30,6 @@ it("finds the marked blocks of a guide, and joins those of one name", () => {
   ]);
 });
 
-it("refuses a mark that stands before no block", () => {
+it("rejects a mark without a block", () => {
   expect(() => samplesOf("<!-- sample: lost -->\n\nJust text.\n")).toThrow("before no fenced block");
 });

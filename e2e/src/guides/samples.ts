@@ -6,11 +6,14 @@ export interface Sample {
   readonly code: string;
 }
 
-// The mark stands on a line of its own, right before its fence.
+// The mark is on its own line, directly before its fence.
 const MARKED = /^<!-- sample: ([\w-]+) -->\n+```(\w+)[^\n]*\n(.*?)^```$/gms;
 const MARK = /^<!-- sample:/gm;
 
-/** The marked samples of a guide. Blocks of one name are one sample, in the guide's order. Throws on a mark without a fence. */
+/**
+ * Returns the marked samples of a guide. Blocks with the same name are one sample, in the guide's order. Throws on a
+ * mark without a fence.
+ */
 export function samplesOf(guide: string): ReadonlyMap<string, Sample> {
   const samples = new Map<string, Sample>();
   const marked = [...guide.matchAll(MARKED)];
@@ -23,7 +26,7 @@ export function samplesOf(guide: string): ReadonlyMap<string, Sample> {
   return samples;
 }
 
-/** The samples that are TypeScript programs. */
+/** Returns the samples that are TypeScript programs. */
 export function programsOf(samples: ReadonlyMap<string, Sample>): Sample[] {
   return [...samples.values()].filter(({ language }) => language === "ts");
 }

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type EngineProcess, startEngine, svc } from "../support/cli.ts";
 import { type Guide, openGuide } from "./run-guide.ts";
 
-// The guide as its reader goes through it: each test goes on where the one before ended.
+// The guide in the order in which a reader follows it: each test continues where the previous one ended.
 let guide: Guide;
 let restored: EngineProcess | undefined;
 beforeAll(async () => {
@@ -17,7 +17,7 @@ afterAll(async () => {
 });
 
 describe("the guide to state", () => {
-  it.each(["visits", "reader", "updates", "reserve", "session", "copy-users"])("prints what it says: %s", async (name) => {
+  it.each(["visits", "reader", "updates", "reserve", "session", "copy-users"])("prints the documented output: %s", async (name) => {
     const { output } = await guide.finish(name, { env: { SVC_LOG_LEVEL: "warn" } });
     expect(output).toBe(guide.text(`${name}-output`));
   });
@@ -27,7 +27,7 @@ describe("the guide to state", () => {
     expect(JSON.parse(output)).toEqual({ name: "Ada", visits: 1 });
   });
 
-  it("reacts to changes in their order, and not to a write that changes nothing", async () => {
+  it("reacts to changes in order, and not to a write that changes nothing", async () => {
     const watcher = await guide.run("watcher", { env: { SVC_LOG_LEVEL: "warn" } });
     await watcher.printed("ready");
     await guide.finish("order");
@@ -36,7 +36,7 @@ describe("the guide to state", () => {
     await watcher.stop();
   });
 
-  it("goes back to a snapshot (gap 77)", async () => {
+  it("restores a snapshot (gap 77)", async () => {
     await guide.finish("snapshot");
     await guide.worker.call({ function_id: "state::set", payload: { scope: "orders", key: "7", value: "written after the snapshot" } });
     const exited = once(guide.engine.child, "close");
@@ -51,7 +51,7 @@ describe("the guide to state", () => {
     expect(JSON.parse(stdout)).toEqual({ status: "sent" });
   });
 
-  it("takes the lines of a snapshot back (gap 77)", async () => {
+  it("imports the lines of a snapshot (gap 77)", async () => {
     const line = { scope: "restored", key: "k", value: 1, version: 3, updated_at: "2026-01-01T00:00:00.000Z" };
     await writeFile(join(guide.project, ".svc/data/snapshots/before-the-move.ndjson"), `${JSON.stringify(line)}\n`);
     const { output } = await guide.finish("restore-lines", { env: { SVC_LOG_LEVEL: "warn" } });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../support/processes.ts";
 import { type Guide, openGuide } from "./run-guide.ts";
 
-// The guide as its reader goes through it: each test goes on where the one before ended.
+// The guide in the order in which a reader follows it: each test continues where the previous one ended.
 let guide: Guide;
 const quiet = { env: { SVC_LOG_LEVEL: "warn" } };
 
@@ -45,7 +45,7 @@ describe("the guide to streams", () => {
     expect(audit.output()).toContain('create 1 {"text":"buy tea","done":false}');
   });
 
-  it("speaks the plain protocol to any WebSocket", async () => {
+  it("serves the plain protocol to any WebSocket", async () => {
     const plain = await guide.run("plain");
     await plain.printed('"streamName":"todos","groupId":"mine","id":null,"event":{"type":"sync","data":[{"text":"buy tea","done":true}]}}');
     await guide.worker.call({ function_id: "stream::send", payload: { stream_name: "todos", group_id: "mine", type: "typing", data: { who: "ada" } } });
@@ -53,23 +53,23 @@ describe("the guide to streams", () => {
     await plain.stop();
   });
 
-  it("goes on where a client stopped", async () => {
+  it("resumes where a client stopped", async () => {
     const { output } = await guide.finish("resume", quiet);
     expect(output).toBe(guide.text("resume-output"));
   });
 
-  it("has a worker keep the items of a stream", async () => {
+  it("lets a worker store the items of a stream", async () => {
     const prices = await guide.run("prices");
     await prices.printed("[ 5 ]");
     await prices.stop();
   });
 
-  it("asks who may connect and who may join", async () => {
+  it("calls functions that authorise connections and joins", async () => {
     const authenticate = await guide.run("authenticate");
     await authenticate.printed("ready");
     writeFileSync(join(guide.project, "config.yaml"), guide.text("auth-config"));
     const knock = await guide.run("knock");
-    // Nobody may join while nobody guards the rooms.
+    // Without the guard no join is allowed.
     await knock.printed("lobby refused");
     const rooms = await guide.run("rooms");
     await rooms.printed("active active");

@@ -22,11 +22,11 @@ describe("the guide to testing", () => {
     expect(output).toContain("a session ends after an hour, and not before");
   });
 
-  it("has it pass with the packages as projects get them, installed beside each other", async () => {
+  it("has it pass with the packages as projects install them", async () => {
     const project = mkdtempSync(join(tmpdir(), "svc-packages-"));
     const modules = join(project, "node_modules");
     mkdirSync(join(modules, "@svc"), { recursive: true });
-    // What npm would fetch; ours come from their packages alone.
+    // Packages that npm would download. svc's own come from their archives.
     for (const name of readdirSync(join(root, "node_modules"))) if (name !== "@svc") symlinkSync(join(root, "node_modules", name), join(modules, name));
     for (const name of ["engine", "sdk"]) {
       const target = join(modules, "@svc", name);

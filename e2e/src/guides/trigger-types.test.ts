@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../support/processes.ts";
 import { type Guide, openGuide, type RunningSample } from "./run-guide.ts";
 
-// The guide as its reader goes through it: each test goes on where the one before ended.
+// The guide in the order in which a reader follows it: each test continues where the previous one ended.
 let guide: Guide;
 let chat: RunningSample;
 let kitchen: RunningSample;
@@ -17,7 +17,7 @@ interface Listed {
 }
 
 const say = (text: string): Promise<unknown> => guide.worker.call({ function_id: "chat::say", payload: { text } });
-/** `unconfirmed` while the provider has not said how it went. */
+/** `unconfirmed` until the provider has answered. */
 const statusOf = async (word: string): Promise<string | undefined> => {
   const payload = { trigger_type: "keyword" };
   const { registered_triggers } = await guide.worker.call<Listed>({ function_id: "engine::registered-triggers::list", payload });
@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => guide?.close());
 
 describe("the guide to trigger types", () => {
-  it("has a trigger wait for its type, and fire once the type is there", async () => {
+  it("has a trigger wait for its type, and fire once the type is registered", async () => {
     const watcher = await guide.run("watcher");
     await watcher.printed("watching");
     kitchen = await guide.run("kitchen");
@@ -55,13 +55,13 @@ describe("the guide to trigger types", () => {
     expect(triggers).toMatchObject({ registered_triggers: [{ config: { word: "tea" }, status: "active", reason: null }] });
   });
 
-  it("refuses configs by the format and by the provider's own word", async () => {
+  it("rejects configs by the format and by the provider", async () => {
     const ask = (config: object) => guide.worker.registerTrigger({ type: "keyword", function_id: "kitchen::boil", config }).registered;
     expect(await ask({ word: "" })).toMatchObject({ status: "error", reason: expect.stringContaining("/word must") });
     expect(await ask({ word: "silence" })).toMatchObject({ status: "error", reason: "nobody ever says silence" });
   });
 
-  it("keeps a trigger that nobody owns until it is removed", async () => {
+  it("keeps a trigger without an owner until it is removed", async () => {
     const { output } = await guide.finish("unowned");
     expect(output).toContain('{"heard":1}');
     expect(output).toContain('{"removed":true}');
@@ -69,7 +69,7 @@ describe("the guide to trigger types", () => {
     await chat.printed("let go of soup");
   });
 
-  it("parks triggers when the provider dies, and delivers them again when it is back", async () => {
+  it("deactivates triggers when the provider dies, and sends them again when it reconnects", async () => {
     await chat.stop("SIGKILL");
     await eventually("the trigger waits", async () => (await statusOf("tea")) === "inactive");
     chat = await guide.run("chat");
@@ -79,7 +79,7 @@ describe("the guide to trigger types", () => {
     await kitchen.printed("more tea");
   });
 
-  it("takes a trigger from its provider when the worker that asked dies", async () => {
+  it("removes a trigger from its provider when its owner dies", async () => {
     await kitchen.stop("SIGKILL");
     await chat.printed("let go of tea");
     expect(await statusOf("tea")).toBeUndefined();

@@ -15,18 +15,18 @@ const history = (acks: readonly string[], runs: readonly (Start | End)[]): Histo
 const nothingLeft = { waiting: 0, dead: [] };
 
 describe("the check of a history of jobs", () => {
-  it("passes one in which a job was run again before the next one of its group", () => {
+  it("accepts one in which a job was run again before the next one of its group", () => {
     const runs = [start(0), end(0), start(0), end(0), start(1), end(1)];
     expect(problemsOf(history(["0/0/0", "0/0/1"], runs), nothingLeft)).toEqual([]);
   });
 
-  it("passes a dead letter with its true error", () => {
+  it("accepts a dead-letter entry with its true error", () => {
     const runs = [1, 2, 3].flatMap((attempt) => [start(0, "poison", attempt), end(0, false, attempt)]);
     const final = { waiting: 0, dead: [{ name: "0/0/0", error: "invocation_failed: poison 0/0/0" }] };
     expect(problemsWithoutFaults(history(["0/0/0"], runs), final)).toEqual([]);
   });
 
-  it("passes a dead letter whose last attempt went with the worker that was killed, and with no other", () => {
+  it("accepts a dead-letter entry whose last attempt was lost with the killed worker, and with no other", () => {
     const final = { waiting: 0, dead: [{ name: "0/0/0", error: "Invocation stopped: the worker's connection ended (runner-1)" }] };
     const runs = [start(0, "poison", 3)];
     expect(problemsOf(history(["0/0/0"], runs), final, "runner-1")).toEqual([]);
@@ -51,7 +51,7 @@ describe("the check of a history of jobs", () => {
   it.each([
     ["a job that was run twice", [start(0), end(0), start(0), end(0)], "0/0/0 is well and was run 2 times"],
     ["two of a group at a time", [start(0), start(1), end(0), end(1)], "0/0/1 began while another of its group ran"],
-  ])("finds %s, when nothing was killed", (_, runs, problem) => {
+  ])("finds %s, if nothing was killed", (_, runs, problem) => {
     expect(problemsWithoutFaults(history([], runs), nothingLeft)).toContain(problem);
   });
 });

@@ -1,26 +1,26 @@
 import type { End, History, Start } from "./journal.ts";
 import { MAX_ATTEMPTS, ORDERED_LANES, poisonText } from "./plan.ts";
 
-/** A dead letter as the queue lists it. */
+/** A dead-letter entry, as the queue lists it. */
 export interface DeadLetter {
   readonly name: string;
   readonly error: string;
 }
 
-/** What the queues hold at the end. */
+/** Contents of the queues at the end. */
 export interface Final {
   readonly waiting: number;
   readonly dead: readonly DeadLetter[];
 }
 
 /**
- * What is wrong with a history, one sentence each; nothing is when
+ * Returns the problems of a history, one sentence each. There are none if
  *
- * - nothing is left waiting, delayed or running;
- * - each acknowledged job ended well in some worker, or is a dead letter with the error that it always fails with, or with that of its last attempt
- *   having gone with the worker that was killed;
- * - no job that can end well is dead, and none is both dead and done;
- * - of each group, no job started after a later one had.
+ * - no job is waiting, delayed or running;
+ * - each acknowledged job succeeded in a worker, or is in the dead-letter queue with its permanent error, or because its
+ *   last attempt was lost with the killed worker;
+ * - no job that can succeed is dead, and none is both dead and done;
+ * - in each group, no job started after a later one.
  */
 export function problemsOf(history: History, final: Final, killedWorker?: string): string[] {
   const problems: string[] = [];
@@ -42,7 +42,7 @@ function isEndOf(worker: string | undefined, error: string): boolean {
   return worker !== undefined && error.includes(`the worker's connection ended (${worker})`);
 }
 
-/** What must hold besides when nothing was killed: each job runs as often as it must and no more, and jobs of a group do not overlap. */
+/** Additional conditions if nothing was killed: each job runs only as often as required, and jobs of a group do not overlap. */
 export function problemsWithoutFaults(history: History, final: Final): string[] {
   const problems = problemsOf(history, final);
   if (history.failures.size > 0) problems.push(`${history.failures.size} jobs were not accepted`);
@@ -56,13 +56,13 @@ export function problemsWithoutFaults(history: History, final: Final): string[] 
   return problems;
 }
 
-/** Runs beyond those that a job of its kind needs. */
+/** Runs beyond the required number for its kind. */
 export function repetitions(history: History): number {
   const well = history.ends.filter(({ ok }) => ok);
   return well.length - new Set(well.map(({ name }) => name)).size;
 }
 
-/** Only groups have an order. */
+/** Only jobs of groups have an order. */
 function isOrdered({ group }: Start): boolean {
   return Number(group.split("/")[1]) < ORDERED_LANES;
 }

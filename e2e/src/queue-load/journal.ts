@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Kind } from "./plan.ts";
 
-/** An attempt began in a worker. `at` in microseconds on the machine's clock. */
+/** Start of an attempt in a worker. `at` is in microseconds of the machine's clock. */
 export interface Start {
   readonly name: string;
   readonly group: string;
@@ -18,13 +18,13 @@ export interface End {
   readonly at: number;
 }
 
-/** What all workers put down. */
+/** Journals of all workers. */
 export interface History {
   /** Names of jobs that were acknowledged. */
   readonly acks: ReadonlySet<string>;
-  /** Names of jobs whose enqueue failed, and with which code: they may have been stored all the same. */
+  /** Names of jobs whose enqueue failed, with the code. They may be stored. */
   readonly failures: ReadonlyMap<string, string>;
-  /** In the order of time. */
+  /** Sorted by time. */
   readonly starts: readonly Start[];
   readonly ends: readonly End[];
 }
@@ -43,7 +43,7 @@ export function readJournals(files: readonly string[]): History {
   const ends: End[] = [];
   for (const file of files) {
     const text = readFileSync(file, "utf8");
-    // The last line may be half written while the worker goes on.
+    // The last line may be incomplete while the worker continues.
     for (const line of text.slice(0, text.lastIndexOf("\n") + 1).split("\n")) {
       if (line === "") continue;
       const read = JSON.parse(line) as Line;

@@ -12,18 +12,21 @@ const python = join(root, ".venv/bin/python");
 export interface LoadOptions {
   /** For journals. */
   readonly folder: string;
-  /** The engine's, e.g. `ws://localhost:49134`. */
+  /** Address of the engine, e.g. `ws://localhost:49134`. */
   readonly url: string;
   readonly seed: number;
-  /** Of all workers together. */
+  /** Number of operations of all workers together. */
   readonly operations: number;
 }
 
-/** Four workers, each a process of its own: two on the TypeScript SDK, two on the Python SDK. They live through the engine's ends. */
+/**
+ * Four workers, each in its own process: two with the TypeScript SDK, two with the Python SDK. They survive ends of the
+ * engine.
+ */
 export class Load {
   readonly #workers: readonly WorkerProcess[];
 
-  /** Needs the build and .venv. Resolves when all four are connected. */
+  /** Requires the build and .venv. Resolves when all four are connected. */
   static async start(options: LoadOptions): Promise<Load> {
     mkdirSync(options.folder, { recursive: true });
     const load = new Load(Array.from({ length: WORKERS }, (_, number) => new WorkerProcess(number, options)));
@@ -39,13 +42,13 @@ export class Load {
     for (const worker of this.#workers) worker.begin();
   }
 
-  /** Resolves when so many enqueues have ended, acknowledged or not. Rejects when a worker ends by itself. */
+  /** Resolves when this many enqueues have ended, acknowledged or not. Rejects if a worker ends unexpectedly. */
   async reached(operations: number): Promise<void> {
     const done = (): number => this.#workers.reduce((sum, worker) => sum + worker.done, 0);
     while (done() < operations) await Promise.race(this.#workers.map((worker) => worker.next()));
   }
 
-  /** Resolves when all have. */
+  /** Resolves when all have ended. */
   async finished(): Promise<void> {
     await Promise.all(this.#workers.map((worker) => worker.said("finished")));
   }
@@ -128,7 +131,7 @@ class WorkerProcess {
     this.#child?.stdin?.write("go\n");
   }
 
-  /** Resolves when it has printed something more. Rejects when it ends by itself. */
+  /** Resolves when it has printed more. Rejects if it ends unexpectedly. */
   next(): Promise<void> {
     return new Promise((resolve, reject) => {
       const listener = (problem?: Error): void => {

@@ -18,7 +18,7 @@ interface DlqMessage {
   readonly error: string;
 }
 
-/** Jobs that have not come to an end. */
+/** Jobs that have not ended. */
 async function leftOver(worker: Worker): Promise<number> {
   let left = 0;
   for (const queue of QUEUES) {
@@ -40,7 +40,7 @@ async function deadLetters(worker: Worker): Promise<DeadLetter[]> {
   return letters;
 }
 
-/** What the queues hold when nothing is left to run, or after a minute. */
+/** Returns the contents of the queues when no jobs are left to run, or after a minute. */
 export async function settled(worker: Worker): Promise<Final> {
   await eventually("every job is done or dead", async () => (await leftOver(worker)) === 0, 60_000);
   return { waiting: await leftOver(worker), dead: await deadLetters(worker) };

@@ -1,23 +1,25 @@
-// What the workers of the load do, decided by the seed alone. `worker.py` holds the same.
+// The operations of the load's workers, derived from the seed. `worker.py` has the same code.
 
 export const WORKERS = 4;
-/** Of each worker; each has one enqueue under way at a time, so that what it puts on its queue has an order. */
+/** Lanes per worker. Each has one enqueue in flight at a time, so that the jobs on its queue have an order. */
 export const LANES = 8;
-/** The first lanes of a worker put their jobs on `ordered`, each lane as a group of its own; the others put them on `plain`. */
+/**
+ * The first lanes of a worker add their jobs to `ordered`, each lane as its own group. The others add them to `plain`.
+ */
 export const ORDERED_LANES = 6;
 export const FUNCTION_ID = "load::run";
-/** Of both queues. */
+/** Maximum attempts of both queues. */
 export const MAX_ATTEMPTS = 3;
 
 /** `flaky`: its first attempt fails. `poison`: every attempt does. */
 export type Kind = "well" | "flaky" | "poison";
 
-/** One job; its name is `worker/lane/order`. */
+/** One job. Its name is `worker/lane/order`. */
 export interface JobData {
   readonly name: string;
   /** `worker/lane`. */
   readonly group: string;
-  /** Counted from 0 in its lane. */
+  /** Index in its lane, from 0. */
   readonly order: number;
   readonly kind: Kind;
 }
@@ -28,17 +30,17 @@ export function jobOf(seed: number, worker: number, lane: number, order: number)
   return { name: `${group}/${order}`, group, order, kind: chance < 1 ? "poison" : chance < 6 ? "flaky" : "well" };
 }
 
-/** How many jobs a lane puts on its queue, when all lanes of all workers together put `operations`. */
+/** Returns the number of jobs of a lane, if all lanes of all workers together add `operations` jobs. */
 export function jobsOfLane(operations: number): number {
   return Math.ceil(operations / (WORKERS * LANES));
 }
 
-/** What a poison job fails with. */
+/** Error of a poison job. */
 export function poisonText(name: string): string {
   return `poison ${name}`;
 }
 
-/** One step of a linear congruential generator modulo 2^32; only the upper bits are any good. */
+/** One step of a linear congruential generator modulo 2^32. Only the upper bits are random enough. */
 function scramble(state: number): number {
   return (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
 }

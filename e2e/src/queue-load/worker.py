@@ -58,7 +58,7 @@ def job_of(lane, order):
 def run(job, context):
     attempt = context.job.attempt
     note({"start": {**job, "attempt": attempt, "at": now()}})
-    # Long enough to be in hand when something is killed, now and then.
+    # Long enough that some jobs are in flight when something is killed.
     time.sleep(job["order"] % 4 * 0.002)
     fails = job["kind"] == "poison" or (job["kind"] == "flaky" and attempt == 1)
     note({"end": {"name": job["name"], "attempt": attempt, "ok": not fails, "at": now()}})

@@ -1,5 +1,6 @@
-// A worker of the load: puts jobs on two queues, runs jobs of all workers, and puts down in a journal what was acknowledged and what it ran.
-// Started by load.ts as a process of its own, and again after it was killed: then it goes on where its journal ends. `worker.py` does the same.
+// A worker of the load: adds jobs to two queues, runs jobs of all workers, and records in a journal what was
+// acknowledged and what it ran. Started by load.ts as its own process, and again after it was killed: then it continues
+// after the end of its journal. `worker.py` does the same.
 import { appendFileSync, readFileSync } from "node:fs";
 import { type CallError, connect } from "@svc/sdk";
 import { FUNCTION_ID, type JobData, jobOf, jobsOfLane, LANES, ORDERED_LANES, poisonText } from "./plan.ts";
@@ -26,7 +27,7 @@ const worker = connect(process.env.SVC_URL ?? "", { name: `runner-${number}`, re
 worker.registerFunction(FUNCTION_ID, async (job: JobData, context) => {
   const attempt = context.job?.attempt ?? 0;
   note({ start: { ...job, attempt, at: now() } });
-  // Long enough to be in hand when something is killed, now and then.
+  // Long enough that some jobs are in flight when something is killed.
   await pause((job.order % 4) * 2);
   const fails = job.kind === "poison" || (job.kind === "flaky" && attempt === 1);
   note({ end: { name: job.name, attempt, ok: !fails, at: now() } });

@@ -14,7 +14,7 @@ const check = (events: readonly ToldEvent[], acks: readonly Ack[], version: numb
   problemsOf({ events, acks, failures: new Map() }, [{ key: "k", version, value }]);
 
 describe("the check of a history", () => {
-  it("passes one in which the last event of a key came twice, and a write was never acknowledged", () => {
+  it("accepts one in which the last event of a key arrived twice, and a write was never acknowledged", () => {
     expect(check([event(1), event(2), event(2), event(3)], [ack(1), ack(3)], 3)).toEqual([]);
   });
 

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Ack, History, ToldEvent } from "./journal.ts";
 
-/** An item as it is at the end. */
+/** An item at the end. */
 export interface FinalItem {
   readonly key: string;
   readonly version: number;
   readonly value: unknown;
 }
 
-/** How far a key's watcher has been told. */
+/** Returns the last version that each key's watcher received. */
 export function toldTo(history: History): ReadonlyMap<string, number> {
   const told = new Map<string, number>();
   for (const { key, version } of history.events) told.set(key, version);
@@ -16,13 +16,15 @@ export function toldTo(history: History): ReadonlyMap<string, number> {
 }
 
 /**
- * What is wrong with a history, one sentence each; nothing is when
+ * Returns the problems of a history, one sentence each. There are none if
  *
- * - no two acknowledged writes of a key have one version, and none has a version that the key has not reached: nothing acknowledged was lost;
- * - the watcher of each key was told of versions 1, 2, 3 ... up to the last, each for the first time in this order (so versions have no gap and no event
- *   is missing), and between them at most of the version that it was told last, again, with the same words;
- * - each event's new value is what the write of this version was acknowledged with, and its old value is the new one of the version before;
- * - the item at the end is what the last event said.
+ * - no two acknowledged writes of a key have the same version, and none has a version that the key has not reached:
+ *   nothing acknowledged was lost;
+ * - the watcher of each key received the versions 1, 2, 3 ... up to the last, for the first time in this order (so versions
+ *   have no gap and no event is missing), and between them only repetitions of the last version, with the same content;
+ * - each event's new value is that of the acknowledged write of this version, and its old value is the new value of the
+ *   previous version;
+ * - the item at the end is equal to the last event.
  */
 export function problemsOf(history: History, items: readonly FinalItem[]): string[] {
   const problems: string[] = [];
@@ -57,12 +59,12 @@ function checkEvents({ key, version, value }: FinalItem, events: readonly ToldEv
   }
 }
 
-/** Events told again, in all. */
+/** Number of repeated events. */
 export function repetitions(history: History): number {
   return history.events.length - new Set(history.events.map(({ key, version }) => `${key}@${version}`)).size;
 }
 
-/** Of each key, the events in the order in which they were told first. What breaks the order is a problem. */
+/** Returns the events of each key in the order of their first delivery. An event out of order is a problem. */
 function firstTold(events: readonly ToldEvent[], problems: string[]): ReadonlyMap<string, readonly ToldEvent[]> {
   const first = new Map<string, ToldEvent[]>();
   for (const event of events) {

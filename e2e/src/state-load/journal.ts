@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 
-/** A write that was acknowledged. */
+/** An acknowledged write. */
 export interface Ack {
   readonly key: string;
   readonly version: number;
   readonly value: unknown;
 }
 
-/** An event that a worker was told. */
+/** An event that a worker received. */
 export interface ToldEvent {
   readonly type: string;
   readonly key: string;
@@ -16,7 +16,7 @@ export interface ToldEvent {
   readonly value: unknown;
 }
 
-/** What all workers put down; the events of a key in the order in which its watcher was told. */
+/** Journals of all workers. The events of a key are in the order in which its watcher received them. */
 export interface History {
   readonly acks: readonly Ack[];
   readonly events: readonly ToldEvent[];
@@ -31,7 +31,7 @@ export function readJournals(files: readonly string[]): History {
   const failures = new Map<string, number>();
   for (const file of files) {
     const text = readFileSync(file, "utf8");
-    // The last line may be half written while the worker goes on.
+    // The last line may be incomplete while the worker continues.
     for (const line of text.slice(0, text.lastIndexOf("\n") + 1).split("\n")) {
       if (line === "") continue;
       const read = JSON.parse(line) as Line;

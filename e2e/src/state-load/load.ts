@@ -9,15 +9,18 @@ import { WORKERS } from "./plan.ts";
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const python = join(root, ".venv/bin/python");
 
-/** Four workers, each a process of its own: two on the TypeScript SDK, two on the Python SDK. They live through the engine's ends. */
+/**
+ * Four workers, each in its own process: two with the TypeScript SDK, two with the Python SDK. They survive ends of the
+ * engine.
+ */
 export interface Load {
-  /** Lets them begin. Before it they are connected and have asked for their triggers. */
+  /** Starts the operations. Before, they are connected and have registered their triggers. */
   begin(): void;
-  /** Operations that have ended so far, acknowledged or not. */
+  /** Number of ended operations so far, acknowledged or not. */
   done(): number;
-  /** Resolves when so many have ended. Rejects when a worker ends. */
+  /** Resolves when this many have ended. Rejects if a worker ends. */
   reached(operations: number): Promise<void>;
-  /** Resolves when all have. */
+  /** Resolves when all have ended. */
   readonly finished: Promise<void>;
   history(): History;
   stop(): Promise<void>;
@@ -26,16 +29,16 @@ export interface Load {
 export interface LoadOptions {
   /** For journals. */
   readonly folder: string;
-  /** The engine's, e.g. `ws://localhost:49134`. */
+  /** Address of the engine, e.g. `ws://localhost:49134`. */
   readonly url: string;
   readonly seed: number;
-  /** Of all workers together. */
+  /** Number of operations of all workers together. */
   readonly operations: number;
-  /** Of each worker. */
+  /** Per worker. */
   readonly inFlight: number;
 }
 
-/** Needs the build and .venv. Resolves when all four are connected. */
+/** Requires the build and .venv. Resolves when all four are connected. */
 export async function startLoad(options: LoadOptions): Promise<Load> {
   mkdirSync(options.folder, { recursive: true });
   const writers = Array.from({ length: WORKERS }, (_, number) => new Writer(number, options));
@@ -107,7 +110,7 @@ class Writer {
     this.#child.stdin?.write("go\n");
   }
 
-  /** Resolves when it has printed something more. Rejects when it ends. */
+  /** Resolves when it has printed more. Rejects if it ends. */
   next(): Promise<void> {
     return new Promise((resolve, reject) => {
       const look = (): void => {

@@ -5,13 +5,13 @@ import type { History } from "./journal.ts";
 import type { Load } from "./load.ts";
 import { WORKERS } from "./plan.ts";
 
-/** A worker that only looks; an engine that goes away is nothing new to it. */
+/** A worker that only reads. It expects that the engine disconnects. */
 export function connectLooker(url: string): Worker {
   const logger = createLogger({ level: "silent", write: () => {} });
   return connect(url, { name: "looker", handleSignals: false, logger, reconnect: { initialDelayMs: 100, maxDelayMs: 500 } });
 }
 
-/** Resolves when each worker's trigger is active: from then on nothing may be missed, whatever happens to the engine. */
+/** Resolves when each worker's trigger is active: from then on no event may be missed. */
 export async function watchersAreBound(worker: Worker): Promise<void> {
   await eventually("the triggers of all four workers are active", async () => {
     const { registered_triggers: triggers } = await worker.call<{ registered_triggers: { trigger_type: string; status: string }[] }>({
@@ -22,13 +22,13 @@ export async function watchersAreBound(worker: Worker): Promise<void> {
   });
 }
 
-/** The items of the load, in order of their keys. */
+/** Returns the items of the load, sorted by key. */
 export async function finalItems(worker: Worker): Promise<FinalItem[]> {
   const { items } = await worker.call<{ items: FinalItem[] }>({ function_id: "state::entries", payload: { scope: "load", limit: 1_000 } });
   return items;
 }
 
-/** Resolves when the watchers have been told of the last version of each item. */
+/** Resolves when the watchers have received the last version of each item. */
 export async function settled(load: Load, worker: Worker): Promise<void> {
   const items = await finalItems(worker);
   await eventually(
@@ -49,7 +49,7 @@ export function summaryOf(history: History): string {
   return `${acks.length} writes acknowledged, ${failed} not${failed === 0 ? "" : ` (${codes})`}; ${events.length} events, ${repetitions(history)} of them again`;
 }
 
-/** Tells whoever runs the test; also when it passes. */
+/** Printed even if the test passes. */
 export function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }

@@ -94,7 +94,7 @@ def lane():
             note({"ack": {"key": key, "version": written["version"], "value": written["new_value"]}})
         except svc.CallError as error:
             note({"failed": {"key": key, "by": by, "code": error.code}})
-            # A disk without room does not get any by being asked again at once.
+            # An immediate retry would not help a full disk.
             if error.code == "storage_failed":
                 time.sleep(0.2)
         with lock:

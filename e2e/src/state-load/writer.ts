@@ -1,5 +1,5 @@
-// A worker of the load: writes items of scope "load", watches those of its own prefix, and puts down in a journal what was acknowledged and what it was
-// told. Started by load.ts as a process of its own. `writer.py` does the same.
+// A worker of the load: writes items of scope "load", watches those of its own prefix, and records in a journal what
+// was acknowledged and which events it received. Started by load.ts as its own process. `writer.py` does the same.
 import { appendFileSync } from "node:fs";
 import { type CallError, connect } from "@svc/sdk";
 import { operation } from "./plan.ts";
@@ -59,7 +59,7 @@ async function lane(): Promise<void> {
     } catch (error) {
       const { code } = error as CallError;
       note({ failed: { key, by, code } });
-      // A disk without room does not get any by being asked again at once.
+      // An immediate retry would not help a full disk.
       if (code === "storage_failed") await pause(200);
     }
     done += 1;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { connectRaw, type RawFrame, type RawWorker } from "../../compat/support/raw-worker.ts";
 
-/** A worker that consists of frames only, so that it can send what no SDK sends. */
+/** A worker that sends plain frames, so that it can send what no SDK sends. */
 export interface Client extends RawWorker {
   readonly name: string;
   /** Registers a function and answers its calls. Resolves when the engine has handled the registration. */
@@ -10,7 +10,7 @@ export interface Client extends RawWorker {
   register(frame: RawFrame): Promise<string | undefined>;
   /** Registers a trigger and resolves with its `triggerregistrationresult`. */
   bind(triggerType: string, functionId: string, config: unknown, more?: RawFrame): Promise<RawFrame>;
-  /** Calls a function and resolves with its result. Rejects with `CODE: message` when it fails. */
+  /** Calls a function and resolves with its result. Rejects with `CODE: message` if it fails. */
   result(functionId: string, data?: unknown, more?: RawFrame): Promise<unknown>;
   /** Calls a function and resolves with the code of its error, or undefined if it succeeded. */
   codeOf(functionId: string, data?: unknown, more?: RawFrame): Promise<string | undefined>;
@@ -21,7 +21,7 @@ export interface Client extends RawWorker {
 const errorOf = (frame: RawFrame): { readonly code: string; readonly message: string } | undefined =>
   (frame.error ?? undefined) as { code: string; message: string } | undefined;
 
-/** Connects a worker that introduces itself. `token` is presented as the password of the address. */
+/** Connects a worker that introduces itself. Sends `token` as the password of the address. */
 export async function connectClient(
   address: string,
   options: { readonly name?: string; readonly token?: string; readonly kind?: string } = {},

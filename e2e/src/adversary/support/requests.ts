@@ -8,7 +8,7 @@ export interface HttpAnswer {
   readonly body: string;
 }
 
-/** Sends a request with any headers, also those that `fetch` sets itself: Host, Origin, Sec-Fetch-Site. */
+/** Sends a request with any headers, including those that `fetch` sets itself: Host, Origin, Sec-Fetch-Site. */
 export async function send(
   url: string,
   options: { readonly method?: string; readonly headers?: Readonly<Record<string, string>>; readonly body?: string } = {},
@@ -22,7 +22,7 @@ export async function send(
   return { status: response.statusCode ?? 0, headers: response.headers, body: text };
 }
 
-/** Returns how a WebSocket handshake ends: `open`, or the status that it was refused with. An open socket is closed again. */
+/** Returns the result of a WebSocket handshake: `open`, or the HTTP status of the refusal. Closes an open socket. */
 export async function handshake(url: string, { protocols = [], ...options }: ClientOptions & { readonly protocols?: string[] } = {}): Promise<"open" | number> {
   const socket = new WebSocket(url, protocols, options);
   socket.on("error", () => {});

@@ -5,7 +5,7 @@ import { freePort, freePorts } from "@svc/protocol/testing";
 import { type EngineProcess, type Ports, startEngine } from "../../support/cli.ts";
 import { type Client, connectClient } from "./client.ts";
 
-/** An engine process with a trusted worker, `owner`, and a further listener for those who attack it. */
+/** An engine process with a trusted worker, `owner`, and an additional listener for attackers. */
 export interface Site {
   readonly engine: EngineProcess;
   readonly ports: Ports & { readonly restricted: number; readonly behindMiddleware: number };
@@ -14,9 +14,9 @@ export interface Site {
   readonly http: string;
   /** A trusted worker. */
   readonly owner: Client;
-  /** Connects to the listener with `rbac`, without a token or with one. */
+  /** Connects to the listener with `rbac`, with or without a token. */
   connect(options?: ConnectOptions): Promise<Client>;
-  /** Connects a further trusted worker. */
+  /** Connects another trusted worker. */
   connectTrusted(name: string): Promise<Client>;
   /** Connects to the listener with a middleware and no rules. */
   connectBehindMiddleware(name: string, kind?: string): Promise<Client>;
@@ -96,7 +96,7 @@ export class Ticks {
     return this.#count;
   }
 
-  /** Resolves after `count` more events. */
+  /** Resolves after another `count` events. */
   async more(count: number): Promise<void> {
     const goal = this.#count + count;
     await new Promise<void>((resolve) => {

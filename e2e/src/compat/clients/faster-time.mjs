@@ -1,4 +1,5 @@
-// Loaded with `node --import`: in this process time passes SVC_TEST_TIME_FACTOR times as fast, so that a client's minute is a test's seconds.
+// Loaded with `node --import`: in this process time runs SVC_TEST_TIME_FACTOR times as fast, so that a client's minute
+// takes seconds in a test.
 const factor = Number(process.env.SVC_TEST_TIME_FACTOR ?? "1");
 
 for (const name of ["setTimeout", "setInterval"]) {

@@ -1,4 +1,4 @@
-"""The published Python client of 0.11 under remote control; worker-program.mjs says how it is spoken to."""
+"""The published Python client of 0.11 under remote control; worker-program.mjs describes the protocol."""
 
 import asyncio
 import hashlib
@@ -43,7 +43,7 @@ async def write_all(writer, size, texts=()):
 
 
 class StreamKeeper(iii.IStream):
-    """Keeps a stream's items here, by the functions that the client registers for it."""
+    """Stores a stream's items here, with the functions that the client registers for it."""
 
     def __init__(self, name):
         self.name = name
@@ -271,7 +271,7 @@ class Worker:
         self.client.create_stream(name, StreamKeeper(name))
 
     def model(self, name, value):
-        """A value as the client's own type for it makes of it; raises where it does not fit."""
+        """Converts a value with the client's own type. Raises if it does not match."""
         model = getattr(iii.stream, name, None) or getattr(iii.state, name)
         return model.model_validate(value).model_dump(mode="json")
 
@@ -330,7 +330,7 @@ def main():
             say({"n": command["n"]})
             return
         given = (worker, command["n"], command["do"], command.get("with") or {})
-        # A call that waits must not hold up the commands behind it.
+        # A waiting call must not delay later commands.
         if command["do"] in ("trigger", "channelTo", "shutdown", "reset"):
             threading.Thread(target=answer, args=given, daemon=True).start()
         else:

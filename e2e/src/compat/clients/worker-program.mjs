@@ -1,5 +1,5 @@
-// A published Node client under remote control: the test writes one command per line to standard input, and reads answers and events from
-// file descriptor 3, so that whatever a client prints disturbs nothing. `python-0.11.py` speaks the same.
+// A published Node client under remote control: the test writes one command per line to standard input, and reads answers
+// and events from file descriptor 3, so that a client's output does not interfere. `python-0.11.py` uses the same protocol.
 //
 //   command   {"n":1,"do":"trigger","with":{...}}
 //   answer    {"n":1,"value":...} (no `value` for undefined) or {"n":1,"error":{...}}
@@ -12,8 +12,8 @@ const out = createWriteStream("", { fd: 3 });
 const say = (line) => out.write(`${JSON.stringify(line)}\n`);
 
 /**
- * What the versions do differently is passed in: `registerWorker`, `createChannel(client, size)`, `createStream(client, name, keeper)`, `http`,
- * `Logger`, `StateEventType` and `TriggerAction`.
+ * `sdk` contains what differs between versions: `registerWorker`, `createChannel(client, size)`,
+ * `createStream(client, name, keeper)`, `http`, `Logger`, `StateEventType` and `TriggerAction`.
  */
 export function runWorker(sdk) {
   let client;
@@ -48,7 +48,7 @@ export function runWorker(sdk) {
       ({ id, value }) =>
       () =>
         new Promise((resolve) => held.set(id, () => resolve(value))),
-    // HTTP: what the handler was given, less the ends of channels.
+    // HTTP: the handler's request, without channel ends.
     describe:
       ({ status, headers }) =>
       ({ request_body, response, ...request }) => ({
@@ -56,7 +56,7 @@ export function runWorker(sdk) {
         headers,
         body: { ...request, hasReader: request_body instanceof sdk.ChannelReader, hasWriter: response instanceof sdk.ChannelWriter },
       }),
-    // HTTP: the body is bytes 0, 1, 2 … so that loss and disorder show.
+    // HTTP: the body is bytes 0, 1, 2 …, so that loss and disorder are visible.
     stream: ({ status, headers, chunks, chunkBytes }) =>
       sdk.http(async (_request, response) => {
         response.status(status);
@@ -71,7 +71,7 @@ export function runWorker(sdk) {
         const bytes = await readBytes(request.request_body);
         return { status_code: 200, body: { bytes: bytes.length, sha256: sha256(bytes), body: request.body } };
       }),
-    // Channels: somewhere inside the data lies an end of one.
+    // Channels: the data contains an end somewhere.
     readChannel: () => async (data) => {
       const { reader } = data.deep[0];
       const texts = [];
@@ -173,7 +173,7 @@ export function runWorker(sdk) {
     },
     unregisterTriggerType: ({ id }) => triggerTypes.get(id).unregister(),
     registerService: (service) => client.registerService(service),
-    /** Makes a channel and hands one end, or what `in` says, to a function; the other end is used here. */
+    /** Creates a channel and passes one end, or the value `in`, to a function. Uses the other end here. */
     async channelTo({ function_id, size, write, hold }) {
       const channel = await sdk.createChannel(client, size);
       const refs = { writer: channel.writerRef, reader: channel.readerRef };
@@ -190,7 +190,7 @@ export function runWorker(sdk) {
       return { refs, answer, bytes: bytes.length, sha256: sha256(bytes), texts };
     },
     stateEventTypes: () => sdk.StateEventType,
-    /** Keeps a stream's items here, by the functions that the client registers for it. */
+    /** Stores a stream's items here, with the functions that the client registers for it. */
     createStream: ({ name }) => sdk.createStream(client, name, streamKeeper(name)),
     log: ({ message, data }) => new sdk.Logger().info(message, data),
     async shutdown() {
@@ -202,7 +202,7 @@ export function runWorker(sdk) {
       if (client !== undefined) await commands.shutdown();
       for (const table of [functions, triggers, triggerTypes, held]) table.clear();
     },
-    /** Ends the process as a program does that has nothing left to do; the test sees whether something keeps it alive. */
+    /** Ends the process like a program that has nothing left to do. The test detects what keeps it running. */
     finish: () => void setImmediate(() => process.stdin.destroy()),
   };
 

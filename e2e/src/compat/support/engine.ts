@@ -6,17 +6,17 @@ import { type EngineProcess, type Ports, startEngine } from "../../support/cli.t
 
 const CONFIG = "workers:\n  - name: svc-http\n";
 
-/** Our engine as a process, with ports of its own that it keeps when it is started again. */
+/** The svc engine as a process, with its own ports, which it keeps over restarts. */
 export interface TestEngine {
-  /** Where workers connect. */
+  /** Address for workers. */
   readonly address: string;
-  /** Where routes are served. */
+  /** Address of the routes. */
   readonly http: string;
-  /** Where streams are joined. */
+  /** Address of the streams. */
   readonly streams: string;
-  /** Everything that it logged since its last start, JSON lines. */
+  /** Its log since the last start, as JSON lines. */
   output(): string;
-  /** Log records at this level, without those that say how busy the machine is. */
+  /** Log records of this level, without those about a busy machine. */
   logged(level: string): Readonly<Record<string, unknown>>[];
   /** Names of the connected workers. */
   workers(): Promise<string[]>;

@@ -3,7 +3,7 @@ import { type RawData, WebSocket } from "ws";
 
 const DEADLINE_MS = 60_000;
 
-/** A client of streams as they are published: it says nothing but joins and leaves. */
+/** A client of the published stream protocol, which only joins and leaves. */
 export interface PlainStreamClient {
   readonly socket: WebSocket;
   join(subscription: { readonly subscriptionId: string; readonly streamName: string; readonly groupId: string; readonly id?: string }): void;
@@ -11,9 +11,9 @@ export interface PlainStreamClient {
   say(message: unknown, options?: { readonly binary?: boolean }): void;
   /** The next message, in order. */
   next(): Promise<unknown>;
-  /** Resolves when the engine has handled all that was said; what it answered is there then. */
+  /** Resolves when the engine has handled everything sent so far. Its answers have arrived then. */
   settled(): Promise<void>;
-  /** Messages that nobody has taken yet. */
+  /** Messages that were not consumed yet. */
   readonly waiting: readonly unknown[];
   close(): Promise<void>;
 }

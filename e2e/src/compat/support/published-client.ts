@@ -8,12 +8,12 @@ import { fileURLToPath } from "node:url";
 const clients = fileURLToPath(new URL("../../../src/compat/clients/", import.meta.url));
 const python = fileURLToPath(new URL("../../../../.cache/compat/python/bin/python", import.meta.url));
 
-/** One of the clients that were published for this wire, with what a test has to know about it. */
+/** One of the published clients for this wire, with the facts that tests need. */
 export interface PublishedClient {
   readonly name: string;
   readonly runtime: "node" | "python";
   readonly version: string;
-  /** Sends `reattach`, carries metadata with calls, and understands failed and ended bindings. */
+  /** Sends `reattach`, sends metadata with calls, and handles failed and ended bindings. */
   readonly isLater: boolean;
   readonly program: string;
 }
@@ -30,7 +30,7 @@ export const python11: PublishedClient = {
 
 export const publishedClients = [node11, node22, python11] as const;
 
-/** Long enough for a machine that does much else; nothing waits for so long when all is well. */
+/** Long enough for a busy machine. Normally nothing waits this long. */
 const DEADLINE_MS = 60_000;
 
 export interface ClientEvent {
@@ -51,7 +51,7 @@ export interface ClientError {
   readonly stacktrace?: string;
 }
 
-/** The command was refused by the client. */
+/** Thrown if the client rejects the command. */
 export class ClientFailure extends Error {
   readonly error: ClientError;
   constructor(error: ClientError) {
@@ -77,13 +77,16 @@ export interface ClientProcess {
   output(): string;
   /** Runs a command of the program. Resolves with its value, rejects with ClientFailure. */
   run<T = unknown>(command: string, args?: Readonly<Record<string, unknown>>): Promise<T>;
-  /** The next event that fits, past ones included; each event is given once. */
+  /** Resolves with the next matching event, past or future. Returns each event once. */
   next(wanted: (event: ClientEvent) => boolean, what: string): Promise<ClientEvent>;
-  /** Events that nobody has taken yet. */
+  /** Events that were not consumed yet. */
   events(): readonly ClientEvent[];
   /** Exit code or signal. */
   readonly exited: Promise<number | string>;
-  /** Shuts the client down and forgets what it did, so that the process can be used for another. False when the process is of no more use. */
+  /**
+   * Shuts the client down and resets it, so that the process can be used for another one. Returns false if the process
+   * cannot be reused.
+   */
   reset(): Promise<boolean>;
   kill(): Promise<void>;
 }
@@ -95,7 +98,7 @@ interface Waiter {
   readonly settle: (event: ClientEvent) => void;
 }
 
-/** Starts a process that holds one published client. Nothing is connected until the command `connect`. */
+/** Starts a process with one published client. It connects only on the command `connect`. */
 export async function startClient(
   client: PublishedClient,
   options: { readonly timeFactor?: number; readonly env?: NodeJS.ProcessEnv } = {},
@@ -116,7 +119,7 @@ export async function startClient(
       output += chunk.toString();
     });
   }
-  // A process that was killed takes no more commands; who waits for an answer is told below.
+  // A killed process accepts no commands. The code below rejects the pending ones.
   child.stdin?.on("error", () => {});
 
   const answers = new Map<number, { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void }>();

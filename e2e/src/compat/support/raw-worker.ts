@@ -4,7 +4,7 @@ import { WebSocket } from "ws";
 
 export type RawFrame = Readonly<Record<string, unknown>>;
 
-/** A worker that is nothing but frames. */
+/** A worker that sends plain frames. */
 export interface RawWorker {
   readonly id: string;
   readonly reattachToken: string;
@@ -13,11 +13,11 @@ export interface RawWorker {
   readonly received: readonly RawFrame[];
   say(frame: RawFrame | string): void;
   sayBytes(frame: RawFrame): void;
-  /** The next frame that fits, past ones included; each is given once. */
+  /** Resolves with the next matching frame, past or future. Returns each frame once. */
   next(wanted: (frame: RawFrame) => boolean, what: string): Promise<RawFrame>;
   /** Makes a call and resolves with its `invocationresult`. */
   call(functionId: string, more?: RawFrame): Promise<RawFrame>;
-  /** Resolves when everything that was said has been handled: the engine reads one socket in order. */
+  /** Resolves when the engine has handled everything sent so far: it reads one socket in order. */
   settled(): Promise<void>;
   close(): void;
 }
@@ -28,7 +28,7 @@ export async function connectRaw(address: string): Promise<RawWorker> {
   const socket = new WebSocket(address);
   const received: RawFrame[] = [];
   const untaken: RawFrame[] = [];
-  // Each frame is offered to those that wait, in their order. Nobody looks through all frames again for each new one: there may be thousands.
+  // Each new frame is offered to the waiters in order. They do not search all frames again: there may be thousands.
   const waiting = new Set<(frame: RawFrame) => boolean>();
   socket.on("message", (data) => {
     const frame = JSON.parse(String(data)) as RawFrame;

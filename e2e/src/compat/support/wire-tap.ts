@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { freePort } from "@svc/protocol/testing";
 import { type RawData, WebSocket, WebSocketServer } from "ws";
 
-/** A frame as it passed the tap. `json` is undefined when the frame is not a JSON object. */
+/** A frame that passed the tap. `json` is undefined if the frame is not a JSON object. */
 export interface TappedFrame {
   readonly from: "client" | "engine";
   readonly path: string;
@@ -34,22 +34,25 @@ export interface TappedConnection {
   readonly path: string;
   /** The client's side. */
   readonly client: WebSocket;
-  /** The engine's side; undefined when the tap plays the engine itself. */
+  /** The engine's side. Undefined if the tap replaces the engine. */
   readonly engine: WebSocket | undefined;
-  /** From now on what the engine sends, and the end of its socket, no longer reach the client, and the other way round. */
+  /** From now on frames and the close of one side no longer reach the other. */
   part(): void;
 }
 
 type Answer = "forward" | "play" | { readonly refuse: string };
 
 export interface WireTapOptions {
-  /** What happens to an upgrade: it is forwarded to the engine (default), taken by the tap itself, or refused with an HTTP status line. */
+  /**
+   * Handling of an upgrade: forwarded to the engine (default), accepted by the tap, or refused with an HTTP status
+   * line.
+   */
   readonly onUpgrade?: (path: string, nth: number) => Answer;
-  /** An upgrade, which is noted already, waits for this before it is answered. */
+  /** A recorded upgrade waits for this before the response. */
   readonly hold?: (path: string, nth: number) => Promise<void> | undefined;
-  /** The client's pings stay unanswered. */
+  /** The client's pings are not answered. */
   readonly swallowPings?: boolean;
-  /** Called for each connection that the tap plays the engine for. */
+  /** Called for each connection in which the tap replaces the engine. */
   readonly onPlay?: (connection: TappedConnection) => void;
 }
 
@@ -60,9 +63,9 @@ export interface WireTap {
   readonly closes: readonly TappedClose[];
   /** Live connections. */
   readonly connections: ReadonlySet<TappedConnection>;
-  /** Resolves with the first frame that fits, past ones included. */
+  /** Resolves with the first matching frame, past or future. */
   frame(wanted: (frame: TappedFrame) => boolean, what: string): Promise<TappedFrame>;
-  /** Resolves when the condition holds; looked at after each thing that passes. */
+  /** Resolves when the condition holds. Checked after each frame. */
   until<T>(look: () => T | undefined, what: string): Promise<T>;
   /** The live connection for a path. */
   connection(path: string): Promise<TappedConnection>;
@@ -71,7 +74,7 @@ export interface WireTap {
 
 const DEADLINE_MS = 60_000;
 
-/** Stands between a client and the engine, notes what passes, and can misbehave on either side's behalf. */
+/** A proxy between a client and the engine. Records the frames, and can misbehave on either side. */
 export async function startWireTap(engineAddress: string | undefined, options: WireTapOptions = {}): Promise<WireTap> {
   const frames: TappedFrame[] = [];
   const upgrades: TappedUpgrade[] = [];
@@ -219,18 +222,18 @@ export async function startWireTap(engineAddress: string | undefined, options: W
   return tap;
 }
 
-/** How often a client asked for the worker socket. */
+/** Number of upgrades of the worker socket. */
 export function upgradesOf(tap: WireTap): number {
   return tap.upgrades.filter(({ path }) => path === "/").length;
 }
 
-/** Resolves when a client has asked for the worker socket so many times. */
+/** Resolves after this many upgrades of the worker socket. */
 export function comesBack(tap: WireTap, times = 2): Promise<true> {
   return tap.until(() => (upgradesOf(tap) >= times ? true : undefined), `upgrade ${times} of /`);
 }
 
 function end(socket: WebSocket, code: number, reason: Buffer): void {
-  // A code that no close frame may carry: the other side was cut off, so this one is too.
+  // A code that no close frame may contain: the other side was disconnected abruptly, so this one is, too.
   if (code === 1005) socket.close();
   else if (code === 1006) socket.terminate();
   else socket.close(code, reason);
@@ -244,7 +247,7 @@ function parsed(bytes: Buffer): Readonly<Record<string, unknown>> | undefined {
   }
 }
 
-/** What the client sent, less what belongs to its connection to the tap. */
+/** The client's headers, without those of its connection to the tap. */
 function forwardable(headers: IncomingMessage["headers"]): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter(

@@ -5,7 +5,7 @@ import type { RawWorker } from "./raw-worker.ts";
 import { connectRaw } from "./raw-worker.ts";
 import { startWireTap, type WireTap, type WireTapOptions } from "./wire-tap.ts";
 
-/** Makes what a test file needs and takes all of it away at the end, last made first. */
+/** Creates what a test file needs and removes it at the end, in reverse order. */
 export interface Workshop {
   /** A client that is connected and has introduced itself. */
   connected(
@@ -19,7 +19,7 @@ export interface Workshop {
   tap(engineAddress: string | undefined, options?: WireTapOptions): Promise<WireTap>;
 }
 
-/** Options that keep a client's own timers out of the way: no telemetry unless asked for, and quick attempts to come back. */
+/** Options that disable a client's timers: no telemetry by default, and quick reconnects. */
 export const quiet: ConnectOptions = {
   otel: { enabled: false },
   enableMetricsReporting: false,
@@ -28,13 +28,13 @@ export const quiet: ConnectOptions = {
 
 export function workshop(): Workshop {
   const undos: (() => unknown)[] = [];
-  // Starting a client's process takes longer than most tests, so a test hands its processes to the next one.
+  // Starting a client's process takes longer than most tests, so tests reuse the processes.
   const idle: ClientProcess[] = [];
   afterAll(async () => {
     for (const undo of undos.reverse()) await undo();
   });
 
-  /** Processes of the test that runs; undefined in a hook, whose processes stay for the tests of its block. */
+  /** Processes of the running test. Undefined in a hook, whose processes stay for the tests of its block. */
   let borrowed: ClientProcess[] | undefined;
   beforeEach(() => {
     borrowed = [];
@@ -56,7 +56,8 @@ export function workshop(): Workshop {
       const worker = idle.splice(at, at === -1 ? 0 : 1)[0] ?? (await made.client(client, process));
       if (process === undefined) borrowed?.push(worker);
       await worker.run("connect", { address, options: { ...quiet, ...options } });
-      // Answered by the engine, so it is connected; and the introduction, which goes out first or last on opening, has been handled.
+      // The engine has answered, so the client is connected, and its introduction, which is sent first or last on
+      // opening, was handled.
       await settled(worker);
       return worker;
     },
@@ -74,7 +75,7 @@ export function workshop(): Workshop {
   return made;
 }
 
-/** Offers a function; resolves when it can be called. */
+/** Registers a function. Resolves when it can be called. */
 export async function offer(
   worker: ClientProcess,
   id: string,
@@ -86,7 +87,7 @@ export async function offer(
   return id;
 }
 
-/** Resolves when the engine has handled everything that the client said so far: it reads one socket in order. */
+/** Resolves when the engine has handled everything that the client sent so far: it reads one socket in order. */
 export async function settled(worker: ClientProcess): Promise<void> {
   await worker.run("trigger", { function_id: "engine::functions::list", payload: {} });
 }

@@ -1,4 +1,4 @@
-// A worker without an SDK: the wire of svc, which is JSON texts over a WebSocket, in Go's standard library.
+// A worker without an SDK: the protocol of svc, which is JSON over a WebSocket, with Go's standard library.
 package main
 
 import (

@@ -1,4 +1,4 @@
-# A worker without an SDK: the wire of svc, which is JSON texts over a WebSocket, with what comes with Perl.
+# A worker without an SDK: the protocol of svc, which is JSON over a WebSocket, with Perl's core modules.
 use strict;
 use warnings;
 use IO::Socket::INET;
@@ -42,7 +42,7 @@ sub take {
 
 sub say_it { frame(1, encode_json($_[0])) }
 
-# The mask is zero: it guards proxies against pages, and there is neither here.
+# The mask is zero: it protects proxies from pages, and there is neither here.
 sub frame {
   my ($opcode, $payload) = @_;
   my $size = length $payload;

@@ -1,5 +1,5 @@
-// A worker without an SDK: the wire of svc, which is JSON texts over a WebSocket, in Rust's standard library. It reads of a message the few members that
-// it needs; a worker in earnest would use crates for both.
+// A worker without an SDK: the protocol of svc, which is JSON over a WebSocket, with Rust's standard library. It reads only
+// the few members of a message that it needs. A real worker would use crates for both.
 use std::env;
 use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::net::TcpStream;
@@ -28,7 +28,7 @@ fn dial(address: &str) -> Result<TcpStream> {
     Err(Error::new(ErrorKind::Other, String::from_utf8_lossy(&head).into_owned()))
 }
 
-/// The mask is zero: it guards proxies against pages, and there is neither here.
+/// The mask is zero: it protects proxies from pages, and there is neither here.
 fn send(socket: &mut TcpStream, opcode: u8, payload: &[u8]) -> Result<()> {
     let mut frame = vec![0x80 | opcode];
     match payload.len() {
@@ -63,7 +63,7 @@ fn receive(socket: &mut TcpStream) -> Result<(u8, Vec<u8>)> {
     Ok((head[0] & 0x0f, payload))
 }
 
-/// What follows `"name":` up to the end of the value, which is a plain text or a number.
+/// Returns what follows `"name":` up to the end of the value, which is a plain string or a number.
 fn member<'a>(message: &'a str, name: &str) -> Option<&'a str> {
     let at = message.find(&format!("\"{name}\":"))? + name.len() + 3;
     let value = &message[at..];
