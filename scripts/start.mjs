@@ -64,7 +64,7 @@ async function main(args) {
     if (options.once) return 0;
     printNextSteps(project, engine, browserConsole.address);
     await openInBrowser(browserConsole.address);
-    void browserConsole.tellOfEnd(signal);
+    void browserConsole.reportEnd(signal);
     await engine.follow(signal);
     return 0;
   } catch (error) {
@@ -201,7 +201,7 @@ function startConsole(project, options) {
       throw new StepFailure("the console ended during its start", { output: child.lastLines(), fix: "with another port: npm start -- --console-port 3123" });
     },
     /** Prints a message if the console ends unexpectedly. The engine continues without it. */
-    async tellOfEnd(signal) {
+    async reportEnd(signal) {
       const { code } = await child.ended;
       if (signal.aborted || isStopping) return;
       const lines = child.lastLines().slice(-5);

@@ -69,10 +69,11 @@ export function failureLines(failures) {
   if (failures.length === 0) return [];
   const lines = ["Failed:"];
   for (const { test, message, command } of failures.slice(0, MAX_FAILURES)) {
-    const said = stripVTControlCharacters(message ?? "")
+    const messageLines = stripVTControlCharacters(message ?? "")
       .split("\n")
       .filter((line) => line.trim() !== "" && !RUNNERS_OWN.test(line));
-    const shown = said.length <= FIRST_LINES + LAST_LINES ? said : [...said.slice(0, FIRST_LINES), "…", ...said.slice(-LAST_LINES)];
+    const shown =
+      messageLines.length <= FIRST_LINES + LAST_LINES ? messageLines : [...messageLines.slice(0, FIRST_LINES), "…", ...messageLines.slice(-LAST_LINES)];
     lines.push("", `  ${test}`, ...shown.map((line) => `    ${line.slice(0, MAX_LINE_LENGTH)}`));
     if (command !== undefined) lines.push(`    Run it alone: ${command}`);
   }

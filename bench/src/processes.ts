@@ -36,10 +36,10 @@ export async function within<T>(timeoutMs: number, problem: string, work: Promis
 /** Stops a child with a signal, and kills it after 15 s. Resolves when it has ended. */
 export async function stopProcess(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   child.kill("SIGTERM");
   const timer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
-  await gone;
+  await exited;
   clearTimeout(timer);
 }
 

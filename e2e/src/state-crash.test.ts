@@ -31,7 +31,7 @@ afterAll(async () => {
 });
 
 describe("an engine that is killed with -9 several times under thousands of sets and updates from four workers", () => {
-  it("keeps every acknowledged write, leaves no gap in versions, and tells of every change at least once and in order (gap 34) (gap 38) (S-1) (S-3)", async () => {
+  it("keeps every acknowledged write, leaves no gap in versions, and reports every change at least once and in order (gap 34) (gap 38) (S-1) (S-3)", async () => {
     const { seed, random } = seeded();
     say(`seed ${seed}; SVC_SEED=${seed} repeats the operations and the moments`);
     const moments = Array.from({ length: KILLS }, () => Math.floor(random() * (OPERATIONS - 400)) + 200).sort((a, b) => a - b);

@@ -30,8 +30,8 @@ async function openOne(port: number, index: number): Promise<Peer> {
 
 /** Closes all connections. Throws if some had ended before, because then fewer were measured than requested. */
 export function closeIdle(): void {
-  const gone = lost;
+  const lostConnections = lost;
   for (const peer of idle) peer.close();
   idle = [];
-  if (gone > 0) throw new Error(`the engine dropped ${gone} idle connections`);
+  if (lostConnections > 0) throw new Error(`the engine dropped ${lostConnections} idle connections`);
 }

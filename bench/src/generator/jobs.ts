@@ -32,7 +32,7 @@ export async function runJobs(load: JobLoad): Promise<Window> {
       // connection.
       publisher?.flush();
     });
-    const came = (slot: number): void => {
+    const arrived = (slot: number): void => {
       missing[slot] = (missing[slot] as number) - 1;
       if (missing[slot] === 0) loop.answered(slot);
     };
@@ -42,7 +42,7 @@ export async function runJobs(load: JobLoad): Promise<Window> {
       onInvocation(frame, idAt) {
         const at = frame.indexOf(BEFORE_SLOT) + BEFORE_SLOT.length;
         worker.queue(answer.withId(frame.subarray(idAt, idAt + ID_BYTES)));
-        came(Number(frame.toString("latin1", at, at + SLOT_DIGITS)));
+        arrived(Number(frame.toString("latin1", at, at + SLOT_DIGITS)));
       },
       onLost,
     });
@@ -53,7 +53,7 @@ export async function runJobs(load: JobLoad): Promise<Window> {
     publisher = await Peer.connect(load.port, "bench-publisher", {
       onInvocation(frame, idAt) {
         accepted.verify(frame);
-        came(slotOfId(frame, idAt));
+        arrived(slotOfId(frame, idAt));
       },
       onLost,
     });

@@ -42,12 +42,12 @@ async function measure({ Queue, Worker }: BullMq, request: BullRequest): Promise
   const name = `bench-${process.hrtime.bigint()}`;
   const payload: unknown = JSON.parse(payloadOfBytes(request.payloadBytes));
   const missing = new Uint8Array(request.concurrency);
-  const came = (slot: number): void => {
+  const arrived = (slot: number): void => {
     missing[slot] = (missing[slot] as number) - 1;
     if (missing[slot] === 0) loop.answered(slot);
   };
   const run = async ({ data: { slot } }: BullJob): Promise<null> => {
-    came(slot);
+    arrived(slot);
     return null;
   };
   const queue = new Queue(name, { connection });
@@ -56,7 +56,7 @@ async function measure({ Queue, Worker }: BullMq, request: BullRequest): Promise
   const loop = new ClosedLoop(request, request.concurrency, (slot) => {
     missing[slot] = 2;
     queue.add("job", { slot, payload }, { attempts: 3, removeOnComplete: true }).then(
-      () => came(slot),
+      () => arrived(slot),
       (error: Error) => loop.fail(error),
     );
   });

@@ -38,7 +38,7 @@ class MemorySocket implements Socket {
 function setUp(reconnect: ReconnectOptions = { jitter: 0 }) {
   const clock = new ManualClock();
   const sockets: MemorySocket[] = [];
-  const told: string[] = [];
+  const reported: string[] = [];
   const connection = new Connection({
     address: "ws://svc:secret@engine:1/?token=t",
     clock,
@@ -50,26 +50,26 @@ function setUp(reconnect: ReconnectOptions = { jitter: 0 }) {
       return socket;
     },
     events: {
-      opened: () => told.push("opened"),
-      message: (text) => told.push(`message ${text}`),
-      lost: () => told.push("lost"),
-      state: (state) => told.push(state),
+      opened: () => reported.push("opened"),
+      message: (text) => reported.push(`message ${text}`),
+      lost: () => reported.push("lost"),
+      state: (state) => reported.push(state),
     },
   });
   connection.start();
   const socket = (): MemorySocket => sockets.at(-1) as MemorySocket;
-  return { clock, sockets, socket, told, connection };
+  return { clock, sockets, socket, reported, connection };
 }
 
 describe("the connection", () => {
   it("reports opening, registration, loss and the new attempt in this order", () => {
-    const { socket, told, connection, clock } = setUp();
+    const { socket, reported, connection, clock } = setUp();
     socket().events.opened();
     connection.confirmed();
     socket().events.message("hello");
     socket().events.closed("gone");
     clock.advance(1000);
-    expect(told).toEqual(["connecting", "opened", "connected", "message hello", "lost", "reconnecting"]);
+    expect(reported).toEqual(["connecting", "opened", "connected", "message hello", "lost", "reconnecting"]);
   });
 
   it("waits 1, 2, 4, 8, 16, 30 and again 30 seconds between failed attempts", () => {
@@ -147,14 +147,14 @@ describe("the connection", () => {
   });
 
   it("gives up after the allowed attempts", () => {
-    const { clock, sockets, socket, connection, told } = setUp({ maxAttempts: 2, jitter: 0 });
+    const { clock, sockets, socket, connection, reported } = setUp({ maxAttempts: 2, jitter: 0 });
     for (const seconds of [1, 2, 4]) {
       socket().events.closed("refused");
       clock.advance(seconds * 1000);
     }
     expect(sockets).toHaveLength(3);
     expect(connection.state).toBe("failed");
-    expect(told.filter((event) => event === "failed")).toHaveLength(1);
+    expect(reported.filter((event) => event === "failed")).toHaveLength(1);
     expect(clock.timers).toBe(0);
   });
 

@@ -81,7 +81,7 @@ export class FakeEngine {
     server.on("connection", (socket, request) => {
       if (request.url?.startsWith("/ws/channels/") === true) {
         this.ends.push(new ChannelEnd(socket, request.url));
-        this.#look();
+        this.#checkWaiting();
         return;
       }
       this.sockets.push(socket);
@@ -89,7 +89,7 @@ export class FakeEngine {
       socket.on("message", (data, isBinary) => {
         if (isBinary) {
           this.telemetry.push(telemetryOf(data as Buffer));
-          this.#look();
+          this.#checkWaiting();
           return;
         }
         const frame = JSON.parse(String(data)) as Frame;
@@ -100,7 +100,7 @@ export class FakeEngine {
         }
         const reply = this.reply(frame);
         if (reply !== undefined) socket.send(JSON.stringify(reply));
-        this.#look();
+        this.#checkWaiting();
       });
       socket.send(JSON.stringify({ type: "workerregistered", worker_id: `worker-${this.sockets.length}`, reattach_token: "token", ...this.greeting }));
     });
@@ -124,8 +124,8 @@ export class FakeEngine {
     this.sockets.at(-1)?.send(typeof frame === "string" ? frame : JSON.stringify(frame));
   }
 
-  #look(): void {
-    for (const look of [...this.#waiting]) look();
+  #checkWaiting(): void {
+    for (const check of [...this.#waiting]) check();
   }
 
   /** Resolves to the n-th channel end, counted from 1. */
@@ -139,11 +139,11 @@ export class FakeEngine {
 
   #next(): Promise<void> {
     return new Promise((resolve) => {
-      const look = (): void => {
-        this.#waiting.delete(look);
+      const check = (): void => {
+        this.#waiting.delete(check);
         resolve();
       };
-      this.#waiting.add(look);
+      this.#waiting.add(check);
     });
   }
 
@@ -159,7 +159,7 @@ export class FakeEngine {
   }
 
   /** Resolves to the result of `find` for the telemetry so far, once it is defined. */
-  async told<Found>(find: (frames: readonly TelemetryFrame[]) => Found | undefined): Promise<Found> {
+  async telemetryWith<Found>(find: (frames: readonly TelemetryFrame[]) => Found | undefined): Promise<Found> {
     for (;;) {
       const found = find(this.telemetry);
       if (found !== undefined) return found;

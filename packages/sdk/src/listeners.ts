@@ -1,4 +1,7 @@
-/** Listeners of one kind of event. A function that was added twice is called twice, and each addition is removed separately. */
+/**
+ * Listeners of one kind of event. A function that was added twice is called twice, and each addition is removed
+ * separately.
+ */
 export class Listeners<Args extends readonly unknown[]> {
   readonly #entries = new Set<{ readonly listener: (...args: Args) => void }>();
 

@@ -100,21 +100,21 @@ describe("the Node socket", () => {
       expect(await closed).toBe("closed with code 1012 (restarting)");
     }));
 
-  const told = JSON.stringify({ error: { code: "AUTH_ERROR", message: "wrong token" } });
+  const refusalBody = JSON.stringify({ error: { code: "AUTH_ERROR", message: "wrong token" } });
   it.each([
     { what: "without a body", head: "401 Unauthorized", body: "", reason: "the connection was refused with HTTP 401; check the token (SVC_TOKEN)" },
     {
       what: "with the engine's words",
       head: "401 X",
-      body: told,
+      body: refusalBody,
       reason: "the connection was refused with HTTP 401: wrong token; check the token (SVC_TOKEN)",
     },
-    { what: "of another kind", head: "421 X", body: told, reason: "the connection was refused with HTTP 421: wrong token" },
+    { what: "of another kind", head: "421 X", body: refusalBody, reason: "the connection was refused with HTTP 421: wrong token" },
     { what: "by something else", head: "404 X", body: "<html>", reason: "the connection was refused with HTTP 404" },
     {
       what: "at great length",
       head: "503 X",
-      body: told.replace("wrong", "w".repeat(3000)),
+      body: refusalBody.replace("wrong", "w".repeat(3000)),
       reason: `the connection was refused with HTTP 503: ${"w".repeat(500)}…`,
     },
     { what: "without end", head: "503 X", body: "x".repeat(100_000), reason: "the connection was refused with HTTP 503" },

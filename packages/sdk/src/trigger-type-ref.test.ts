@@ -92,25 +92,25 @@ describe("a registered trigger", () => {
     trigger.onStatus(() => {
       throw new Error("a listener's own trouble");
     });
-    const told = (status: string, reason?: string): Promise<unknown> => {
+    const reported = (status: string, reason?: string): Promise<unknown> => {
       engine.send({ type: "triggerregistrationresult", id: trigger.id, trigger_type: "timer", function_id: "f", status, reason });
       engine.send({ type: "ping" });
       return engine.frame({ type: "pong" }, seen.length + 1);
     };
-    await told("inactive", "no one provides timer");
+    await reported("inactive", "no one provides timer");
     expect(await trigger.registered).toEqual({ status: "inactive", reason: "no one provides timer" });
-    await told("active");
+    await reported("active");
     expect(seen).toEqual([{ status: "inactive", reason: "no one provides timer" }, { status: "active" }]);
     expect(trigger.status).toEqual({ status: "active" });
     stop();
-    await told("inactive");
+    await reported("inactive");
     expect(seen).toHaveLength(2);
     expect(trigger.status).toMatchObject({ status: "inactive" });
   });
 
   it("logs an error after the engine accepted it as a failure, and before as a rejection", async () => {
     const trigger = worker.registerTrigger({ type: "timer", function_id: "f", config: null });
-    const told = async (status: string): Promise<void> => {
+    const reported = async (status: string): Promise<void> => {
       const heard = new Promise<void>((resolve) => {
         const stop = trigger.onStatus(() => {
           stop();
@@ -120,7 +120,7 @@ describe("a registered trigger", () => {
       engine.send({ type: "triggerregistrationresult", id: trigger.id, trigger_type: "timer", function_id: "f", status, reason: "why" });
       await heard;
     };
-    for (const status of ["inactive", "error", "active", "error"]) await told(status);
+    for (const status of ["inactive", "error", "active", "error"]) await reported(status);
     expect(errors).toEqual(["the engine rejected a trigger", "a trigger failed"]);
   });
 });

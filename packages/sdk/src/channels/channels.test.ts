@@ -296,9 +296,9 @@ describe("a reader", () => {
     await first;
     // 32 MiB are far more than both systems' buffers. Without a pause everything would arrive.
     const { promise, resolve } = newGate();
-    setImmediate(function look() {
+    setImmediate(function poll() {
       if (socket.isPaused || unwritten < frames) resolve();
-      else setImmediate(look);
+      else setImmediate(poll);
     });
     await promise;
     await worker.createChannel();

@@ -172,7 +172,7 @@ describe("a handler that writes", () => {
     expect(thrown).toEqual([expect.any(TypeError), expect.any(TypeError)]);
   });
 
-  it("is told to return the response if there is no channel", async () => {
+  it("gets an error that says to return the response if there is no channel", async () => {
     const answer = await answerOf((_request, response) => response.write("a"), {});
     expect(answer.error).toMatchObject({ code: "invalid_input", message: expect.stringContaining("return the response instead") });
   });

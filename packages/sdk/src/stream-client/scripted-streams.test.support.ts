@@ -18,12 +18,12 @@ export class ScriptedConnection {
     this.request = request;
     socket.on("message", (data) => {
       this.received.push(JSON.parse(String(data)) as Message);
-      for (const look of [...this.#waiting]) look();
+      for (const check of [...this.#waiting]) check();
     });
     this.closed = new Promise((resolve) => socket.on("close", (code) => resolve(code)));
   }
 
-  say(message: Message | string): void {
+  send(message: Message | string): void {
     this.socket.send(typeof message === "string" ? message : JSON.stringify(message));
   }
 
@@ -33,11 +33,11 @@ export class ScriptedConnection {
       const found = this.received.filter((message) => message.type === type)[number - 1];
       if (found !== undefined) return found;
       await new Promise<void>((resolve) => {
-        const look = (): void => {
-          this.#waiting.delete(look);
+        const check = (): void => {
+          this.#waiting.delete(check);
           resolve();
         };
-        this.#waiting.add(look);
+        this.#waiting.add(check);
       });
     }
   }
@@ -45,18 +45,18 @@ export class ScriptedConnection {
   /** Answers the hello. */
   async welcome(epoch = "first"): Promise<void> {
     await this.message("hello");
-    this.say({ type: "welcome", data: { connectionId: "c", epoch, heartbeatMs: 10_000 } });
+    this.send({ type: "welcome", data: { connectionId: "c", epoch, heartbeatMs: 10_000 } });
   }
 
   /** Answers a join, and sends the sync. */
   async admit(join: Message, seq: number, data: unknown, more: Message = {}): Promise<void> {
     const { subscriptionId, streamName, groupId, id } = join.data as Message;
-    this.say({ type: "joined", data: { subscriptionId, streamName, groupId, id, seq, resumed: false } });
+    this.send({ type: "joined", data: { subscriptionId, streamName, groupId, id, seq, resumed: false } });
     this.event([String(subscriptionId)], seq, { type: "sync", data }, more);
   }
 
   event(subscriptionIds: readonly string[], seq: number, event: Message, more: Message = {}): void {
-    this.say({ type: "stream", timestamp: 1_000 + seq, streamName: "todos", groupId: "g", id: null, event, seq, subscriptionIds, ...more });
+    this.send({ type: "stream", timestamp: 1_000 + seq, streamName: "todos", groupId: "g", id: null, event, seq, subscriptionIds, ...more });
   }
 }
 
@@ -70,7 +70,7 @@ export class ScriptedStreams {
     this.#server = server;
     server.on("connection", (socket, request) => {
       this.#connections.push(new ScriptedConnection(socket, request));
-      for (const look of [...this.#waiting]) look();
+      for (const check of [...this.#waiting]) check();
     });
   }
 
@@ -94,11 +94,11 @@ export class ScriptedStreams {
       const found = this.#connections[number - 1];
       if (found !== undefined) return found;
       await new Promise<void>((resolve) => {
-        const look = (): void => {
-          this.#waiting.delete(look);
+        const check = (): void => {
+          this.#waiting.delete(check);
           resolve();
         };
-        this.#waiting.add(look);
+        this.#waiting.add(check);
       });
     }
   }

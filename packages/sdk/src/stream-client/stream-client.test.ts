@@ -29,12 +29,12 @@ function open(options: NodeStreamClientOptions = {}): StreamClient {
 
 /** Records everything that a group's subscription reports, and lets a test wait for it. */
 function notebook() {
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const write = (what: unknown): void => {
-    told.push(what);
+    reported.push(what);
   };
   return {
-    told,
+    reported,
     handlers: {
       onSync: (data: unknown, { seq }: { readonly seq: number }) => write(["sync", seq, data]),
       onEvent: (update: StreamUpdate) =>
@@ -43,7 +43,7 @@ function notebook() {
       onError: ({ code }: { readonly code: string }) => write(["error", code]),
       onStatus: (status: string) => write(status),
     },
-    until: (entry: unknown) => vi.waitFor(() => expect(told).toContainEqual(entry), { timeout: 20_000 }),
+    until: (entry: unknown) => vi.waitFor(() => expect(reported).toContainEqual(entry), { timeout: 20_000 }),
   };
 }
 
@@ -72,7 +72,7 @@ describe("a stream client", () => {
     connection.event(["s1"], 5, { type: "event", event: { type: "cheer", data: "!" } });
     connection.event(["s1"], 6, { type: "delete", data: { n: 2 } }, { id: "b", version: 2 });
     await notes.until(["delete", 6, "b", { n: 2 }]);
-    expect(notes.told).toEqual([
+    expect(notes.reported).toEqual([
       ["sync", 3, [{ n: 1 }]],
       "live",
       ["create", 4, "b", { n: 2 }],
@@ -95,12 +95,12 @@ describe("a stream client", () => {
     const second = await greeted(2);
     const join = await second.message("join");
     expect(join.data).toEqual({ subscriptionId: "s1", ...group, since: { epoch: "first", seq: 4 } });
-    second.say({ type: "joined", data: { subscriptionId: "s1", ...group, id: null, seq: 6, resumed: true } });
+    second.send({ type: "joined", data: { subscriptionId: "s1", ...group, id: null, seq: 6, resumed: true } });
     for (const seq of [4, 5, 5, 6, 4]) second.event(["s1"], seq, { type: "update", data: seq }, { id: "a" });
     await notes.until(["update", 6, "a", 6]);
     second.event(["s1"], 7, { type: "update", data: 7 }, { id: "a" });
     await notes.until(["update", 7, "a", 7]);
-    expect(notes.told).toEqual([
+    expect(notes.reported).toEqual([
       ["sync", 3, []],
       "live",
       ["create", 4, "a", 4],
@@ -123,15 +123,15 @@ describe("a stream client", () => {
 
     const second = await greeted(2, "second");
     await second.message("join");
-    second.say({ type: "joined", data: { subscriptionId: "s1", ...group, id: null, seq: 2, resumed: false } });
+    second.send({ type: "joined", data: { subscriptionId: "s1", ...group, id: null, seq: 2, resumed: false } });
     const gap = { since: 50, seq: 2, reason: "restarted" };
-    second.say({ type: "gap", data: { subscriptionId: "s1", ...group, ...gap } });
+    second.send({ type: "gap", data: { subscriptionId: "s1", ...group, ...gap } });
     // The sync contains the events before it.
     second.event(["s1"], 2, { type: "update", data: "early" }, { id: "a" });
     second.event(["s1"], 2, { type: "sync", data: ["new"] });
     second.event(["s1"], 3, { type: "update", data: "later" }, { id: "a" });
     await notes.until(["update", 3, "a", "later"]);
-    expect(notes.told.slice(2)).toEqual(["joining", ["gap", gap], ["sync", 2, ["new"]], "live", ["update", 3, "a", "later"]]);
+    expect(notes.reported.slice(2)).toEqual(["joining", ["gap", gap], ["sync", 2, ["new"]], "live", ["update", 3, "a", "later"]]);
   });
 
   it("delivers a message to all subscriptions that it names, and to no other", async () => {
@@ -142,15 +142,15 @@ describe("a stream client", () => {
     client.subscribe({ ...group, id: "b" }, other.handlers);
     const connection = await greeted();
     for (const number of [1, 2, 3]) await connection.admit(await connection.message("join", number), 0, number === 1 ? [] : null);
-    connection.event(["s1", "s2", "gone"], 1, { type: "create", data: 1 }, { id: "a" });
+    connection.event(["s1", "s2", "left"], 1, { type: "create", data: 1 }, { id: "a" });
     connection.event(["s1", "s3"], 2, { type: "create", data: 2 }, { id: "b" });
     await other.until(["create", 2, "b", 2]);
-    expect(all.told.slice(2)).toEqual([
+    expect(all.reported.slice(2)).toEqual([
       ["create", 1, "a", 1],
       ["create", 2, "b", 2],
     ]);
-    expect(one.told.slice(2)).toEqual([["create", 1, "a", 1]]);
-    expect(one.told[0]).toEqual(["sync", 0, null]);
+    expect(one.reported.slice(2)).toEqual([["create", 1, "a", 1]]);
+    expect(one.reported[0]).toEqual(["sync", 0, null]);
   });
 
   it("resumes from the engine's position, even if its item did not change", async () => {
@@ -159,9 +159,9 @@ describe("a stream client", () => {
     const subscription = client.subscribe({ ...group, id: "a" }, notes.handlers);
     const first = await greeted();
     await first.admit(await first.message("join"), 3, null);
-    const positions = [{ subscriptionId: "s1", seq: 40 }, { subscriptionId: "gone", seq: 9 }, null];
-    first.say({ type: "heartbeat", timestamp: 1, positions });
-    first.say({ type: "heartbeat", timestamp: 2 });
+    const positions = [{ subscriptionId: "s1", seq: 40 }, { subscriptionId: "left", seq: 9 }, null];
+    first.send({ type: "heartbeat", timestamp: 1, positions });
+    first.send({ type: "heartbeat", timestamp: 2 });
     await expect.poll(() => subscription.seq).toBe(40);
     first.socket.terminate();
     const second = await greeted(2);
@@ -170,19 +170,19 @@ describe("a stream client", () => {
 
   it("leaves, and delivers nothing afterwards", async () => {
     const client = open();
-    const [gone, stays] = [notebook(), notebook()];
-    const subscription = client.subscribe(group, gone.handlers);
+    const [left, stays] = [notebook(), notebook()];
+    const subscription = client.subscribe(group, left.handlers);
     client.subscribe(group, stays.handlers);
     const connection = await greeted();
     for (const number of [1, 2]) await connection.admit(await connection.message("join", number), 0, []);
-    await gone.until("live");
+    await left.until("live");
     subscription.leave();
     subscription.leave();
     expect(await connection.message("leave")).toEqual({ type: "leave", data: { subscriptionId: "s1", ...group } });
     await stays.until("live");
     connection.event(["s1", "s2"], 1, { type: "create", data: 1 }, { id: "a" });
     await stays.until(["create", 1, "a", 1]);
-    expect(gone.told).toEqual([["sync", 0, []], "live", "closed"]);
+    expect(left.reported).toEqual([["sync", 0, []], "live", "closed"]);
     expect(connection.received.filter(({ type }) => type === "leave")).toHaveLength(1);
   });
 
@@ -203,18 +203,18 @@ describe("a stream client", () => {
       client.subscribe({ ...group, id: "x" }, never.handlers);
       const connection = await greeted();
       await connection.message("join", 2);
-      connection.say({ type: "error", data: { code: "FORBIDDEN", message: "not you", subscriptionId: "s1" } });
+      connection.send({ type: "error", data: { code: "FORBIDDEN", message: "not you", subscriptionId: "s1" } });
       connection.event(["s1"], 0, { type: "unauthorized" });
-      connection.say({ type: "error", data: { code: "invalid_name", message: "no", subscriptionId: "s2" } });
-      while (!never.told.includes("closed")) await new Promise((resolve) => setImmediate(resolve));
-      expect(later.told).toEqual(["refused", ["error", "FORBIDDEN"]]);
-      expect(never.told).toEqual([["error", "invalid_name"], "closed"]);
+      connection.send({ type: "error", data: { code: "invalid_name", message: "no", subscriptionId: "s2" } });
+      while (!never.reported.includes("closed")) await new Promise((resolve) => setImmediate(resolve));
+      expect(later.reported).toEqual(["refused", ["error", "FORBIDDEN"]]);
+      expect(never.reported).toEqual([["error", "invalid_name"], "closed"]);
       await vi.advanceTimersByTimeAsync(1_300);
       const again = await connection.message("join", 3);
       expect(again.data).toMatchObject({ subscriptionId: "s1" });
       expect(connection.received.filter(({ type }) => type === "join")).toHaveLength(3);
       await connection.admit(again, 1, []);
-      while (!later.told.includes("live")) await new Promise((resolve) => setImmediate(resolve));
+      while (!later.reported.includes("live")) await new Promise((resolve) => setImmediate(resolve));
     } finally {
       vi.useRealTimers();
     }
@@ -230,7 +230,7 @@ describe("a stream client", () => {
     connection.socket.close(4403, "not you");
     await expect(waiting).rejects.toMatchObject({ code: "disconnected", message: expect.stringContaining("not you") });
     expect(client.connectionState).toBe("failed");
-    expect(notes.told).toEqual([["error", "disconnected"], "closed"]);
+    expect(notes.reported).toEqual([["error", "disconnected"], "closed"]);
     expect(client.subscribe(group, {}).status).toBe("closed");
     expect(engine.connections).toBe(1);
   });
@@ -241,7 +241,7 @@ describe("a stream client", () => {
     (await engine.connection(2)).socket.close(4401, "whoever knows you is not there yet");
     const third = await engine.connection(3);
     await third.message("hello");
-    third.say({ type: "error", data: { code: "invalid_message", message: "hello?" } });
+    third.send({ type: "error", data: { code: "invalid_message", message: "hello?" } });
     await greeted(4);
     await client.connected();
   });
@@ -261,12 +261,12 @@ describe("a stream client", () => {
     const connection = await greeted();
     for (const number of [1, 2]) await connection.admit(await connection.message("join", number), 0, []);
     for (const text of ["", "{oops", "null", "[]", "7", '{"type":7}', '{"type":"stream"}', '{"type":"gap"}', '{"type":"joined","data":7}', '{"type":"later"}'])
-      connection.say(text);
-    connection.say({ type: "stream", seq: 1, subscriptionIds: ["s2"], event: { type: "event", event: null } });
-    connection.say({ type: "stream", seq: 1, subscriptionIds: ["s2"], event: { type: "jump", data: 1 } });
+      connection.send(text);
+    connection.send({ type: "stream", seq: 1, subscriptionIds: ["s2"], event: { type: "event", event: null } });
+    connection.send({ type: "stream", seq: 1, subscriptionIds: ["s2"], event: { type: "jump", data: 1 } });
     connection.event(["s1", "s2"], 1, { type: "create", data: 1 }, { id: "a" });
     await notes.until(["create", 1, "a", 1]);
-    expect(notes.told).toEqual([["sync", 0, []], "live", ["create", 1, "a", 1]]);
+    expect(notes.reported).toEqual([["sync", 0, []], "live", ["create", 1, "a", 1]]);
   });
 
   it("rejects invalid names, and joins after its close", async () => {
@@ -277,7 +277,7 @@ describe("a stream client", () => {
     const notes = notebook();
     client.subscribe(group, notes.handlers);
     await client.close();
-    expect(notes.told).toEqual(["closed"]);
+    expect(notes.reported).toEqual(["closed"]);
     expect(() => client.subscribe(group, {})).toThrow("was closed");
   });
 

@@ -48,7 +48,7 @@ describe("a collection", () => {
     first.socket.terminate();
     const second = await greeted(2, "second");
     await second.message("join");
-    second.say({ type: "gap", data: { subscriptionId: "s1", ...group, since: 5, seq: 1, reason: "restarted" } });
+    second.send({ type: "gap", data: { subscriptionId: "s1", ...group, since: 5, seq: 1, reason: "restarted" } });
     second.event(["s1"], 1, { type: "sync", data: [{ n: 11 }] }, { itemIds: ["a"] });
     await expect.poll(() => items.status).toBe("live");
     expect([...items.items]).toEqual([["a", { n: 11 }]]);
@@ -64,14 +64,14 @@ describe("a collection", () => {
   it("takes the ids from the items if the engine does not send them, from their member `id` or with `idOf`", async () => {
     const errors: string[] = [];
     const byMember = client.collection<{ id?: string }>(group, { onError: ({ message }) => errors.push(message) });
-    const told = client.collection<{ name: string }>(group, { idOf: ({ name }) => name });
+    const reported = client.collection<{ name: string }>(group, { idOf: ({ name }) => name });
     const connection = await greeted();
     await connection.admit(await connection.message("join", 1), 0, [{ id: "a" }, {}, null]);
     await connection.admit(await connection.message("join", 2), 0, [{ name: "x" }]);
-    await Promise.all([byMember.ready, told.ready]);
+    await Promise.all([byMember.ready, reported.ready]);
     expect([...byMember.items.keys()]).toEqual(["a"]);
     expect(errors).toEqual([expect.stringContaining("2 items have no id")]);
-    expect([byMember.size, told.get("x")]).toEqual([1, { name: "x" }]);
+    expect([byMember.size, reported.get("x")]).toEqual([1, { name: "x" }]);
   });
 
   it("calls every listener, even if one throws, until it is removed", async () => {
@@ -103,7 +103,7 @@ describe("a collection", () => {
     const refused = client.collection(group);
     const connection = await greeted();
     await connection.message("join");
-    connection.say({ type: "error", data: { code: "invalid_name", message: "no", subscriptionId: "s2" } });
+    connection.send({ type: "error", data: { code: "invalid_name", message: "no", subscriptionId: "s2" } });
     await expect(refused.ready).rejects.toMatchObject({ code: "invalid_name" });
   });
 });

@@ -40,8 +40,8 @@ afterEach(async () => {
 const invoke = (function_id: string, more: Frame = {}): Frame => ({ data: null, type: "invokefunction", invocation_id: ID, function_id, ...more });
 const answer = (): Promise<Frame> => engine.frame({ type: "invocationresult", invocation_id: ID });
 const recordsOf = (frames: readonly TelemetryFrame[], signal: string) => frames.filter((frame) => frame.signal === signal).flatMap((frame) => frame.records);
-const logOf = (message: string) => engine.told((frames) => recordsOf(frames, "LOGS").find((record) => record.body.stringValue === message));
-const spanOf = (name: string) => engine.told((frames) => recordsOf(frames, "OTLP").find((record) => record.name === name));
+const logOf = (message: string) => engine.telemetryWith((frames) => recordsOf(frames, "LOGS").find((record) => record.body.stringValue === message));
+const spanOf = (name: string) => engine.telemetryWith((frames) => recordsOf(frames, "OTLP").find((record) => record.name === name));
 
 async function handled(body: (context: CallContext) => unknown, more: Frame = { traceparent: TRACE }): Promise<Frame> {
   const worker = open();
