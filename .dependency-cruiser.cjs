@@ -94,7 +94,7 @@ module.exports = {
       severity: "error",
       from: { path: "^packages/engine/src/modules/[^/]+/", pathNot: tests },
       to: {
-        path: "^packages/engine/src/kernel/(?!(module|stream-contract|late-schema|nearest-name|telemetry-contract|health-contract|clock|interval-clock|logger|directory|scope|throttled-log|worker-claims)[.]ts$)",
+        path: "^packages/engine/src/kernel/(?!(module|stream-contract|lazy-schema|nearest-name|telemetry-contract|health-contract|clock|interval-clock|logger|directory|scope|throttled-log|worker-claims)[.]ts$)",
       },
     },
     {

@@ -365,10 +365,10 @@ describe("TLS", () => {
   it.each([
     ["{cert: /dev/zero, key: ./server.key}", /the TLS certificate for workers cannot be read: \/dev\/zero: it is not a file of at most 4194304 bytes/],
     ["{cert: ./missing.pem, key: ./server.key}", /the TLS certificate for workers cannot be read: .*missing\.pem: there is no such file/],
-    ["{cert: ./server.key, key: ./server.key}", /the TLS certificate for workers is no PEM certificate: .*server\.key/],
-    ["{cert: ./server.pem, key: ./server.pem}", /the TLS key for workers is no PEM private key/],
+    ["{cert: ./server.key, key: ./server.key}", /the TLS certificate for workers is not a PEM certificate: .*server\.key/],
+    ["{cert: ./server.pem, key: ./server.pem}", /the TLS key for workers is not a PEM private key/],
     [`{cert: ./server.pem, key: '${certificateFile("other.key")}'}`, /the TLS certificate and key for workers do not belong together: .*server\.pem/],
-    ["{cert: ./server.pem, key: ./server.key, client_ca: ./server.key}", /the client authority for workers is no PEM certificate/],
+    ["{cert: ./server.pem, key: ./server.key, client_ca: ./server.key}", /the client authority for workers is not a PEM certificate/],
   ])("refuses to start with %s and says what is wrong", async (files, message) => {
     await expect(start(`engine: {bridge: {tls: ${files}}}\n`, { dir: withCertificates() })).rejects.toThrow(message);
   });

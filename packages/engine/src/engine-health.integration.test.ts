@@ -105,6 +105,6 @@ describe("the health of an engine", () => {
     await redis.restart();
     await vi.waitFor(async () => expect((await ready()).status).toBe(200), patience);
     expect(lines).toContain("error a component is unhealthy");
-    expect(lines).toContain("info a component is well again");
+    expect(lines).toContain("info a component is healthy again");
   });
 });

@@ -44,27 +44,36 @@ import { JsonSchemaChecks } from "./validation/index.ts";
 export interface StartOptions {
   /** Path of the config file. */
   readonly configFile: string;
-  /** What command-line flags say; beats environment and file. */
+  /** Values of command-line flags; they override environment and file. */
   readonly overrides?: ConfigOverrides;
   /** Default `process.env`. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly logger?: Logger;
   readonly clock?: Clock;
-  /** The time of the modules that the config file names: what they keep, schedule and try again. Default: `clock`, by which all the rest goes. */
+  /**
+   * The clock of the modules in the config file: storage, schedules and retries. Default: `clock`, which everything
+   * else uses.
+   */
   readonly moduleClock?: Clock;
 }
 
 export interface RunningEngine {
   readonly addresses: EngineAddresses;
-  /** The same for people: a listener that other machines reach is shown with its host and a word about it, e.g. `ws://0.0.0.0:49134 (every interface)`. */
+  /**
+   * Like `addresses`, for people. A listener that other machines can reach is shown with its host and a note, e.g.
+   * `ws://0.0.0.0:49134 (every interface)`.
+   */
   readonly boundTo: EngineAddresses;
-  /** The configuration in force; changes when the file does. */
+  /** The active configuration. Changes when the file changes. */
   readonly config: LoadedConfig;
   readonly version: string;
   readonly instanceId: string;
-  /** Modules of the config file and how they are. */
+  /** Modules of the config file and their state. */
   modules(): readonly ModuleState[];
-  /** Takes no new work, finishes calls in hand for up to `graceMs` (default: the config's drain time), stops workers and modules. Safe to call twice. */
+  /**
+   * Stops the engine: accepts no new work, waits up to `graceMs` (default: the config's drain time) for calls in
+   * flight, then stops workers and modules. May be called twice.
+   */
   stop(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
@@ -75,15 +84,16 @@ const SUPERVISOR = "supervisor";
 export const ENGINE_VERSION: string = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string }).version;
 
 /**
- * Starts an engine from a config file: locks the data folder, binds the listeners, starts modules and local workers, and
- * follows changes of the file. Rejects with ConfigError, ListenError, or an Error that names what went wrong; nothing is left running then.
+ * Starts an engine from a config file: locks the data folder, binds the listeners, starts modules and local workers,
+ * and watches the file for changes. Rejects with ConfigError, ListenError, or an Error that names the problem. After a
+ * rejection nothing is left running.
  */
 export async function startEngine(options: StartOptions): Promise<RunningEngine> {
   const env = options.env ?? process.env;
   const load = (): LoadedConfig => loadConfig(options.configFile, { env, overrides: options.overrides ?? {}, modules: configurableModules });
   const config = load();
   const log = options.logger ?? silentLogger;
-  // Before there is an engine: nothing is to be undone when the folder is in use.
+  // Lock first: if the folder is in use, there is nothing to undo yet.
   const lock = lockDataFolder(config.engine.dataDir);
   let engine: Engine;
   try {
@@ -130,11 +140,11 @@ class Engine implements RunningEngine {
     this.#proofKey = parts.proofKey;
     this.#load = parts.load;
     const settings = (): LoadedConfig["engine"] => this.#config.engine;
-    // What the engine says is in its output and among the log entries.
+    // The engine's own log records also go to the observability log.
     this.#log = observedLogger(parts.log, {
       level: () => settings().logLevel,
       now: () => parts.clock.now(),
-      tell: (record) => kernel.telemetry.log(logEntryOf(record)),
+      observe: (record) => kernel.telemetry.log(logEntryOf(record)),
     });
     const { kernel, directory } = createKernel({
       clock: parts.clock,
@@ -160,7 +170,7 @@ class Engine implements RunningEngine {
       log: this.#log,
     });
     const { token, clock } = parts;
-    // The command line does not know a configured token, but the one of the file that engine.json names.
+    // The command line does not know a configured token, only the one in the file that engine.json names.
     const proof = new EngineProof(engineProofKey(parts.proofKey, parts.config.engine.token === undefined ? token : undefined));
     this.#listeners = new Listeners({ kernel, token, proof, clock, log: this.#log, config: () => this.#config });
     const projectDir = dirname(parts.config.file);
@@ -193,7 +203,8 @@ class Engine implements RunningEngine {
       dataDir: parts.config.engine.dataDir,
       production: () => isExposed(this.#config),
       outboundRules: () => settings().httpFunctions,
-      // What is observed happens in real time, and a leap of days must not be lived through in steps of a sampler.
+      // Observability measures real time. A test clock that jumps by days must not make its sampler run once for
+      // every step.
       clockOf: (name) => (name !== OBSERVABILITY && configurableModules.some((module) => module.name === name) ? parts.moduleClock : parts.clock),
     });
     directory.setModuleHost(this.#host);
@@ -238,7 +249,7 @@ class Engine implements RunningEngine {
       throw error;
     }
     for (const warning of this.#config.warnings) this.#log.warn(warning);
-    this.#listeners.warnOfOpenOnes();
+    this.#listeners.warnOfOpenListeners();
     const watch = watchConfig(this.#config.file, {
       revision: this.#config.revision,
       onChange: (change) => this.#fileChanged(change),
@@ -268,7 +279,7 @@ class Engine implements RunningEngine {
   }
 
   async #tearDown(): Promise<void> {
-    // Latest first: the supervisor stops its workers while the bridge is still there for their last answers.
+    // In reverse order: the supervisor stops its workers while the bridge can still take their last results.
     await this.#host.stopAll();
     this.#listeners.close();
     await this.#trustedIds.close();
@@ -303,7 +314,7 @@ class Engine implements RunningEngine {
     let reason: { readonly problems: readonly string[] } | { readonly error: unknown };
     try {
       await this.#listeners.move(diff, undoMoves);
-      this.#announceAgain();
+      this.#reannounce();
       this.#config = { ...next, engine: settingsOfThisRun(before.engine, next.engine) };
       this.#warnOfOtherBridges(before, next);
       this.#reserveIds();
@@ -311,10 +322,10 @@ class Engine implements RunningEngine {
       const problems = await this.#host.apply(requestsOf(next));
       if (problems.length === 0) {
         this.#kernel.roles.set(accessOf(this.#config));
-        this.#kernel.unownedTriggers.removeThoseOfChangedRoles();
+        this.#kernel.unownedTriggers.removeTriggersOfChangedRoles();
         const moved = diff.http !== undefined || diff.realtime !== undefined;
         this.#log.info("the config file was applied", { ...describeDiff(diff), ...(moved ? this.#listeners.exposure() : {}) });
-        if (moved) this.#listeners.warnOfOpenOnes();
+        if (moved) this.#listeners.warnOfOpenListeners();
         return;
       }
       reason = { problems };
@@ -322,7 +333,7 @@ class Engine implements RunningEngine {
       reason = { error };
     }
     try {
-      await this.#goBackTo(before, undoMoves);
+      await this.#rollBackTo(before, undoMoves);
     } finally {
       this.#log.error("the config file could not be applied; the running configuration stays", reason);
     }
@@ -333,31 +344,31 @@ class Engine implements RunningEngine {
     if (dropped > 0) this.#log.warn("connections were closed, because the rules for them changed", { connections: dropped });
   }
 
-  /** Warns, with what the text that stands there now would stop. */
+  /** Logs a warning that names what the shrunk file would stop. */
   #warnOfShrunkFile(waitMs: number): void {
     let removed: readonly string[];
     try {
       removed = describeDiff(diffConfig(this.#config, this.#load())).removed ?? [];
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
-      // A text with mistakes is never applied.
+      // A file with mistakes is never applied.
       return;
     }
     const fields = removed.length === 0 ? {} : { would_stop: removed };
     this.#log.warn(`the config file may be cut off; it is applied if it stays so for ${waitMs / 1000} s`, fields);
   }
 
-  async #goBackTo(before: LoadedConfig, undoMoves: readonly (() => Promise<void>)[]): Promise<void> {
+  async #rollBackTo(before: LoadedConfig, undoMoves: readonly (() => Promise<void>)[]): Promise<void> {
     this.#config = before;
     this.#reserveIds();
     this.#dropOutdated();
     for (const undoMove of undoMoves) await undoMove();
-    this.#announceAgain();
+    this.#reannounce();
     const problems = await this.#host.apply(requestsOf(before));
     if (problems.length > 0) this.#log.error("the former configuration could not be restored in full", { problems });
   }
 
-  /** The rules of running listeners take effect at once; which listeners there are does not. */
+  /** Changed access rules apply to running listeners at once. Added or removed listeners apply after a restart. */
   #warnOfOtherBridges(before: LoadedConfig, next: LoadedConfig): void {
     const addressesOf = ({ engine }: LoadedConfig): readonly ListenAddress[] => engine.bridges.map(({ address }) => address);
     if (isDeepStrictEqual(addressesOf(before), addressesOf(next))) return;
@@ -379,8 +390,10 @@ class Engine implements RunningEngine {
     this.#lock.announce(this.addresses, { proofKey: this.#proofKey, ...(engine.token === undefined ? { tokenFile: tokenFileOf(file) } : {}) });
   }
 
-  /** The running engine works without `engine.json`, e.g. while the data folder is moved away. */
-  #announceAgain(): void {
+  /**
+   * The running engine does not need `engine.json`, so a failure, e.g. while the data folder is moved, is only logged.
+   */
+  #reannounce(): void {
     try {
       this.#announce();
     } catch (error) {
@@ -406,17 +419,17 @@ class Engine implements RunningEngine {
   }
 }
 
-/** The rules of each listener for workers. */
+/** The access rules of each bridge listener. */
 function accessOf({ engine: { bridgeAccess, bridges } }: LoadedConfig): readonly AccessSettings[] {
   return [bridgeAccess, ...bridges.map(({ access }) => access)];
 }
 
-/** The supervisor comes last, so that workers find every module running. */
+/** The supervisor is last, so that workers find every module running. */
 function requestsOf(config: LoadedConfig): ModuleRequest[] {
   const fromFile = config.modules.map(({ name, instance, config: block }) => ({ name, instance, config: block }));
   return [
     ...SYSTEM_MODULES.map((name) => ({ name, config: undefined })),
-    // First of those that the file may name: what the others do is seen from their beginning.
+    // First among the modules of the file, so that it observes the others from their start.
     ...(fromFile.some(({ name }) => name === OBSERVABILITY) ? [] : [{ name: OBSERVABILITY, config: undefined }]),
     ...fromFile.sort((a, b) => Number(b.name === OBSERVABILITY) - Number(a.name === OBSERVABILITY)),
     { name: SUPERVISOR, config: { workers: config.localWorkers, commands: config.commands } },

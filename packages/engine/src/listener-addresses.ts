@@ -4,15 +4,18 @@ import type { Listener } from "./transport/listener.ts";
 type Scheme = "ws" | "http";
 type Bound = Pick<Listener, "host" | "port" | "isTls">;
 
-/** How this machine reaches the listener: a host that stands for every address is reached at a loopback one. */
+/** Returns the listener's URL on this machine: a wildcard host is replaced by a loopback address. */
 export function localUrlOf(scheme: Scheme, listener: Bound): string {
   const { host } = listener;
-  const standsForAll = isWildcard(host);
-  if (standsForAll && host.includes(":")) return url(scheme, listener, "::1");
-  return url(scheme, listener, standsForAll || host === "127.0.0.1" ? "localhost" : host);
+  const isAnyHost = isWildcard(host);
+  if (isAnyHost && host.includes(":")) return url(scheme, listener, "::1");
+  return url(scheme, listener, isAnyHost || host === "127.0.0.1" ? "localhost" : host);
 }
 
-/** How it is bound, for people: the same, and of one that other machines reach its host and that they do, e.g. `ws://0.0.0.0:49134 (every interface)`. */
+/**
+ * Returns the URL for people: like `localUrlOf`, but a listener that other machines can reach is shown with its host
+ * and a note, e.g. `ws://0.0.0.0:49134 (every interface)`.
+ */
 export function boundUrlOf(scheme: Scheme, listener: Bound): string {
   if (!isOffLoopback(listener)) return localUrlOf(scheme, listener);
   return `${url(scheme, listener, listener.host)} (${isWildcard(listener.host) ? "every interface" : "other machines reach it"})`;

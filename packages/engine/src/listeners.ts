@@ -19,11 +19,11 @@ import { openModuleListener } from "./transport/module-listener.ts";
 import { Realtime } from "./transport/realtime.ts";
 import { type Refusal, TokenGuard } from "./transport/token-guard.ts";
 
-/** Addresses as URLs, with the ports that are bound; `wss` and `https` where the listener has TLS. As this machine reaches them. */
+/** URLs for this machine, with the bound ports; `wss` and `https` if the listener has TLS. */
 export interface EngineAddresses {
   /** For workers, e.g. `ws://localhost:49134`. */
   readonly bridge: string;
-  /** Further ones for workers (engine.bridges). */
+  /** Further listeners for workers (engine.bridges). */
   readonly bridges: readonly string[];
   /** E.g. `http://localhost:3111`. */
   readonly http: string;
@@ -37,18 +37,18 @@ export interface ListenersParts {
   readonly proof: EngineProof;
   readonly clock: Clock;
   readonly log: Logger;
-  /** The configuration in force. Read at each request, since it changes. */
+  /** The active configuration. Read at each request, since it changes. */
   readonly config: () => LoadedConfig;
 }
 
-/** All that the engine listens on: made once, bound, moved with the config, and closed together. */
+/** All listeners of the engine: created once, bound, moved with the config, and closed together. */
 export class Listeners {
-  /** What modules mount. */
+  /** The functions that modules use. */
   readonly mounts: MountPoints;
   readonly #config: () => LoadedConfig;
   readonly #log: Logger;
   readonly #clock: Clock;
-  /** The first is the one that local workers use. */
+  /** Local workers use the first one. */
   readonly #bridges: readonly [Bridge, ...Bridge[]];
   readonly #http: HttpApi;
   readonly #realtime: Realtime;
@@ -81,7 +81,7 @@ export class Listeners {
     });
     const realtimeToken = tokenRefusalAt(() => config().realtime);
     this.#realtime = new Realtime(clock, rules, log, kernel.streams, {
-      // Credentials of other kinds are for the authentication that the keeper of the streams has.
+      // The streams' provider may authenticate clients by other credentials.
       tokenRefusal: (request) => (kernel.streams.authenticates ? undefined : realtimeToken(request)),
       isReady: () => this.#isServing,
       isTrusted: (request) => guard.isHolder(request),
@@ -100,17 +100,17 @@ export class Listeners {
     };
   }
 
-  /** As this machine reaches them. */
+  /** URLs for this machine. */
   get addresses(): EngineAddresses {
     return this.#addresses(localUrlOf);
   }
 
-  /** For people: with the hosts that other machines reach. */
+  /** URLs for people, with hosts that other machines can reach. */
   get boundTo(): EngineAddresses {
     return this.#addresses(boundUrlOf);
   }
 
-  /** Rejects with ListenError for the first that cannot be bound. */
+  /** Rejects with ListenError for the first listener that cannot be bound. */
   async bind(config: LoadedConfig): Promise<void> {
     const [bridge, ...further] = this.#bridges;
     await bridge.listener.bind(config.engine.bridge);
@@ -122,7 +122,10 @@ export class Listeners {
     await this.#realtime.listener.bind(config.realtime);
   }
 
-  /** Adds to `undoMoves` how to take back each move that was made; one that failed left its listener where it was. */
+  /**
+   * Moves listeners to their new addresses. Adds an undo for each move to `undoMoves`. If a move fails, its listener
+   * keeps its address.
+   */
   async move({ http, realtime }: ConfigDiff, undoMoves: (() => Promise<void>)[]): Promise<void> {
     for (const [listener, change] of [
       [this.#http.listener, http],
@@ -135,7 +138,7 @@ export class Listeners {
     }
   }
 
-  /** Looks at the certificate files from time to time. Returns how to stop that. */
+  /** Checks the certificate files at intervals. Returns a function that stops the checks. */
   watchCertificates(): () => void {
     return new CertificateWatch({
       clock: this.#clock,
@@ -144,7 +147,7 @@ export class Listeners {
     }).start();
   }
 
-  /** Renewed certificates are taken within a minute, and with each change of the config file. */
+  /** Reloads renewed certificates: within a minute, and at each change of the config file. */
   reloadCertificates(): void {
     for (const { listener } of [this.#http, this.#realtime, ...this.#bridges]) {
       try {
@@ -155,13 +158,13 @@ export class Listeners {
     }
   }
 
-  /** What other machines reach, for the log; nothing when they reach nothing. */
+  /** Returns the URLs that other machines can reach, for the log; nothing if there are none. */
   exposure(): { readonly exposed?: readonly string[] } {
     const exposed = this.#all().filter(({ listener }) => isOffLoopback(listener));
     return exposed.length === 0 ? {} : { exposed: exposed.map(({ scheme, listener }) => boundUrlOf(scheme, listener)) };
   }
 
-  warnOfOpenOnes(): void {
+  warnOfOpenListeners(): void {
     if (!this.#config().engine.insecureBind) return;
     const open = this.#all().filter(({ listener, isOpen }) => isOffLoopback(listener) && isOpen);
     if (open.length === 0) return;
@@ -169,30 +172,31 @@ export class Listeners {
     this.#log.warn(`listeners off loopback need no token (insecure_bind): whoever reaches them can run functions: ${named}`);
   }
 
-  /** Closes the connections that were let in by rules that hold no more, and returns how many they were. */
+  /** Closes connections that were accepted by rules that have changed. Returns their number. */
   dropOutdated(): number {
     return this.#bridges.reduce((dropped, bridge) => dropped + bridge.dropOutdated(), 0);
   }
 
-  /** Every module has started: workers, who waited, and clients of streams are let in from now on. */
+  /** Starts to accept workers, which had to wait, and clients of streams. Called when every module has started. */
   startServing(): void {
     this.#isServing = true;
     for (const bridge of this.#bridges) bridge.startServing();
     this.#http.startServing();
   }
 
-  /** New HTTP requests and clients of streams are refused from now on. */
+  /** Refuses new HTTP requests and clients of streams from now on. */
   startDraining(): void {
     this.#isServing = false;
     this.#http.startDraining();
   }
 
-  /** Ends every connection. */
+  /** Closes every connection. */
   close(): void {
     this.#realtime.closeAll();
     const listening = [this.#http, this.#realtime, ...this.#bridges];
     for (const { listener } of listening) listener.stopAccepting();
-    // In the same turn as the ports close: one published client gives up for good when it is refused while a port is still open.
+    // In the same turn as the ports close: a published client gives up permanently if it is refused while a port is
+    // still open.
     for (const bridge of this.#bridges) bridge.dropAll();
     for (const { listener } of listening) listener.close();
   }
@@ -202,7 +206,7 @@ export class Listeners {
     return { bridge, bridges: further, http: shown("http", this.#http.listener), realtime: shown("ws", this.#realtime.listener) };
   }
 
-  /** `isOpen`: who comes without a token is let in, and not held to rules. */
+  /** `isOpen`: clients without a token are accepted and have no access rules. */
   #all(): { readonly scheme: "ws" | "http"; readonly listener: Listener; readonly isOpen: boolean }[] {
     const { engine, http, realtime } = this.#config();
     const accessOf = (index: number): AccessSettings | undefined => (index === 0 ? engine.bridgeAccess : engine.bridges[index - 1]?.access);

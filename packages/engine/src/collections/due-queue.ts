@@ -1,12 +1,12 @@
-/** Something that waits for its time. */
+/** An item with a due time. */
 export interface Due {
   /** Milliseconds since 1970. Changed by the queue alone. */
   dueAt: number;
-  /** Its place in the queue; -1: it is not in it. Changed by the queue alone. */
+  /** Index in the heap, or -1 if the item is not in the queue. Changed by the queue alone. */
   place: number;
 }
 
-/** A binary heap of things that wait, the earliest first. A thing is in it once. */
+/** A binary heap of items, the earliest first. Each item is in it at most once. */
 export class DueQueue<Thing extends Due> {
   readonly #heap: Thing[] = [];
 
@@ -14,7 +14,7 @@ export class DueQueue<Thing extends Due> {
     return this.#heap[0];
   }
 
-  /** Puts it in, or moves it to its new time. */
+  /** Adds the item, or moves it to its new due time. */
   set(thing: Thing, dueAt: number): void {
     thing.dueAt = dueAt;
     if (thing.place < 0) {

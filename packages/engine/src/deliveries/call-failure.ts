@@ -30,8 +30,8 @@ export class DeliveryAttempt {
   }
 
   /**
-   * Classifies the failure of the last call. The error alone is not enough: a handler that does not catch the error of a call of its own fails with the same
-   * code and message.
+   * Classifies the failure of the last call. The error alone is not enough: a handler that does not catch the error of
+   * its own nested call fails with the same code and message.
    */
   failureOf({ code }: CallError): DeliveryFailure {
     if (this.#cause === "provider_disconnected") return "interrupted";

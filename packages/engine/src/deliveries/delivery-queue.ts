@@ -1,39 +1,42 @@
 import type { Principal, Quota } from "../kernel/module.ts";
 
-/** One thing that waits to be handed over. */
+/** An item that waits for delivery. */
 interface Waiting<Item> {
   readonly item: Item;
-  /** Bytes that it counts while it waits. */
+  /** Bytes counted against `maxBytes` while the item waits. */
   readonly bytes: number;
-  /** Bytes that it takes of the quota until it was delivered. */
+  /** Bytes counted against the quota until the item is delivered. */
   readonly held: number;
-  /** Whose share of the quota it takes. */
+  /** The principal whose share of the quota the item uses. */
   readonly principal: Principal;
 }
 
 export interface DeliveryQueueOptions<Item> {
-  /** Hands one over. What it rejects with goes to `onFailed`. */
+  /** Delivers one item. A rejection is passed to `onFailed`. */
   readonly deliver: (item: Item) => Promise<void>;
   readonly onFailed: (item: Item, error: unknown) => void;
-  /** There was no room for it: it is gone. */
+  /** Called when an item is dropped because the queue is full. */
   readonly onDropped: (item: Item) => void;
   readonly maxWaiting: number;
-  /** Of what waits, together. */
+  /** Maximum size of all waiting items together, in bytes. */
   readonly maxBytes: number;
-  /** Limits the bytes that wait or are being delivered in all queues that share it. */
+  /** Limits the bytes of waiting and in-flight items over all queues that share it. */
   readonly quota: Quota;
-  /** Whose share of the quota the items take. */
+  /** The principal whose share of the quota the items use. */
   readonly principal: () => Principal;
-  /** Lanes that are served at once. */
+  /** Maximum number of lanes served concurrently. */
   readonly maxParallel: number;
 }
 
-/** Hands things over, those of one lane one after another, lanes beside each other and in turn. When it is full, what comes is dropped, and said so. */
+/**
+ * Delivers the items of one lane in order, and the lanes concurrently and in turn. When the queue is full, new items
+ * are dropped and reported.
+ */
 export class DeliveryQueue<Item> {
   readonly #options: DeliveryQueueOptions<Item>;
-  /** What waits, by lane; a lane stands here while something of it waits or is being handed over. */
+  /** Waiting items by lane. A lane is in the map while one of its items waits or is in flight. */
   #lanes = new Map<string, Waiting<Item>[]>();
-  /** Lanes of which something waits and nothing is being handed over, those that waited longest first. */
+  /** Lanes with waiting items and no delivery in flight, the longest waiting first. */
   readonly #ready = new Set<string>();
   #waiting = 0;
   #bytes = 0;
@@ -44,13 +47,13 @@ export class DeliveryQueue<Item> {
     this.#options = options;
   }
 
-  /** `bytes`: what the item holds of memory, about. False when there was no room for it. */
+  /** Adds an item. `bytes` is its approximate size in memory. Returns false if there is no room for it. */
   push(lane: string, item: Item, bytes: number): boolean {
     const { maxWaiting, maxBytes, maxParallel, quota, onDropped } = this.#options;
     const principal = this.#options.principal();
-    // An item that is larger than all the room together still waits if nothing else does.
+    // An item larger than `maxBytes` is accepted if nothing else waits.
     const held = Math.min(bytes, maxBytes);
-    // An item that is delivered at once does not wait.
+    // An item that is delivered at once does not count as waiting.
     const counted = this.#active < maxParallel && !this.#lanes.has(lane) ? 0 : held;
     const isFull = this.#waiting >= maxWaiting || (this.#waiting > 0 && this.#bytes + counted > maxBytes);
     if (isFull || quota.take(principal, held) !== undefined) {
@@ -70,13 +73,13 @@ export class DeliveryQueue<Item> {
     return true;
   }
 
-  /** Resolves when nothing waits nor is being handed over. */
+  /** Resolves when nothing waits and no delivery is in flight. */
   idle(): Promise<void> {
     if (this.#waiting === 0 && this.#active === 0) return Promise.resolve();
     return new Promise((resolve) => this.#whenIdle.push(resolve));
   }
 
-  /** Forgets what waits; what is being handed over goes on. */
+  /** Discards all waiting items. Deliveries in flight continue. */
   clear(): void {
     for (const lane of this.#lanes.values()) for (const { held, principal } of lane) this.#options.quota.release(principal, held);
     this.#lanes = new Map();

@@ -3,10 +3,10 @@ import type { Clock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { TriggerBinding } from "../kernel/module.ts";
 
-/** How often one binding's failures are told, in milliseconds. */
-const TELL_EVERY_MS = 1_000;
+/** Minimum time between two reports for one binding, in milliseconds. */
+const REPORT_EVERY_MS = 1_000;
 
-/** Tells how the calls for one trigger go, once a second at most: in the log, and where triggers are listed. */
+/** Reports failed calls of one trigger, at most once a second: in the log and in the list of triggers. */
 export class FailureNotes {
   readonly #binding: TriggerBinding<unknown>;
   readonly #type: string;
@@ -14,12 +14,12 @@ export class FailureNotes {
   readonly #log: Logger;
   #failed = 0;
   #dropped = 0;
-  /** Of the latest call; undefined when it went well. */
+  /** The last call's problem; undefined if it succeeded. */
   #problem: string | undefined;
   #cancel: (() => void) | undefined;
   #stopped = false;
 
-  /** `type` is the trigger's. */
+  /** `type` is the trigger type. */
   constructor(binding: TriggerBinding<unknown>, type: string, { clock, log }: { readonly clock: Clock; readonly log: Logger }) {
     this.#binding = binding;
     this.#type = type;
@@ -31,39 +31,39 @@ export class FailureNotes {
     this.#failed++;
     const { code, message } = CallError.from(thrown);
     this.#problem = `its last call failed: ${code}: ${message}`;
-    this.#tellSoon();
+    this.#reportSoon();
   }
 
   dropped(): void {
     this.#dropped++;
     this.#problem = "its function does not keep up: events were dropped";
-    this.#tellSoon();
+    this.#reportSoon();
   }
 
   succeeded(): void {
     if (this.#problem === undefined) return;
     this.#problem = undefined;
-    this.#tellSoon();
+    this.#reportSoon();
   }
 
-  /** What is still under way for a trigger that has gone is nobody's to hear. */
+  /** Stops reporting. Calls still in flight for a removed trigger are not reported. */
   stop(): void {
     this.#stopped = true;
     this.#cancel?.();
   }
 
-  /** The first at once, what follows within the second together. */
-  #tellSoon(): void {
+  /** Reports the first problem at once, and later ones within the same second together. */
+  #reportSoon(): void {
     if (this.#stopped || this.#cancel !== undefined) return;
-    this.#tell();
-    this.#cancel = this.#clock.after(TELL_EVERY_MS, () => {
+    this.#report();
+    this.#cancel = this.#clock.after(REPORT_EVERY_MS, () => {
       this.#cancel = undefined;
-      if (this.#failed > 0 || this.#dropped > 0) this.#tellSoon();
+      if (this.#failed > 0 || this.#dropped > 0) this.#reportSoon();
       else this.#binding.report(this.#problem);
     });
   }
 
-  #tell(): void {
+  #report(): void {
     const { functionId } = this.#binding;
     const fields = { type: this.#type, functionId, problem: this.#problem };
     if (this.#failed > 0) this.#log.warn("calls for a trigger failed", { ...fields, failed: this.#failed });

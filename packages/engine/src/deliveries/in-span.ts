@@ -1,15 +1,18 @@
 import { CallError } from "@svc/protocol";
 import type { ActiveSpan, SpanStart, Telemetry } from "../kernel/telemetry-contract.ts";
 
-/** The occasions that modules call functions for. */
+/** The event sources for which modules call functions. */
 export type Source = "http" | "cron" | "event" | "queue" | "state" | "stream" | "console";
 
-/** What every span of a firing tells: the occasion, and which trigger. */
+/** Attributes of every span of a delivery: the source and the trigger. */
 export function occasion(source: Source, trigger?: { readonly type: string; readonly id: string }) {
   return { "svc.source": source, "svc.trigger.type": trigger?.type, "svc.trigger.id": trigger?.id };
 }
 
-/** Runs `work` in a span of its own, which ends with its outcome. `work` passes the span's `traceparent` on to what it calls. */
+/**
+ * Runs `work` in its own span, which ends with the outcome of `work`. `work` passes the span's `traceparent` to the
+ * functions it calls.
+ */
 export async function inSpan<Result>(
   telemetry: Pick<Telemetry, "startSpan">,
   start: SpanStart,

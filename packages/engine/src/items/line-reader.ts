@@ -9,7 +9,7 @@ export interface NumberedLine {
 /** What is needed of a channel's reading end. */
 export interface LineSource {
   read(): Promise<{ readonly kind: "text"; readonly text: string } | { readonly kind: "binary"; readonly bytes: Buffer } | undefined>;
-  readonly ended: "open" | "finished" | "torn";
+  readonly ended: "open" | "finished" | "aborted";
 }
 
 /**
@@ -57,7 +57,7 @@ export async function* linesOf(reader: LineSource, maxCharacters: number): Async
     }
     if (start < chunk.length) add(chunk.slice(start));
   }
-  if (reader.ended === "torn") {
+  if (reader.ended === "aborted") {
     throw new CallError("channel_closed", `the stream of lines broke off in line ${number}`, { details: { line: number } });
   }
   add(decode());

@@ -1,7 +1,7 @@
 import type { FunctionId } from "@svc/protocol";
 import type { Binding } from "./trigger-binding.ts";
 
-/** Which bindings have to do with a function. */
+/** An index of bindings by function. */
 export class BindingsByFunction {
   readonly #bindings = new Map<FunctionId, Set<Binding>>();
 

@@ -1,6 +1,6 @@
 import type { Binding } from "./trigger-binding.ts";
 
-/** Bindings in the order of arrival, bounded by their number and by their size together. */
+/** Bindings in the order of arrival, bounded by their number and total size. */
 export class BoundedBindings {
   readonly #maxCount: number;
   readonly #maxCharacters: number;
@@ -12,19 +12,19 @@ export class BoundedBindings {
     this.#maxCharacters = maxCharacters;
   }
 
-  /** Returns those that no longer have room, the oldest first; they are out of here already. */
+  /** Adds the binding. Evicts the oldest ones above the bounds and returns them. */
   add(binding: Binding): Binding[] {
     this.delete(binding);
     const size = binding.size;
     this.#sizes.set(binding, size);
     this.#characters += size;
-    const pushedOut: Binding[] = [];
+    const evicted: Binding[] = [];
     for (const oldest of this.#sizes.keys()) {
       if (this.#sizes.size <= this.#maxCount && this.#characters <= this.#maxCharacters) break;
-      pushedOut.push(oldest);
+      evicted.push(oldest);
       this.delete(oldest);
     }
-    return pushedOut;
+    return evicted;
   }
 
   delete(binding: Binding): void {

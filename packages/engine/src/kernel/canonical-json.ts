@@ -1,4 +1,7 @@
-/** JSON text that is equal for equal values: object keys in code-unit order. For comparing configs, not for the wire. */
+/**
+ * Returns JSON text that is the same for equal values: object keys are in code-unit order. For comparing configs, not
+ * for the wire.
+ */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item)).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";

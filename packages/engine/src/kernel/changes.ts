@@ -1,7 +1,7 @@
 import type { DirectoryChange } from "./directory.ts";
 import type { Logger } from "./logger.ts";
 
-/** Tells listeners of each change in the running system. */
+/** Notifies listeners of each change in the running system. */
 export class Changes {
   readonly #listeners = new Set<(change: DirectoryChange) => void>();
   readonly #registrationListeners = new Set<(workerId: string) => void>();
@@ -15,7 +15,7 @@ export class Changes {
     for (const listener of this.#listeners) this.#guarded(() => listener(change), { change });
   }
 
-  /** The connection registered a function, a trigger type or a trigger, or one of them anew. */
+  /** Reports that the connection registered a function, a trigger type or a trigger, for the first time or again. */
   registered(workerId: string): void {
     for (const listener of this.#registrationListeners) this.#guarded(() => listener(workerId), { workerId });
   }
@@ -32,9 +32,9 @@ export class Changes {
     return () => this.#registrationListeners.delete(own);
   }
 
-  #guarded(tell: () => void, about: Readonly<Record<string, unknown>>): void {
+  #guarded(notify: () => void, about: Readonly<Record<string, unknown>>): void {
     try {
-      tell();
+      notify();
     } catch (error) {
       this.#log.error("a listener of directory changes failed", { ...about, error });
     }

@@ -1,12 +1,17 @@
-/** Time comes in by this door, so that tests move it by hand. */
+/** Source of time. Injected, so that tests control it. */
 export interface Clock {
   /** Wall clock, milliseconds since 1970. May jump. */
   now(): number;
   /** Milliseconds from an arbitrary start; never goes back. For deadlines and durations. */
   monotonic(): number;
-  /** Where the monotonic clock began on the wall clock, as exactly as the system knows, if it knows: `now` counts whole milliseconds. Not told of jumps. */
+  /**
+   * The monotonic clock's start on the wall clock, as precisely as the system knows it. Optional: `now` counts whole
+   * milliseconds only. Does not follow jumps.
+   */
   readonly originMs?: number;
-  /** Runs `action` once after `ms` milliseconds. Returns how to call it off. Does not keep the process alive. */
+  /**
+   * Runs `action` once after `ms` milliseconds. Returns a function that cancels it. Does not keep the process alive.
+   */
   after(ms: number, action: () => void): () => void;
 }
 
@@ -21,7 +26,10 @@ export const systemClock: Clock = {
   },
 };
 
-/** Runs `action` every `ms` milliseconds until the returned function is called. A run starts only after the one before ended. */
+/**
+ * Runs `action` every `ms` milliseconds until the returned function is called. The next run is scheduled when the
+ * previous one has ended.
+ */
 export function every(clock: Clock, ms: number, action: () => void): () => void {
   let cancel = clock.after(ms, tick);
   let stopped = false;
@@ -35,13 +43,13 @@ export function every(clock: Clock, ms: number, action: () => void): () => void 
   };
 }
 
-/** How long the wall clock must have been ahead before a jump forward counts as a correction, in milliseconds. */
+/** How long the wall clock must stay ahead before a jump forward counts as a correction, in milliseconds. */
 const CORRECTION_MS = 3_600_000;
 
 /**
- * Returns a function that returns the time by which ages are measured, in milliseconds since 1970: the wall clock, but in the first hour after a jump forward
- * the time that it would show without the jump. So a clock that is wrong for a while removes nothing early, and one that was wrong when the engine started
- * keeps nothing indefinitely. The hour begins with the first call after the jump.
+ * Returns a clock for measuring ages, in milliseconds since 1970: the wall clock, but in the first hour after a jump
+ * forward the time without the jump. So a clock that is wrong for a while expires nothing early, and one that was wrong
+ * at start keeps nothing indefinitely. The hour begins with the first call after the jump.
  */
 export function ageClock(clock: Clock): () => number {
   let offset = clock.now() - clock.monotonic();

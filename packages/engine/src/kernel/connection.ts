@@ -9,18 +9,20 @@ import type { Undo } from "./scope.ts";
 import { Session, type SessionOutlet } from "./session.ts";
 import { SIGNAL_PREFIX_BYTES, signalOfFrame } from "./telemetry-frames.ts";
 
-/** A peer that sends nothing for so long is cut off, in milliseconds: with the pace of the looks at it, within 25 s. */
+/** A peer that sends nothing for this long is disconnected, in milliseconds. Checked at heartbeats, so within 25 s. */
 const DEAD_AFTER_MS = 22_500;
-/** Every so many looks a ping goes out: each 10 s. */
-const LOOKS_PER_PING = 4;
-/** Largest frame that registers something, in bytes: it is kept, listed and sent on. */
+/** A ping is sent at every fourth heartbeat: every 10 s. */
+const BEATS_PER_PING = 4;
+/** Maximum size of a registration frame, in bytes: registrations are stored, listed and forwarded. */
 const MAX_REGISTRATION_BYTES = 1024 * 1024;
-/** Above either of these a worker gets no further calls (`worker_overloaded`) and is not read from until it catches up. */
+/**
+ * Above either limit a worker gets no further calls (`worker_overloaded`), and is not read from until it catches up.
+ */
 const MAX_QUEUED_FRAMES = 4_096;
 const MAX_QUEUED_BYTES = MAX_FRAME_BYTES;
-/** A worker whose queue stays over the limit for so long is cut off, in milliseconds. */
+/** A worker whose queue stays over the limit for this long is disconnected, in milliseconds. */
 const STALLED_AFTER_MS = 30_000;
-/** How often a full queue is looked at again, in milliseconds. */
+/** Interval for checking a full queue, in milliseconds. */
 const BACKPRESSURE_CHECK_MS = 50;
 /** Small frames are cheaper to handle as text than as bytes. */
 const SMALL_FRAME_BYTES = 2_048;
@@ -31,23 +33,26 @@ const always = (): boolean => true;
 
 const toText = (bytes: Uint8Array): string => (bytes as Buffer).toString("utf8");
 
-/** One worker's socket: heartbeat, send queue with its bound, and back-pressure. What the frames mean is the session's business. */
+/** One worker's socket: heartbeat, bounded send queue and backpressure. The session handles the content of frames. */
 export class Connection implements SessionOutlet, FrameSocketListener {
   readonly session: Session;
   readonly #kernel: Kernel;
   readonly #socket: FrameSocket;
-  // Made when the first counted one comes: hardly any trusted connection has one.
+  // Created for the first counted registration: most trusted connections never need it.
   #registrations: RegistrationBudget | undefined;
   #lastHeardAt: number;
-  /** Since the last look. Looking at the clock at each frame would cost as much as finding the call that it answers. */
+  /**
+   * Since the last heartbeat. Reading the clock at each frame would cost as much as finding the call that the frame
+   * belongs to.
+   */
   #wasHeard = false;
-  #looks = 0;
+  #beats = 0;
   #ended = false;
   #fullSince: number | undefined;
-  /** How many reasons there are not to read just now. */
+  /** Number of reasons to pause reading. */
   #pauses = 0;
 
-  /** Without `access` the connection is not restricted. `isCurrent`: see Session; by default it stays so. */
+  /** Without `access` the connection is not restricted. `isCurrent`: see Session; by default always true. */
   constructor(
     kernel: Kernel,
     socket: FrameSocket,
@@ -71,14 +76,14 @@ export class Connection implements SessionOutlet, FrameSocketListener {
     this.session.log.debug("a worker connected", { remoteAddress: socket.remoteAddress });
   }
 
-  /** Ends the connection now: the worker's registrations and calls are gone when this returns. */
+  /** Closes the connection now. When this returns, the worker's registrations and calls are removed. */
   drop(reason: string): void {
     if (this.#ended) return;
     this.#socket.close(CLOSE_SERVICE_RESTART, reason);
     this.onClosed(CLOSE_SERVICE_RESTART, reason);
   }
 
-  /** Ends the socket without a closing word, after the frames that are queued. */
+  /** Ends the socket without a close frame, after the queued frames. */
   hangUp(reason: string): void {
     this.#socket.hangUp();
     this.onClosed(1006, reason);
@@ -131,7 +136,7 @@ export class Connection implements SessionOutlet, FrameSocketListener {
       this.session.log.error("a frame could not be handled", { messageType: message.type, error });
       this.session.sendError(new CallError("invocation_error", "the engine failed to handle the frame; its log has the reason"));
     }
-    if (this.isFull()) this.#holdBack();
+    if (this.isFull()) this.#applyBackpressure();
   }
 
   #registrationProblem(type: MessageType, id: string, bytes: number): string | undefined {
@@ -158,7 +163,7 @@ export class Connection implements SessionOutlet, FrameSocketListener {
     return () => {
       if (resumed) return;
       resumed = true;
-      // What waited unread was not silence.
+      // While reading was paused, the peer could not be heard.
       this.onAlive();
       if (--this.#pauses === 0) this.#socket.resume();
     };
@@ -169,18 +174,18 @@ export class Connection implements SessionOutlet, FrameSocketListener {
   }
 
   /**
-   * The peer does not read what it is sent. Reading from it stops as well, so that answers to its own calls cannot pile up,
-   * and starts again once its queue has room.
+   * The peer does not read its socket. Reading from it stops as well, so that results of its own calls cannot pile up,
+   * and resumes when its queue has room.
    */
-  #holdBack(): void {
+  #applyBackpressure(): void {
     if (this.#fullSince !== undefined) return;
     this.#fullSince = this.#kernel.clock.monotonic();
     const resume = this.pauseReading();
-    this.session.log.warn("a worker does not keep up; it gets no further calls until it does", {
+    this.session.log.warn("a worker is too slow; it gets no further calls until its queue has room", {
       queuedFrames: this.#socket.queuedFrames,
       queuedBytes: this.#socket.queuedBytes,
     });
-    const look = (): void => {
+    const check = (): void => {
       if (this.#ended || this.#fullSince === undefined) return;
       if (!this.isFull()) {
         this.#fullSince = undefined;
@@ -188,30 +193,30 @@ export class Connection implements SessionOutlet, FrameSocketListener {
       } else if (this.#kernel.clock.monotonic() - this.#fullSince >= STALLED_AFTER_MS) {
         this.drop("the worker did not read from its socket for 30 s");
       } else {
-        this.#kernel.clock.after(BACKPRESSURE_CHECK_MS, look);
+        this.#kernel.clock.after(BACKPRESSURE_CHECK_MS, check);
       }
     };
-    this.#kernel.clock.after(BACKPRESSURE_CHECK_MS, look);
+    this.#kernel.clock.after(BACKPRESSURE_CHECK_MS, check);
   }
 
-  /** Called every 2.5 s: cuts off who fell silent, and pings from time to time. */
+  /** Called every 2.5 s: disconnects a silent peer, and pings it at every fourth call. */
   beat(): void {
-    // While reading is paused nothing can be heard; the stall limit, or the hook's deadline, watches over that time.
+    // While reading is paused nothing can be heard. The stall limit or the hook's timeout applies then.
     if (this.#pauses > 0) {
       this.#lastHeardAt = this.#kernel.clock.monotonic();
       return;
     }
-    if (this.isFull()) this.#holdBack();
+    if (this.isFull()) this.#applyBackpressure();
     if (this.#wasHeard) this.onAlive();
     const quietMs = this.#kernel.clock.monotonic() - this.#lastHeardAt;
     if (quietMs >= DEAD_AFTER_MS) {
-      this.session.log.warn("a worker fell silent and was cut off", { quietMs: Math.round(quietMs), workerName: this.session.name });
+      this.session.log.warn("a silent worker was disconnected", { quietMs: Math.round(quietMs), workerName: this.session.name });
       this.#socket.terminate();
       this.onClosed(1006, "the worker fell silent");
       return;
     }
-    this.#looks++;
-    if (this.#looks % LOOKS_PER_PING === 0) this.#socket.ping();
+    this.#beats++;
+    if (this.#beats % BEATS_PER_PING === 0) this.#socket.ping();
   }
 
   onClosed(code: number, reason: string): void {

@@ -29,14 +29,14 @@ export interface KernelOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly version: string;
-  /** Milliseconds; the object is read at each call. */
+  /** In milliseconds. Read at each call. */
   readonly deadlines: Kernel["deadlines"];
   readonly limits?: Partial<WorkerLimits>;
-  /** Default: nothing is checked. */
+  /** Default: no checks. */
   readonly formats?: FormatChecks;
 }
 
-/** Joins the kernel's parts. Nothing here listens, reads files or starts timers. */
+/** Creates the kernel and connects its parts. Does not listen, read files or start timers. */
 export function createKernel(options: KernelOptions): { readonly kernel: Kernel; readonly directory: LiveDirectory } {
   const { clock, log, deadlines } = options;
   const changes = new Changes(log);

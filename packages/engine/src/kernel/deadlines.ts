@@ -1,17 +1,17 @@
 import type { Clock } from "./clock.ts";
 
-/** How late a deadline may fire, in milliseconds. */
+/** Maximum delay of a deadline, in milliseconds. */
 const TICK_MS = 50;
 
-/** What waits for its deadline; a link in its bucket's ring. */
+/** An item with a deadline; a node in its bucket's ring. */
 export interface DeadlineItem<Item> {
   readonly deadlineAt: number;
-  /** Neighbours in the bucket; undefined while it does not wait. Only `Deadlines` writes them. */
+  /** Neighbours in the bucket; undefined while the item is in none. Written by `Deadlines` alone. */
   earlier: Item | Bucket<Item> | undefined;
   later: Item | Bucket<Item> | undefined;
 }
 
-/** One ring of items that are due in the same 50 ms; the bucket itself closes the ring. */
+/** A ring of items that are due in the same 50 ms. The bucket itself closes the ring. */
 interface Bucket<Item> {
   readonly tick: number;
   earlier: Item | Bucket<Item>;
@@ -19,9 +19,9 @@ interface Bucket<Item> {
 }
 
 /**
- * Deadlines without a timer each: items lie in buckets of 50 ms, one timer visits the buckets in turn, and runs only while something
- * waits. Adding and removing only relink neighbours. A Set would do as well, but one that lives long and is written at each call leaves old
- * tables behind that keep young objects alive until the next full collection.
+ * Deadlines without one timer each. Items are in buckets of 50 ms, and one timer sweeps the buckets while there are
+ * any. Adding and removing only relink neighbours. A Set would be simpler, but a long-lived one that is written at each
+ * call leaves old tables that keep young objects alive until the next full collection.
  */
 export class Deadlines<Item extends DeadlineItem<Item>> {
   readonly #clock: Clock;
@@ -49,7 +49,7 @@ export class Deadlines<Item extends DeadlineItem<Item>> {
     else if (tick < this.#nextTick) this.#nextTick = tick;
   }
 
-  /** Removing what does not wait does nothing. */
+  /** Removes the item. Does nothing if it is in no bucket. */
   remove(item: Item): void {
     const { earlier, later } = item;
     if (earlier === undefined || later === undefined) return;
@@ -57,7 +57,8 @@ export class Deadlines<Item extends DeadlineItem<Item>> {
     later.earlier = earlier;
     item.earlier = undefined;
     item.later = undefined;
-    // Alone in the ring: the bucket is empty and goes, so that odd deadlines cannot pile up; but not the one in use, which fills again at once.
+    // The item was alone, so the bucket is empty: delete it, so that rare deadlines cannot pile up. Keep the latest
+    // one, which fills again at once.
     if (earlier === later && isBucket(earlier) && earlier !== this.#latest) this.#buckets.delete(earlier.tick);
   }
 
@@ -68,7 +69,7 @@ export class Deadlines<Item extends DeadlineItem<Item>> {
     bucket.earlier = bucket;
     bucket.later = bucket;
     this.#buckets.set(tick, bucket);
-    // The bucket that was in use may be empty by now.
+    // The former latest bucket may be empty.
     const before = this.#latest;
     if (before !== undefined && before.later === before) this.#buckets.delete(before.tick);
     return bucket;
@@ -97,7 +98,8 @@ export class Deadlines<Item extends DeadlineItem<Item>> {
 
   #dueBuckets(now: number): Bucket<Item>[] {
     const due: Bucket<Item>[] = [];
-    // After a long pause (a suspended laptop) there are fewer buckets than ticks gone by: then walk the buckets instead.
+    // After a long pause (a suspended laptop) more ticks have passed than there are buckets: iterate over the
+    // buckets instead.
     if (now - this.#nextTick > this.#buckets.size) {
       for (const bucket of this.#buckets.values()) if (bucket.tick <= now) due.push(bucket);
       return due.sort((a, b) => a.tick - b.tick);

@@ -7,8 +7,8 @@ import type { Session } from "./session.ts";
 import type { Sessions } from "./sessions.ts";
 
 /**
- * One function that its worker registered with `invocation`: listed under the worker and gone with it, but run by a module. Calls in
- * hand do not need the worker and go on after it has left.
+ * A function that its worker registered with `invocation`: listed under the worker and removed with it, but run by a
+ * module. In-flight calls do not need the worker and continue after it has disconnected.
  */
 export class DelegatedProvider implements Provider {
   readonly builtIn = false;
@@ -37,7 +37,7 @@ export class DelegatedProvider implements Provider {
     return this.#session.workerId;
   }
 
-  /** The worker may introduce itself after it registered. */
+  /** Read at each use: the worker may introduce itself after registering. */
   get name(): string {
     return this.#session.name;
   }
@@ -58,9 +58,9 @@ export class DelegatedProvider implements Provider {
     const controller = new AbortController();
     this.#running.set(call, controller);
     const { id, payload, traceparent, baggage } = call;
-    // As the worker itself calls it: the prefix of a restricted connection is the engine's business.
+    // The worker's own name of the function, without the prefix of a restricted connection.
     const functionId = this.#session.access?.localFunctionId(call.functionId) ?? call.functionId;
-    void this.#carryOut(call, { id, functionId, principal: this.#chargedFor(call), payload, traceparent, baggage, signal: controller.signal });
+    void this.#execute(call, { id, functionId, principal: this.#chargedFor(call), payload, traceparent, baggage, signal: controller.signal });
   }
 
   #chargedFor({ caller }: Call): Principal {
@@ -77,7 +77,7 @@ export class DelegatedProvider implements Provider {
     this.#running.delete(call);
   }
 
-  async #carryOut(call: Call, delegated: DelegatedCall): Promise<void> {
+  async #execute(call: Call, delegated: DelegatedCall): Promise<void> {
     try {
       const result = await this.#run(delegated);
       this.#router.settle(call, { ok: true, result, traceparent: delegated.traceparent, baggage: delegated.baggage });

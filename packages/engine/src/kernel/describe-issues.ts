@@ -1,12 +1,13 @@
 import type { z } from "zod";
-import { jsonSchemaOf } from "./json-schema.ts";
+import { jsonSchemaOf } from "./lazy-schema.ts";
 import { didYouMean } from "./nearest-name.ts";
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 type Path = readonly PropertyKey[];
 
 /**
- * One clause for each problem: where, and what was expected. `whole` is what the value is called, e.g. `the payload`; `value` is what was parsed by `schema`.
+ * Returns one clause for each problem: where it is and what was expected. `whole` names the value, e.g. `the payload`;
+ * `value` is the input of `schema`.
  */
 export function describeIssues(error: z.ZodError, options: { readonly whole: string; readonly schema: z.ZodType; readonly value: unknown }): string {
   return error.issues.map((issue) => clause(issue, options)).join("; ");
@@ -18,12 +19,12 @@ function clause(issue: z.core.$ZodIssue, { whole, schema, value }: { readonly wh
     const known = membersAt(jsonSchemaOf(schema), issue.path, value);
     return `${where}: ${issue.keys.map((name) => `unknown member \`${name}\`${didYouMean(name, known)}`).join("; ")}`;
   }
-  // Whoever wrote a schema may say more about it than that it is missing.
+  // A schema's own message may say more than that the value is missing.
   if (/^Invalid (?:input|option|discriminator)/.test(issue.message) && isMissing(value, issue.path)) return `${where}: is missing`;
   return `${where}: ${issue.message}`;
 }
 
-/** Whether the object that would hold the member is there, and the member is not. */
+/** Returns whether the parent object exists and lacks the member. */
 function isMissing(value: unknown, path: Path): boolean {
   const name = path.at(-1);
   const holder = valueAt(value, path.slice(0, -1));
@@ -39,7 +40,10 @@ function valueAt(value: unknown, path: Path): unknown {
   return found;
 }
 
-/** Members that the schema knows at a place; of alternatives that the value's own words choose between, those of the chosen one. */
+/**
+ * Returns the members that the schema allows at a path. Of a discriminated union, only those of the alternative that
+ * the value selects.
+ */
 function membersAt(root: JsonSchema, path: Path, value: unknown): string[] {
   let schemas = alternatives(root);
   for (const part of path) schemas = schemas.flatMap((schema) => children(schema, part)).flatMap(alternatives);

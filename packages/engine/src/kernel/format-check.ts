@@ -1,29 +1,32 @@
 import type { CallError, Payload } from "@svc/protocol";
 import type { Principal } from "./access/principal.ts";
 
-/** Checks values by a format that a worker registered. */
+/** Validates values against a format that a worker registered. */
 export interface FormatCheck {
-  /** False while nobody asks for it; then `problemOf` is not called. Read at each call, since the config may change. */
+  /**
+   * False while validation is not requested; `problemOf` is not called then. Read at each call, since the config may
+   * change.
+   */
   isOn(): boolean;
-  /** Why the format cannot be enforced. Undefined when it can, or while nobody has asked for it. */
+  /** Why the format cannot be enforced. Undefined if it can, or while enforcement is not requested. */
   readonly problem: string | undefined;
-  /** Why the payload does not fit, or undefined. `what` opens the sentence, e.g. a function's id. */
+  /** Returns why the payload does not match, or undefined. `what` begins the message, e.g. a function's id. */
   problemOf(payload: Payload, what: string): CallError | undefined;
 }
 
 export interface FormatRequest {
   readonly format: unknown;
-  /** Whether the registration asked: true and false are its word; undefined leaves it to the engine's setting. */
+  /** The registration's own choice; undefined: the engine's setting applies. */
   readonly wanted: boolean | undefined;
-  /** Who registers it. The formats of a restricted one share a budget of time. */
+  /** The principal that registers the format. The formats of a restricted one share a time budget. */
   readonly principal: Principal;
 }
 
-/** Makes checks of formats. The kernel knows no schema language; the engine brings one. */
+/** Creates format checks. The kernel knows no schema language; the engine provides one. */
 export interface FormatChecks {
-  /** Undefined when there is nothing to check by. Never throws: a format that cannot be used is a check with a problem. */
+  /** Returns undefined if there is no format. Never throws: an unusable format gives a check with a problem. */
   checkFor(request: FormatRequest): FormatCheck | undefined;
 }
 
-/** Where nothing is ever checked. */
+/** Checks nothing. */
 export const noFormatChecks: FormatChecks = { checkFor: () => undefined };

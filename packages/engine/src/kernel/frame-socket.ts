@@ -1,16 +1,16 @@
 import type { Frame } from "@svc/protocol";
 
-/** What a transport tells its user. */
+/** Callbacks of a transport. */
 export interface FrameSocketListener {
-  /** One message; text arrives as its UTF-8 bytes, already checked. */
+  /** Receives one message. Text arrives as UTF-8 bytes, already validated. */
   onFrame(bytes: Buffer, kind: "text" | "binary"): void;
-  /** The peer answered a ping, or sent one. */
+  /** The peer sent a ping or a pong. */
   onAlive(): void;
-  /** The connection is over, whoever ended it. Called once. */
+  /** The connection has ended on either side. Called once. */
   onClosed(code: number, reason: string): void;
 }
 
-/** A connection that carries whole frames, in order. The seam between the kernel and any transport. */
+/** A connection that carries whole frames in order. The interface between the kernel and all transports. */
 export interface FrameSocket {
   readonly remoteAddress: string | undefined;
   /** Must be called once, before the first frame can arrive. */
@@ -19,26 +19,26 @@ export interface FrameSocket {
   send(frame: Frame): void;
   /** Queues a binary frame. */
   sendBinary(bytes: Uint8Array): void;
-  /** Frames and bytes queued and not yet taken by the operating system. */
+  /** Frames and bytes that are queued and not yet passed to the operating system. */
   readonly queuedFrames: number;
   readonly queuedBytes: number;
-  /** False once either side has begun to close; what is sent then is dropped. */
+  /** False after either side has begun to close. Frames sent then are dropped. */
   readonly isOpen: boolean;
   /**
-   * For the frame that is sent next. Returns a function that says, once the connection has ended, whether that frame certainly never left the process;
-   * undefined if no frame is queued before it.
+   * Tracks the frame that is sent next. Returns a function that says, after the connection has ended, whether that
+   * frame certainly never left the process. Returns undefined if no frame is queued before it.
    */
   trackNextFrame(): (() => boolean) | undefined;
-  /** Calls `listener` once, when what is queued now has been taken. */
+  /** Calls `listener` once, when all frames queued now have been passed on. */
   onceDrained(listener: () => void): void;
-  /** Stops and resumes reading; the peer's writes then wait. */
+  /** Pauses and resumes reading. The peer's writes wait meanwhile. */
   pause(): void;
   resume(): void;
   ping(): void;
-  /** Closes with a code and reason, or without either; frames already queued still go out. */
+  /** Closes with or without a code and reason. Queued frames are still sent. */
   close(code?: number, reason?: string): void;
-  /** Sends what is queued, then ends the connection without a closing word. */
+  /** Sends the queued frames, then ends the connection without a close frame. */
   hangUp(): void;
-  /** Cuts the connection at once. */
+  /** Ends the connection at once. */
   terminate(): void;
 }

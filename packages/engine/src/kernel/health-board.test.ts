@@ -46,7 +46,7 @@ describe("the health of components", () => {
     made.read();
     expect(lines()).toEqual([
       ["error", "a component is unhealthy", "disk"],
-      ["info", "a component is well again", "disk"],
+      ["info", "a component is healthy again", "disk"],
     ]);
   });
 
@@ -55,7 +55,7 @@ describe("the health of components", () => {
     const takeBack = made.report("disk", "svc-observability", () => {
       throw new Error("boom");
     });
-    expect(made.read()).toMatchObject([{ status: "unhealthy", details: "svc-observability: its health cannot be told: boom" }]);
+    expect(made.read()).toMatchObject([{ status: "unhealthy", details: "svc-observability: its health probe failed: boom" }]);
     expect(lines().map(([level]) => level)).toContain("error");
     takeBack();
     takeBack();

@@ -11,7 +11,7 @@ interface Reporter {
   readonly probe: HealthProbe;
 }
 
-/** What modules say of how they are, by component, and since when. */
+/** Collects the health of components from modules, with the time of the last change. */
 export class HealthBoard {
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -35,27 +35,29 @@ export class HealthBoard {
     };
   }
 
-  /** Asks everybody, in the order of components. A component whose status is another than when it was last asked is logged. */
+  /**
+   * Runs all probes; the result is sorted by component. Logs each component whose status changed since the last read.
+   */
   read(): readonly ComponentReport[] {
     const reports: ComponentReport[] = [];
     for (const [component, reporters] of this.#reporters) {
-      const health = worstOf([...reporters].flatMap((reporter) => this.#ask(component, reporter)));
-      if (health !== undefined) reports.push({ component, ...health, sinceMs: this.#note(component, health) });
+      const health = worstOf([...reporters].flatMap((reporter) => this.#probe(component, reporter)));
+      if (health !== undefined) reports.push({ component, ...health, sinceMs: this.#record(component, health) });
     }
     return reports.sort((a, b) => (a.component < b.component ? -1 : 1));
   }
 
-  #ask(component: string, { name, probe }: Reporter): readonly (ComponentHealth & { readonly name: string })[] {
+  #probe(component: string, { name, probe }: Reporter): readonly (ComponentHealth & { readonly name: string })[] {
     try {
       const health = probe();
       return health === undefined ? [] : [{ name, ...health }];
     } catch (error) {
       this.#log.error("a health probe failed", { component, module: name, error });
-      return [{ name, status: "unhealthy", details: `its health cannot be told: ${error instanceof Error ? error.message : String(error)}` }];
+      return [{ name, status: "unhealthy", details: `its health probe failed: ${error instanceof Error ? error.message : String(error)}` }];
     }
   }
 
-  #note(component: string, { status, details }: ComponentHealth): number {
+  #record(component: string, { status, details }: ComponentHealth): number {
     const before = this.#seen.get(component);
     if (before?.status === status) return before.sinceMs;
     const sinceMs = this.#clock.now();
@@ -63,12 +65,12 @@ export class HealthBoard {
     const fields = { component, status, details, ...(before === undefined ? {} : { before: before.status }) };
     if (status === "unhealthy") this.#log.error("a component is unhealthy", fields);
     else if (status === "degraded") this.#log.warn("a component is degraded", fields);
-    else if (before?.status === "degraded" || before?.status === "unhealthy") this.#log.info("a component is well again", fields);
+    else if (before?.status === "degraded" || before?.status === "unhealthy") this.#log.info("a component is healthy again", fields);
     return sinceMs;
   }
 }
 
-/** Details are those of the worst, each with the name of its module where several tell something. */
+/** Returns the worst status with the details of its reports, each prefixed with its module's name. */
 function worstOf(reports: readonly (ComponentHealth & { readonly name: string })[]): ComponentHealth | undefined {
   const [first, ...others] = reports;
   if (first === undefined) return undefined;

@@ -1,15 +1,20 @@
 import type { Clock } from "./clock.ts";
 
-/** How often each connection is looked after, in milliseconds. */
+/** Interval between two beats of a connection, in milliseconds. */
 const BEAT_EVERY_MS = 2_500;
-/** Connections are spread over so many parts of that time, so that ten thousand pings do not leave in one turn of the loop. */
+/**
+ * Number of parts that connections are spread over, so that ten thousand pings are not sent in one turn of the event
+ * loop.
+ */
 const PARTS = 10;
 
 export interface Beating {
   beat(): void;
 }
 
-/** Looks after every connection at a steady pace with one timer, which runs only while there is one. */
+/**
+ * Calls `beat` of every connection at a fixed interval. One timer serves all and runs only while there are connections.
+ */
 export class Heartbeat {
   readonly #clock: Clock;
   readonly #parts: Set<Beating>[] = Array.from({ length: PARTS }, () => new Set());
@@ -21,7 +26,7 @@ export class Heartbeat {
   }
 
   add(connection: Beating): void {
-    // The part whose turn has just been: the first beat comes after a whole interval, as any other.
+    // The part that was just served, so that the first beat comes after a whole interval.
     this.#parts[(this.#next + PARTS - 1) % PARTS]?.add(connection);
     if (!this.#running) this.#arm();
   }

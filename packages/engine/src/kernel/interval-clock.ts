@@ -1,21 +1,22 @@
 import type { Clock } from "./clock.ts";
 
-/** A smaller difference is drift, which the system's time service corrects all the time. */
+/** Smaller differences are drift, which the system's time service corrects continuously. */
 const JUMP_MS = 1_000;
 
 /**
- * A wall clock that notices when it is set, for holders of stored durations.
+ * A wall clock that detects when it is set, for owners of stored durations.
  *
- * A duration that outlives a timer (a delay, a time to live, a retention) is kept as an instant of the wall clock. Each holder moves its instants by
- * `byMs` in `onJump`, so that the duration is measured by the monotonic clock. Between two runs of the engine only the wall clock is known: a jump
- * during that time counts as time that passed. A machine that slept counts as a jump where the monotonic clock stands still during sleep (Linux, macOS).
+ * A duration that must survive a restart (a delay, a time to live, a retention) is stored as a wall-clock time. In
+ * `onJump` each owner moves its stored times by `byMs`, so that the monotonic clock measures the duration. Between two
+ * runs of the engine only the wall clock is known: a jump during that time counts as time that passed. On systems whose
+ * monotonic clock stops during sleep (Linux, macOS), sleep counts as a jump.
  */
 export class IntervalClock implements Clock {
   readonly #clock: Clock;
   readonly #onJump: (byMs: number) => void;
   #offset: number;
 
-  /** `onJump` receives how far the wall clock was set forward, or a negative number if it was set back. Milliseconds. */
+  /** `onJump` receives how far the wall clock was set forward, in milliseconds; negative if it was set back. */
   constructor(clock: Clock, onJump: (byMs: number) => void) {
     this.#clock = clock;
     this.#onJump = onJump;
@@ -27,7 +28,7 @@ export class IntervalClock implements Clock {
     const now = this.#clock.now();
     const byMs = Math.round(now - this.#clock.monotonic() - this.#offset);
     if (Math.abs(byMs) >= JUMP_MS) {
-      // Rounded, so that the sum of what was reported stays exact.
+      // Rounded, so that the sum of the reported jumps stays exact.
       this.#offset += byMs;
       this.#onJump(byMs);
     }

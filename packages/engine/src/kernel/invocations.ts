@@ -2,7 +2,7 @@ import { CallError, type FunctionId } from "@svc/protocol";
 import type { InvocationRunner, Registrar, RunDelegatedCall } from "./module.ts";
 import type { Undo } from "./scope.ts";
 
-/** Knows which module runs the functions that are registered with `invocation`. What stands in there only that module reads. */
+/** The module that runs functions registered with `invocation`. Only that module interprets the member. */
 export class Invocations {
   #runner: InvocationRunner | undefined;
 
@@ -14,7 +14,7 @@ export class Invocations {
     };
   }
 
-  /** Throws CallError when the registration is refused. */
+  /** Throws CallError if the registration is refused. */
   accept(functionId: FunctionId, invocation: unknown, registrar: Registrar): RunDelegatedCall {
     if (this.#runner === undefined) throw new CallError("registration_refused", `${functionId}: this engine runs no functions outside of workers`);
     return this.#runner.accept(functionId, invocation, registrar);

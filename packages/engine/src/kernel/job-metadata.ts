@@ -1,8 +1,8 @@
 import { type Job, Payload } from "@svc/protocol";
 
 /**
- * The metadata of a call to a client that does not know jobs: `svc.job` tells it queue, id and attempt. Metadata that is no object, and a `svc` in it
- * that is none, are somebody's own and stay as they are.
+ * Returns the metadata of a call to a client that does not support jobs, with queue, id and attempt as `svc.job`.
+ * Metadata that is not an object, or whose `svc` is not one, is left unchanged.
  */
 export function metadataWithJob(metadata: Payload | undefined, job: Job | undefined): Payload | undefined {
   if (job === undefined) return metadata;

@@ -20,14 +20,14 @@ import type { ThrottledLog } from "./throttled-log.ts";
 import type { TriggerRegistry } from "./trigger-registry.ts";
 import type { EngineTriggers } from "./unowned-triggers.ts";
 
-/** Caps that one worker connection may not pass. */
+/** Limits of one worker connection. */
 export interface WorkerLimits {
   readonly maxFunctions: number;
   readonly maxTriggers: number;
   readonly maxTriggerTypes: number;
-  /** Calls that one connection may have made and not yet have answered. */
+  /** Calls that one connection has made and whose result is pending. */
   readonly maxCallsInFlight: number;
-  /** Calls that one connection may hold and not yet have answered. */
+  /** Calls delivered to one connection whose result is pending. */
   readonly maxCallsHeld: number;
 }
 
@@ -39,7 +39,7 @@ export const WORKER_LIMITS: WorkerLimits = {
   maxCallsHeld: 10_000,
 };
 
-/** The parts that message handlers work on. */
+/** The parts that message handlers use. */
 export interface Kernel {
   readonly registry: Registry;
   readonly router: Router;
@@ -61,11 +61,11 @@ export interface Kernel {
   readonly limits: WorkerLimits;
   readonly quotas: Quotas;
   readonly formats: FormatChecks;
-  /** What restricted connections may not register. */
+  /** Ids that restricted connections may not register. */
   readonly reservedIds: ReservedIds;
   readonly watchedTargets: WatchedTargets;
   readonly roles: Roles;
   readonly identity: { readonly version: string; readonly instanceId: string; readonly startedAtMs: number };
-  /** Deadlines in milliseconds; read at each call, since the config may change. */
+  /** In milliseconds. Read at each call, since the config may change. */
   readonly deadlines: { readonly defaultTimeoutMs: number; readonly legacyCallTimeoutMs: number };
 }

@@ -9,7 +9,7 @@ import type { Sessions } from "./sessions.ts";
 import type { Binding } from "./trigger-binding.ts";
 import type { TriggerRegistry, TriggerTypeEntries } from "./trigger-registry.ts";
 
-/** Views of the kernel's own tables, made when they are asked for. */
+/** Views of the kernel's tables, created on each call. */
 export class LiveDirectory implements Directory {
   readonly #registry: Registry;
   readonly #sessions: Sessions;
@@ -33,7 +33,7 @@ export class LiveDirectory implements Directory {
     this.#streams = parts.streams;
   }
 
-  /** The host is made after the directory, since modules see the directory. */
+  /** Set after construction: the host is created later, since modules use the directory. */
   setModuleHost(host: ModuleHost): void {
     this.#moduleHost = host;
   }
@@ -187,7 +187,7 @@ export class LiveDirectory implements Directory {
   }
 
   #triggerView(binding: Binding): TriggerView {
-    const { status, reason } = binding.standing;
+    const { status, reason } = binding.state;
     return {
       id: binding.id,
       trigger_type: binding.type,
@@ -225,12 +225,12 @@ function statusOf(entry: FunctionEntry): FunctionStatus {
   return refusals.includes("overloaded") ? "busy" : "draining";
 }
 
-/** A worker that has not introduced itself yet goes by the first part of the id. */
+/** Returns the first part of the id for a worker that has not introduced itself yet. */
 function nameOf(name: string, id: string): string {
   return name === "" ? (id.split("::")[0] ?? id) : name;
 }
 
-/** Workers of one role have the same formats; one of an older build may not. */
+/** Returns whether providers registered different formats, e.g. a worker of an older build. */
 function formatsDiffer({ registrations }: FunctionEntry): boolean {
   const [first, ...others] = registrations.map(({ description: { requestFormat, responseFormat } }) => [requestFormat ?? null, responseFormat ?? null]);
   return others.length > 0 && others.some((formats) => JSON.stringify(formats) !== JSON.stringify(first));

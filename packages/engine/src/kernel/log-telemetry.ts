@@ -3,7 +3,10 @@ import type { Attributes, AttributeValue, LogEntry } from "./telemetry-contract.
 
 const SEVERITY_NUMBERS: Readonly<Record<LogLevel, number>> = { debug: 5, info: 9, warn: 13, error: 17 };
 
-/** A line of the engine's own log as an entry. Its fields become attributes, and an error among them OpenTelemetry's three. */
+/**
+ * Converts a record of the engine's own log. Fields become attributes; an error becomes OpenTelemetry's three exception
+ * attributes.
+ */
 export function logEntryOf({ time, level, message, fields }: LogRecord): LogEntry {
   const attributes: Record<string, AttributeValue> = Object.create(null);
   for (const [name, value] of Object.entries(fields)) {
@@ -25,7 +28,7 @@ function exceptionAttributes(error: Error): Attributes {
 function attributeValueOf(value: unknown): AttributeValue {
   if (value === null || typeof value === "string" || typeof value === "number" || typeof value === "boolean") return value;
   try {
-    // Through JSON, since fields may be anything, and may still change.
+    // Copied through JSON, since fields may be any value and may still change.
     return JSON.parse(JSON.stringify(value) ?? "null") as AttributeValue;
   } catch {
     return String(value);

@@ -8,7 +8,7 @@ function observed(level: LogLevel, tell?: (record: LogRecord, log: () => void) =
   const logger = observedLogger(createLogger({ level: "debug", now: () => 1, write: (record) => written.push(record) }), {
     level: () => level,
     now: () => 2,
-    tell: (record) => {
+    observe: (record) => {
       told.push(record);
       tell?.(record, () => logger.error("while told"));
     },

@@ -1,15 +1,15 @@
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /**
- * Debug is frames, info is lifecycle, warn is what the engine coped with, error is a promise it broke.
- * A message is a fixed sentence; what varies goes into the fields.
+ * Levels: debug is frames, info is lifecycle, warn is a problem that the engine handled, error is a broken promise of
+ * the engine. A message is a constant sentence; variable facts are fields.
  */
 export interface Logger {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
-  /** A logger whose lines all carry `fields`. */
+  /** Returns a logger that adds `fields` to every record. */
   with(fields: LogFields): Logger;
 }
 
@@ -23,7 +23,7 @@ export interface LogRecord {
   readonly fields: LogFields;
 }
 
-/** A logger that hands each record at or above `level` to `write`. */
+/** Creates a logger that passes each record at or above `level` to `write`. */
 export function createLogger(
   options: { readonly level: LogLevel; readonly now: () => number; readonly write: (record: LogRecord) => void },
   fields: LogFields = {},
@@ -42,23 +42,23 @@ export function createLogger(
 }
 
 /**
- * A logger that also hands each record at or above `level` to `tell`, besides writing it by `logger`. What is logged while `tell` runs is not told, so that
- * whoever is told may log.
+ * Returns a logger that writes to `logger` and also passes each record at or above `level` to `observe`. Records logged
+ * while `observe` runs are not passed on, so `observe` may log.
  */
 export function observedLogger(
   logger: Logger,
-  options: { readonly level: () => LogLevel; readonly now: () => number; readonly tell: (record: LogRecord) => void },
+  options: { readonly level: () => LogLevel; readonly now: () => number; readonly observe: (record: LogRecord) => void },
 ): Logger {
-  let isTelling = false;
+  let isObserving = false;
   const observed = (inner: Logger, fields: LogFields): Logger => {
     const log = (level: LogLevel, message: string, more: LogFields | undefined): void => {
       inner[level](message, more);
-      if (isTelling || RANK[level] < RANK[options.level()]) return;
-      isTelling = true;
+      if (isObserving || RANK[level] < RANK[options.level()]) return;
+      isObserving = true;
       try {
-        options.tell({ time: options.now(), level, message, fields: more === undefined ? fields : { ...fields, ...more } });
+        options.observe({ time: options.now(), level, message, fields: more === undefined ? fields : { ...fields, ...more } });
       } finally {
-        isTelling = false;
+        isObserving = false;
       }
     };
     return {
@@ -72,7 +72,7 @@ export function observedLogger(
   return observed(logger, {});
 }
 
-/** One JSON line: time, level, message, then the fields. Errors become their message and stack. */
+/** Returns one JSON line: time, level, message, then the fields. Errors become their message and stack. */
 export function jsonLine(record: LogRecord): string {
   return JSON.stringify(
     { time: new Date(record.time).toISOString(), level: record.level, message: record.message, ...record.fields },

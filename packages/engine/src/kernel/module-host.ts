@@ -8,9 +8,8 @@ import { takeChannelReader } from "./channels/take-channel-reader.ts";
 import type { Clock } from "./clock.ts";
 import { describeIssues } from "./describe-issues.ts";
 import type { Directory } from "./directory.ts";
-import { jsonSchemaOf } from "./json-schema.ts";
 import type { Kernel } from "./kernel.ts";
-import { schemaOf } from "./late-schema.ts";
+import { jsonSchemaOf, schemaOf } from "./lazy-schema.ts";
 import {
   type FunctionSpec,
   type HttpMount,
@@ -28,17 +27,17 @@ import { ModuleProvider } from "./module-provider.ts";
 import { Scope, type Undo } from "./scope.ts";
 import { moduleStreams } from "./streams/module-streams.ts";
 
-/** What the host needs of the engine's listeners. */
+/** The listener functions that the host needs. */
 export interface MountPoints {
   mountHttp(mount: HttpMount): Undo;
   listen(options: ListenOptions): Promise<ModuleListener>;
   reportReadiness(problem: () => string | undefined): Undo;
 }
 
-/** A module that should be running, with its config block as it stands in the file. */
+/** A module that should be running, with its config block from the file. */
 export interface ModuleRequest {
   readonly name: string;
-  /** Tells several entries of one module apart, e.g. `svc-state#2`. Default: the name. */
+  /** Distinguishes several entries of one module, e.g. `svc-state#2`. Default: the name. */
   readonly instance?: string;
   readonly config: unknown;
 }
@@ -61,10 +60,10 @@ interface Running {
   readonly startedAtMs: number;
 }
 
-/** How long a module may take to stop before it is cut off, in milliseconds. */
+/** Time limit for stopping a module, in milliseconds. Its signal is aborted then. */
 const STOP_GRACE_MS = 10_000;
 
-/** Starts, reconfigures and stops modules in a running engine, and undoes whatever a stopped one left behind. */
+/** Starts, reconfigures and stops modules in a running engine. Undoes all registrations of a stopped module. */
 export class ModuleHost {
   readonly #known: ReadonlyMap<string, Module>;
   readonly #kernel: Kernel;
@@ -91,7 +90,7 @@ export class ModuleHost {
     readonly production: () => boolean;
     /** See `ModuleContext.outboundRules`. Default: strict. */
     readonly outboundRules?: () => OutboundRules;
-    /** The time of a module. Default: the kernel's, for all. */
+    /** The clock of a module. Default: the kernel's clock for all. */
     readonly clockOf?: (module: string) => Clock;
   }) {
     this.#known = new Map(options.modules.map((module) => [module.name, module]));
@@ -120,7 +119,10 @@ export class ModuleHost {
     return [...this.#running.values()].map(({ provider, module, startedAtMs }) => ({ provider, summary: module.summary, startedAtMs }));
   }
 
-  /** Makes exactly the requested modules run. Returns one sentence for each that could not be started; the others run. */
+  /**
+   * Starts, reconfigures and stops modules until exactly the requested ones run. Returns one message for each module
+   * that could not be started; the others run.
+   */
   async apply(requests: readonly ModuleRequest[]): Promise<string[]> {
     const wanted = new Set(requests.map(instanceOf));
     const gone = [...this.#running.values()].filter(({ instanceName }) => !wanted.has(instanceName));
@@ -130,12 +132,12 @@ export class ModuleHost {
     const problems: string[] = [];
     for (const request of this.#inStartOrder(requests)) {
       try {
-        await this.#bring(request);
+        await this.#startOrReconfigure(request);
         this.#failed.delete(instanceOf(request));
       } catch (error) {
         const reason = (error as Error).message;
         this.#failed.set(instanceOf(request), { request, reason, atMs: this.#kernel.clock.now() });
-        // The reason is written for people; where it came up helps only whoever works on the module.
+        // The reason is written for users; the stack only helps developers of the module.
         this.#kernel.log.error("a module could not be started", { module: instanceOf(request), reason });
         this.#kernel.log.debug("why a module could not be started", { module: instanceOf(request), error });
         problems.push(`${instanceOf(request)}: ${reason}`);
@@ -144,17 +146,17 @@ export class ModuleHost {
     return problems;
   }
 
-  /** Tells the modules that the engine begins to shut down. */
+  /** Notifies the modules that the engine begins to shut down. */
   startDraining(): void {
     this.#draining.abort();
   }
 
-  /** Stops all modules, latest first. */
+  /** Stops all modules, the latest first. */
   async stopAll(): Promise<void> {
     for (const running of [...this.#running.values()].reverse()) await this.#stop(running);
   }
 
-  async #bring(request: ModuleRequest): Promise<void> {
+  async #startOrReconfigure(request: ModuleRequest): Promise<void> {
     const module = this.#known.get(request.name);
     if (module === undefined) throw new Error(`this engine has no module named ${request.name}`);
     const parsed = module.config.safeParse(request.config ?? {});
@@ -185,7 +187,7 @@ export class ModuleHost {
       accessOf: (workerId) => callerAccess(workerId, kernel),
       principalOf: (workerId) => kernel.sessions.byId(workerId)?.principal,
     });
-    // It was moved away meanwhile. Whoever moves it back must find its place free.
+    // The folder was moved away: starting would create a new one in its place and block moving it back.
     if (!existsSync(this.#dataDir)) throw new Error(`the data folder ${this.#dataDir} is missing: move it back, or restart the engine`);
     this.#starting.add(instanceName);
     try {
@@ -216,7 +218,7 @@ export class ModuleHost {
     });
     try {
       const ended = await Promise.race([Promise.resolve(instance.stop()), graceOver]);
-      if (ended === "late") this.#kernel.log.warn("a module did not stop in time and was cut off", { module: instanceName, grace_ms: STOP_GRACE_MS });
+      if (ended === "late") this.#kernel.log.warn("a module did not stop in time and was aborted", { module: instanceName, grace_ms: STOP_GRACE_MS });
     } catch (error) {
       this.#kernel.log.error("a module failed while stopping", { module: instanceName, error });
     }
@@ -260,7 +262,7 @@ export class ModuleHost {
         kernel.router.call(functionId as FunctionId, payload, {
           ...options,
           caller,
-          // What a module still does while the engine drains finishes work that it took before.
+          // While the engine drains, modules only finish work that they have accepted before.
           whileDraining: true,
         }),
       provideFunction: (spec) => scope.add(this.#provideFunction(spec as FunctionSpec<unknown>, provider)),
@@ -389,7 +391,7 @@ export class ModuleHost {
     const ordered: ModuleRequest[] = [];
     const visit = (request: ModuleRequest, path: readonly string[]): void => {
       if (ordered.includes(request)) return;
-      if (path.includes(request.name)) throw new TypeError(`modules require each other in a circle: ${[...path, request.name].join(" -> ")}`);
+      if (path.includes(request.name)) throw new TypeError(`modules require each other in a cycle: ${[...path, request.name].join(" -> ")}`);
       for (const required of this.#known.get(request.name)?.requires ?? []) {
         const found = byName.get(required);
         if (found !== undefined) visit(found, [...path, request.name]);

@@ -1,4 +1,4 @@
-/** Types that modules provide, by the name of the module to add. */
+/** Trigger types of modules, with the name of the module to add. */
 const MODULE_OF_TYPE: ReadonlyMap<string, string> = new Map([
   ["http", "svc-http"],
   ["state", "svc-state"],
@@ -17,7 +17,9 @@ const MODULE_OF_TYPE: ReadonlyMap<string, string> = new Map([
   ["trace", "svc-observability"],
 ]);
 
-/** Ends the sentence that nobody provides the type: what to add for it, where a module of ours would provide it. */
+/**
+ * Returns the end of the message that a type has no provider: how to add the module that provides it, if there is one.
+ */
 export function moduleHint(type: string): string {
   const module = MODULE_OF_TYPE.get(type);
   return module === undefined ? "" : `; add it with: svc worker add ${module}`;

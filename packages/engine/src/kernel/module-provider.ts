@@ -2,7 +2,7 @@ import { CallError, MAX_PAYLOAD_DEPTH, nestsDeeperThan, Payload } from "@svc/pro
 import { type Principal, TRUSTED } from "./access/principal.ts";
 import type { Call, Provider, Refusal } from "./call.ts";
 import { describeIssues } from "./describe-issues.ts";
-import { schemaOf } from "./late-schema.ts";
+import { schemaOf } from "./lazy-schema.ts";
 import type { Logger } from "./logger.ts";
 import { misspeltMembers } from "./misspelt-members.ts";
 import type { CallerAccess, FunctionSpec, HandlerContext } from "./module.ts";
@@ -10,7 +10,7 @@ import { PendingCalls } from "./pending-calls.ts";
 import { keepRawMembers } from "./raw-members.ts";
 import type { Router } from "./router.ts";
 
-/** Calls that a module may be running at once. */
+/** Maximum number of calls in flight in one module. */
 const MAX_CALLS_HELD = 10_000;
 
 /** Runs the functions of one module. The counterpart of a worker's session, without a socket. */
@@ -33,7 +33,7 @@ export class ModuleProvider implements Provider {
     readonly router: Router;
     readonly log: Logger;
     readonly accessOf: (workerId: string) => CallerAccess | undefined;
-    /** Of a connection. */
+    /** Returns the principal of a connection. */
     readonly principalOf: (workerId: string) => Principal | undefined;
   }) {
     this.name = options.name;
@@ -95,7 +95,7 @@ export class ModuleProvider implements Provider {
     this.#running.delete(call);
   }
 
-  /** Fails what is still running. */
+  /** Fails all calls in flight. */
   stop(): void {
     this.#stopped = true;
     for (const call of this.#held.all()) {
@@ -127,7 +127,7 @@ export function moduleWorkerId(name: string): string {
   return MODULE_ID_OPENING + name;
 }
 
-/** Whether it is the id of a module, as of a caller that has no connection. */
+/** Returns whether the id is a module's; a module has no connection. */
 export function isModule(workerId: string): boolean {
   return workerId.startsWith(MODULE_ID_OPENING);
 }
@@ -148,7 +148,7 @@ function parseInput(spec: FunctionSpec<unknown>, payload: Payload): { readonly v
   const misspelt = parsed.success && spec.refusesMisspelt === true ? misspeltMembers(schema, value) : undefined;
   if (misspelt !== undefined) return new CallError("invalid_input", `${spec.id}: the payload: ${misspelt}`, { details: { function_id: spec.id } });
   if (parsed.success) return { value: parsed.data };
-  // A call without a payload asks for the defaults, where there are defaults for everything.
+  // A call without a payload uses the defaults, if every member has one.
   const defaults = value === null ? schema.safeParse({}) : undefined;
   if (defaults?.success) return { value: defaults.data };
   return new CallError("invalid_input", `${spec.id}: ${describeIssues(parsed.error, { whole: "the payload", schema, value })}`, {
@@ -156,19 +156,22 @@ function parseInput(spec: FunctionSpec<unknown>, payload: Payload): { readonly v
   });
 }
 
-/** Without members whose names begin with `_`: those are remarks of whoever carries the payload, e.g. `_caller_worker_id`, and no function's own. */
+/**
+ * Removes members whose names begin with `_`: clients add them to payloads, e.g. `_caller_worker_id`, and no function
+ * defines them.
+ */
 function withoutExtras(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const entries = Object.entries(value);
   const own = entries.filter(([name]) => !name.startsWith("_"));
-  // Assigning `__proto__` would not make a member; it begins with `_` and is left out.
+  // Assigning `__proto__` would not create a member, but it begins with `_` and is left out.
   return own.length === entries.length ? value : Object.fromEntries(own);
 }
 
 function readInput(payload: Payload, { id, rawMembers }: FunctionSpec<unknown>): unknown {
   const value = payload.value();
   const isNested = typeof value === "object" && value !== null;
-  // What reads a value may do so by recursion, and a payload that came unread was not measured yet.
+  // Handlers may read a value recursively, and the depth of an unparsed payload has not been checked before.
   if (isNested && nestsDeeperThan(payload.text(), MAX_PAYLOAD_DEPTH)) {
     throw new CallError("invalid_input", `${id}: the payload is nested deeper than ${MAX_PAYLOAD_DEPTH} levels`, {
       details: { function_id: id, limit: MAX_PAYLOAD_DEPTH },

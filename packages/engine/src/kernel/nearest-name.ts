@@ -1,24 +1,25 @@
-/** Names longer than this are compared with nothing: no name of ours is near them, and the table below grows with the square. */
+/** Longer names are not compared: no known name is near them, and the cost grows with the square of the length. */
 const LONGEST_COMPARED = 64;
 
 /**
- * The candidate that `name` was probably meant to be, or undefined when none is near: at most one slip per three letters, three at most.
- * A slip is a letter added, left out, replaced, or two neighbours swapped. Case and `-` against `_` count as no slip.
+ * Returns the candidate that `name` was probably meant to be, or undefined if none is near: at most one typo per three
+ * letters, three at most. A typo is a letter added, left out or replaced, or two neighbours swapped. Case, and `-`
+ * against `_`, do not count.
  */
 export function nearestName(name: string, candidates: Iterable<string>): string | undefined {
   if (name.length > LONGEST_COMPARED) return undefined;
   const wanted = folded(name);
-  let best: { readonly candidate: string; readonly slips: number } | undefined;
+  let best: { readonly candidate: string; readonly distance: number } | undefined;
   for (const candidate of candidates) {
     if (candidate.length > LONGEST_COMPARED) continue;
-    const slips = slipsBetween(wanted, folded(candidate));
-    if (slips > allowedSlips(wanted, candidate)) continue;
-    if (best === undefined || slips < best.slips) best = { candidate, slips };
+    const distance = editDistance(wanted, folded(candidate));
+    if (distance > maxDistance(wanted, candidate)) continue;
+    if (best === undefined || distance < best.distance) best = { candidate, distance };
   }
   return best?.candidate;
 }
 
-/** `; did you mean X?`, or an empty text. Goes at the end of a message. */
+/** Returns `; did you mean X?` for the end of a message, or an empty string. */
 export function didYouMean(name: string, candidates: Iterable<string>): string {
   const nearest = nearestName(name, candidates);
   return nearest === undefined ? "" : `; did you mean ${nearest}?`;
@@ -28,12 +29,12 @@ function folded(name: string): string {
   return name.toLowerCase().replaceAll("_", "-");
 }
 
-function allowedSlips(name: string, candidate: string): number {
+function maxDistance(name: string, candidate: string): number {
   return Math.min(3, Math.floor(Math.max(name.length, candidate.length) / 3));
 }
 
-/** Optimal string alignment distance, by the usual table of which only three rows are kept. */
-function slipsBetween(a: string, b: string): number {
+/** Returns the optimal string alignment distance; keeps only three rows of the table. */
+function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row++) {

@@ -2,18 +2,18 @@ import type { InvocationId } from "@svc/protocol";
 import type { Call } from "./call.ts";
 
 /**
- * The calls that one provider is holding. An answer is looked up only here, so a worker can answer nothing that was not sent
- * to it; and when the worker leaves, exactly these calls end with it.
+ * The in-flight calls of one provider. Results are looked up only here, so a worker can settle only calls that were
+ * sent to it. When the worker disconnects, exactly these calls end.
  */
 export class PendingCalls {
-  // Made with the first call: a connection that only calls never holds one.
+  // Created with the first call: a connection that only calls never has one.
   #calls: Map<InvocationId, Call> | undefined;
 
   get size(): number {
     return this.#calls?.size ?? 0;
   }
 
-  /** There was one at some time. */
+  /** True if the provider ever had a call. */
   get hasHeld(): boolean {
     return this.#calls !== undefined;
   }

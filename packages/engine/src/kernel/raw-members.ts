@@ -1,8 +1,9 @@
 import { elementTexts, memberTexts, Payload } from "@svc/protocol";
 
 /**
- * Puts members of a payload into its parsed value as `Payload`s with the text that they came in: parsing rounds numbers, and writing them again
- * costs. `text` is JSON, `value` what it says, an object or an array; `names` are those of `FunctionSpec.rawMembers`.
+ * Replaces members of a parsed payload by `Payload`s with their original text: parsing rounds numbers, and serializing
+ * again is expensive. `text` is JSON, `value` its parsed object or array; `names` are those of
+ * `FunctionSpec.rawMembers`.
  */
 export function keepRawMembers(text: string, value: object, names: readonly string[]): unknown {
   if (Array.isArray(value)) return value;
@@ -15,17 +16,17 @@ export function keepRawMembers(text: string, value: object, names: readonly stri
   const texts = memberTexts(text);
   for (const name of wanted) {
     const memberText = texts.get(name);
-    // A value of this process may have members that are undefined; they have no text.
+    // A value created in this process may have undefined members, which have no text.
     if (memberText === undefined) continue;
     kept[name] = whole.has(name) ? Payload.fromText(memberText) : keepInElements(memberText, members[name] as readonly unknown[], lists.get(name) ?? []);
   }
   return kept;
 }
 
-/** Stands between the name of an array and that of a member of its elements. */
+/** Separates the name of an array from that of a member of its elements. */
 const ELEMENTS = "[].";
 
-/** Arrays whose elements have raw members, with the names of those. */
+/** Returns the arrays whose elements have raw members, with the names of these members. */
 function listsOf(names: readonly string[], members: Readonly<Record<string, unknown>>): Map<string, string[]> {
   const lists = new Map<string, string[]>();
   for (const name of names) {

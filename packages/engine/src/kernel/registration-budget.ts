@@ -2,12 +2,12 @@ import type { MessageType } from "@svc/protocol";
 import type { Principal } from "./access/principal.ts";
 import type { Quota } from "./access/quota.ts";
 
-/** Registrations of trusted connections up to this size are bounded by their number alone, in bytes. */
+/** Registrations of trusted connections up to this size, in bytes, are limited by their number alone. */
 const SMALL_BYTES = 4 * 1024;
-/** Bytes of the larger registrations of one trusted connection together: they are kept as long as it lives. */
+/** Maximum size of the larger registrations of one trusted connection together, in bytes, while it is open. */
 export const MAX_LARGE_REGISTRATIONS_BYTES = 64 * 1024 * 1024;
 
-/** What a registration says is replaced by another of the same kind and id, and ends with the message behind it. */
+/** The message that ends a registration, with the message that made it. */
 const ENDED_BY: Readonly<Partial<Record<MessageType, MessageType>>> = {
   unregisterfunction: "registerfunction",
   unregistertrigger: "registertrigger",
@@ -15,12 +15,15 @@ const ENDED_BY: Readonly<Partial<Record<MessageType, MessageType>>> = {
 };
 const REGISTERS: ReadonlySet<MessageType> = new Set(Object.values(ENDED_BY));
 
-/** True if the frame's bytes count towards the limit. Those of small frames of trusted connections do not. */
+/** Returns true if the frame's bytes count towards the limit. Small frames of trusted connections do not. */
 export function countsBytes({ isTrusted }: Principal, bytes: number): boolean {
   return !isTrusted || bytes > SMALL_BYTES;
 }
 
-/** Counts the bytes that the registrations of one connection keep in memory: of a restricted one all of them, which its principal's connections share. */
+/**
+ * Counts the bytes of one connection's registrations in memory. For a restricted connection all of them count, against
+ * the quota of its principal.
+ */
 export class RegistrationBudget {
   readonly #principal: Principal;
   readonly #quota: Quota;
@@ -32,14 +35,15 @@ export class RegistrationBudget {
     this.#quota = quota;
   }
 
-  /** Returns why the registration would be too much; then it is not counted. Accepts every other message. */
+  /** Returns why the registration exceeds a limit; it is not counted then. Accepts every other message. */
   problemOf(type: MessageType, id: string, bytes: number): string | undefined {
     const ended = ENDED_BY[type];
     if (ended !== undefined) this.#set(`${ended} ${id}`, 0);
     if (!REGISTERS.has(type)) return undefined;
     const key = `${type} ${id}`;
     const { isTrusted } = this.#principal;
-    // If it is refused, the one before it stays. So the larger of the two counts until it is unregistered.
+    // If the new registration is refused later, the old one stays. So the larger of the two counts until it is
+    // unregistered.
     const counted = Math.max(this.#sizeOf(key), countsBytes(this.#principal, bytes) ? bytes : 0);
     const more = counted - this.#sizeOf(key);
     if (isTrusted && this.#total + more > MAX_LARGE_REGISTRATIONS_BYTES) {
@@ -50,7 +54,7 @@ export class RegistrationBudget {
     return problem;
   }
 
-  /** The connection has ended. */
+  /** Releases all bytes; the connection has ended. */
   end(): void {
     this.#quota.release(this.#principal, this.#total);
     this.#total = 0;

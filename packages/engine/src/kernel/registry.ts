@@ -4,15 +4,15 @@ import type { Provider } from "./call.ts";
 import type { FormatCheck } from "./format-check.ts";
 import type { Undo } from "./scope.ts";
 
-/** What a provider says about a function it registers. */
+/** The description of a function, as its provider registered it. */
 export interface FunctionDescription {
   readonly description: string | undefined;
   readonly requestFormat: unknown;
   readonly responseFormat: unknown;
   readonly metadata: unknown;
-  /** Deadline of calls that name none, in milliseconds. */
+  /** Deadline of calls that set none, in milliseconds. */
   readonly timeoutMs: number | undefined;
-  /** Checks payloads by the request format. */
+  /** Validates payloads by the request format. */
   readonly check: FormatCheck | undefined;
 }
 
@@ -23,25 +23,25 @@ export interface Registration {
 
 export interface FunctionEntry {
   readonly id: FunctionId;
-  /** Never empty while the entry is in the registry. In order of arrival. */
+  /** In order of arrival; never empty while the entry is in the registry. */
   readonly registrations: Registration[];
-  /** Where the search for the least busy provider starts, so that ties go round. */
+  /** Start of the search for the least busy provider, so that equally busy ones take turns. */
   turn: number;
 }
 
-/** Who provides each function right now. Knows neither sockets nor time. */
+/** The current providers of each function. Has no dependency on sockets or time. */
 export class Registry {
   readonly #functions = new Map<FunctionId, FunctionEntry>();
   readonly #quota: Quota;
   readonly #onChange: (id: FunctionId, op: "created" | "updated" | "removed") => void;
 
-  /** `quota`: counts the registrations of each principal; callers must check the quota first. */
+  /** `quota` counts the registrations of each principal. Callers must check it before they register. */
   constructor(quota: Quota, onChange: (id: FunctionId, op: "created" | "updated" | "removed") => void) {
     this.#quota = quota;
     this.#onChange = onChange;
   }
 
-  /** Adds one provider to the function. The undo takes away this registration and no other. */
+  /** Adds a provider of the function. The undo removes this registration only. */
   register(id: FunctionId, provider: Provider, description: FunctionDescription): Undo {
     const registration: Registration = { provider, description };
     const known = this.#functions.get(id);
@@ -74,7 +74,10 @@ export class Registry {
 
 export type Choice = { readonly registration: Registration } | { readonly refusal: "draining" | "overloaded" };
 
-/** The provider with the fewest calls in flight; ties go round. Draining and overloaded ones are passed over. */
+/**
+ * Chooses the provider with the fewest calls in flight; equally busy ones take turns. Draining and overloaded ones are
+ * skipped.
+ */
 export function chooseProvider(entry: FunctionEntry): Choice {
   const { registrations } = entry;
   const count = registrations[0]?.provider.builtIn ? 1 : registrations.length;

@@ -7,7 +7,7 @@ import type { CallOptions } from "./module.ts";
 import { chooseProvider, type Registry } from "./registry.ts";
 import type { TelemetryHub } from "./telemetry.ts";
 
-/** Totals since the start. */
+/** Totals since the engine started. */
 export interface RouterCounts {
   calls: number;
   succeeded: number;
@@ -19,13 +19,13 @@ export interface RouterCounts {
 
 export interface RouterCallOptions extends CallOptions {
   readonly caller?: Caller | undefined;
-  /** Goes on while the engine drains: it finishes other work in hand. Default false. */
+  /** Accepts the call while the engine drains, since it finishes other in-flight work. Default false. */
   readonly whileDraining?: boolean;
 }
 
 /**
- * Gets every call exactly one answer before its deadline. Hands a call to one provider at most, never tries again by itself,
- * and does not read payloads.
+ * Settles every call exactly once, by its deadline. Delivers a call to at most one provider, never retries, and does
+ * not parse payloads.
  */
 export class Router {
   readonly counts: RouterCounts = { calls: 0, succeeded: 0, failed: 0, timedOut: 0, cancelled: 0, inFlight: 0 };
@@ -50,7 +50,7 @@ export class Router {
     this.#deadlines = new Deadlines(options.clock, (call) => this.#expire(call));
   }
 
-  /** Sends the call on its way. Returns undefined when it was settled at once, with an error. */
+  /** Starts a call. Returns undefined if it failed at once and is already settled. */
   start(request: CallRequest): Call | undefined {
     this.counts.calls++;
     if (this.#draining && !request.whileDraining) {
@@ -69,8 +69,8 @@ export class Router {
     const { provider, description } = choice.registration;
     const { check } = description;
     if (check?.isOn()) {
-      const misfit = check.problemOf(request.payload, request.functionId);
-      if (misfit !== undefined) return this.#refuse(request, misfit);
+      const mismatch = check.problemOf(request.payload, request.functionId);
+      if (mismatch !== undefined) return this.#refuse(request, mismatch);
     }
     const timeoutMs = Math.min(request.timeoutMs ?? description.timeoutMs ?? request.fallbackTimeoutMs, MAX_TIMEOUT_MS);
     const startedAt = this.#clock.monotonic();
@@ -112,7 +112,10 @@ export class Router {
     return call.settled ? undefined : call;
   }
 
-  /** The answer has come, or the provider has gone. Settling twice does nothing: the first outcome stands. */
+  /**
+   * Settles the call with a result, or when its provider has disconnected. Settling again has no effect: the first
+   * outcome stands.
+   */
   settle(call: Call, outcome: Outcome): void {
     if (call.settled) return;
     call.settled = true;
@@ -135,7 +138,7 @@ export class Router {
     }
   }
 
-  /** The caller has lost interest: the callee is told, the caller's side is settled with `call_cancelled`. */
+  /** Cancels the call for its caller: notifies the callee and settles with `call_cancelled`. */
   cancel(call: Call, reason: string): void {
     if (call.settled) return;
     this.counts.cancelled++;
@@ -143,7 +146,7 @@ export class Router {
     this.settle(call, { ok: false, error: new CallError("call_cancelled", `the call of ${call.functionId} was cancelled: ${reason}`) });
   }
 
-  /** The same as `start`, as a promise. Rejects with CallError. */
+  /** Like `start`, but returns a promise. Rejects with CallError. */
   call(functionId: FunctionId, payload: Payload, options: RouterCallOptions = {}): Promise<Payload> {
     return new Promise((resolve, reject) => {
       const { signal } = options;
@@ -188,7 +191,7 @@ export class Router {
     });
   }
 
-  /** Takes no new work from now on and resolves when the last call is settled, or after `graceMs`. True when nothing is left. */
+  /** Stops accepting new work. Resolves with true when the last call is settled, or with false after `graceMs`. */
   async drain(graceMs: number): Promise<boolean> {
     this.#draining = true;
     if (this.counts.inFlight === 0) return true;
@@ -234,7 +237,7 @@ export function newInvocationId(): InvocationId {
   return randomUUID() as InvocationId;
 }
 
-/** The text is matched on by published clients. */
+/** Published clients match this message. */
 export function functionNotFound(id: FunctionId): CallError {
   return new CallError("function_not_found", `Function ${id} not found`, { details: { function_id: id } });
 }

@@ -1,9 +1,9 @@
-/** Takes back exactly one thing that was registered. Calling it again does nothing. */
+/** Removes exactly one registration. Calling it again has no effect. */
 export type Undo = () => void;
 
 /**
- * What one owner (a worker connection, a module) has registered. When the owner goes, `end` undoes all of it, latest first.
- * No code anywhere removes "whatever holds this id now".
+ * The registrations of one owner (a worker connection, a module). When the owner ends, `end` undoes all of them, the
+ * latest first. So no code removes a registration by its id alone.
  */
 export class Scope {
   #undos: Set<Undo> | undefined;
@@ -13,7 +13,9 @@ export class Scope {
     return this.#ended;
   }
 
-  /** Keeps `undo` for the end of the scope. Returns an undo that also forgets it here. On an ended scope it undoes at once. */
+  /**
+   * Adds `undo` to the scope. Returns an undo that also removes it from the scope. On an ended scope, undoes at once.
+   */
   add(undo: Undo): Undo {
     if (this.#ended) {
       undo();
@@ -27,7 +29,9 @@ export class Scope {
     return once;
   }
 
-  /** Undoes everything, latest first. An undo that throws does not keep the others from running; the first error is thrown at the end. */
+  /**
+   * Undoes everything, the latest first. If an undo throws, the others still run; the first error is thrown at the end.
+   */
   end(): void {
     if (this.#ended) return;
     this.#ended = true;

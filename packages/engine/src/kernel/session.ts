@@ -28,23 +28,23 @@ import type { TriggerOwner, TriggerRequest } from "./trigger-binding.ts";
 import type { BindingHold } from "./trigger-registry.ts";
 import { frameOfAnswer, frameOfCall } from "./worker-frames.ts";
 
-/** What a session needs of the connection below it. */
+/** The functions of the connection that the session uses. */
 export interface SessionOutlet {
   send(frame: Frame): void;
   readonly isOpen: boolean;
   /** See `FrameSocket.trackNextFrame`. */
   trackNextFrame(): (() => boolean) | undefined;
-  /** True while so much is waiting to be read by the peer that no further call may be added. */
+  /** True while the peer's queue is full, so that no further call may be sent. */
   isFull(): boolean;
-  /** Ends the connection; the session is told by `end`. */
+  /** Closes the connection; `end` of the session is called then. */
   drop(reason: string): void;
-  /** Ends it without a closing word, after what is queued. */
+  /** Ends the connection without a close frame, after the queued frames. */
   hangUp(reason: string): void;
-  /** Stops reading; the undo goes on. */
+  /** Pauses reading until the undo. */
   pauseReading(): Undo;
 }
 
-/** How a worker introduced itself in its `engine::workers::register` call. */
+/** The worker's own description, from its `engine::workers::register` call. */
 export interface Introduction {
   readonly name: string;
   readonly description: string | undefined;
@@ -56,11 +56,11 @@ export interface Introduction {
   readonly kind: "worker" | "cli" | "console";
 }
 
-/** A trigger that this connection asked for. */
-interface StandingTrigger {
+/** A trigger that this connection registered. */
+interface RegisteredTrigger {
   readonly hold: BindingHold;
   readonly leave: Undo;
-  /** Ends the watch over the functions that it names. */
+  /** Stops watching the functions that the trigger names. */
   readonly unwatch: Undo;
 }
 
@@ -68,33 +68,34 @@ const NOTHING: readonly never[] = [];
 const NO_FEATURES: ReadonlySet<Feature> = new Set();
 
 /**
- * What one worker's connection means: takes its messages, and hands back messages through the outlet. Does no I/O and
- * knows no time. Everything that the worker registered lies in its scope and goes with it.
+ * The state of one worker's connection: handles its messages, and sends messages through the outlet. Has no dependency
+ * on I/O or timers. All registrations of the worker are in its scope and end with it.
  */
 export class Session implements Provider, TriggerOwner {
   readonly workerId: WorkerId;
   readonly reattachToken: string;
   readonly remoteAddress: string | undefined;
   readonly connectedAtMs: number;
-  /** What it may do; undefined when it is not restricted. */
+  /** Permissions; undefined if the connection is not restricted. */
   readonly access: SessionAccess | undefined;
-  /** False once the rules changed by which its connection was let in. */
+  /** Returns false if the access rules by which the connection was accepted have changed. */
   readonly isCurrent: () => boolean;
   readonly scope = new Scope();
   readonly builtIn = false;
-  /** Calls that this worker is running. */
+  /** Calls in flight in this worker. */
   readonly held = new PendingCalls();
-  /** Void calls on their way; they count towards the limit of calls in flight. */
+  /** Void calls in flight from this worker. They count towards the limit of calls in flight. */
   voidCalls = 0;
   introduction: Introduction | undefined;
   features: ReadonlySet<Feature> = NO_FEATURES;
   readonly #kernel: Kernel;
   readonly #outlet: SessionOutlet;
   #caller: Caller;
-  // Tables are made when the first entry comes: many a connection never fills most of them, and there may be ten thousand connections.
+  // Tables are created with their first entry: many connections never use most of them, and there may be ten
+  // thousand connections.
   #functions: Map<FunctionId, Undo> | undefined;
   #triggerTypes: Map<TriggerTypeId, Undo> | undefined;
-  #triggers: Map<TriggerId, StandingTrigger> | undefined;
+  #triggers: Map<TriggerId, RegisteredTrigger> | undefined;
   #made: Map<InvocationId, Call> | undefined;
 
   constructor(
@@ -120,7 +121,10 @@ export class Session implements Provider, TriggerOwner {
     this.#caller = { worker_id: identity.workerId, name: "" };
   }
 
-  /** For what the client can cause as often as it likes: see ThrottledLog. Connections of one restricted principal count together. */
+  /**
+   * Logs a warning that the client can cause at any rate; see ThrottledLog. Connections of one restricted principal are
+   * limited together.
+   */
   warn(message: string, fields: LogFields): void {
     const { isTrusted, id } = this.principal;
     this.#kernel.throttledLog.warn(this.log, isTrusted ? this.workerId : id, message, fields);
@@ -130,7 +134,7 @@ export class Session implements Provider, TriggerOwner {
     return this.#kernel.log.with({ workerId: this.workerId });
   }
 
-  /** For those who only look: they make no tables. */
+  /** For readers: does not create the table. */
   get functionIds(): Iterable<FunctionId> {
     return this.#functions?.keys() ?? NOTHING;
   }
@@ -143,7 +147,7 @@ export class Session implements Provider, TriggerOwner {
     return this.#triggers?.size ?? 0;
   }
 
-  /** Undo of each function that this connection registered. */
+  /** The undo of each function that this connection registered. */
   get functions(): Map<FunctionId, Undo> {
     this.#functions ??= new Map();
     return this.#functions;
@@ -154,12 +158,12 @@ export class Session implements Provider, TriggerOwner {
     return this.#triggerTypes;
   }
 
-  get triggers(): Map<TriggerId, StandingTrigger> {
+  get triggers(): Map<TriggerId, RegisteredTrigger> {
     this.#triggers ??= new Map();
     return this.#triggers;
   }
 
-  /** Calls that this worker made and waits for. Void calls are not among them. */
+  /** Calls that this worker has made and whose result is pending, without void calls. */
   get made(): Map<InvocationId, Call> {
     this.#made ??= new Map();
     return this.#made;
@@ -181,7 +185,7 @@ export class Session implements Provider, TriggerOwner {
     return this.held.size;
   }
 
-  /** The first frame of every connection. */
+  /** Sends the first frame of every connection. */
   greet(): void {
     const { version, instanceId } = this.#kernel.identity;
     this.send({ type: "workerregistered", worker_id: this.workerId, reattach_token: this.reattachToken, engine: { version, instance_id: instanceId } });
@@ -194,31 +198,34 @@ export class Session implements Provider, TriggerOwner {
   }
 
   receive(message: Message | UndecodableFrame): void {
-    if (this.access?.line.held) {
-      if (!this.access.line.add(message)) this.drop("too many frames came while a registration hook was asked");
+    if (this.access?.frames.isPaused) {
+      if (!this.access.frames.add(message)) this.drop("too many frames came while a registration hook was asked");
       return;
     }
     dispatch(message, this, this.#kernel);
   }
 
-  /** Later frames of this connection wait until the answer is there and dealt with. For restricted connections; `answer` must not reject. */
-  waitFor<T>(answer: Promise<T>, goOn: (value: T) => void): void {
-    const line = this.access?.line;
-    if (line === undefined) throw new TypeError("only a restricted connection waits for hooks");
-    line.hold();
+  /**
+   * Delays later frames of this connection until `answer` has resolved and was handled. Only for restricted
+   * connections. `answer` must not reject.
+   */
+  waitFor<T>(answer: Promise<T>, proceed: (value: T) => void): void {
+    const frames = this.access?.frames;
+    if (frames === undefined) throw new TypeError("only a restricted connection waits for hooks");
+    frames.pause();
     const resume = this.#outlet.pauseReading();
     void answer.then((value) => {
       if (this.scope.ended) {
-        line.clear();
+        frames.clear();
         return;
       }
-      this.#guarded(() => goOn(value));
-      line.release((message) => this.#guarded(() => dispatch(message, this, this.#kernel)));
+      this.#guarded(() => proceed(value));
+      frames.resume((message) => this.#guarded(() => dispatch(message, this, this.#kernel)));
       resume();
     });
   }
 
-  /** As the connection does for frames that did not wait: a defect of the engine costs this frame only. */
+  /** As for frames that did not wait: an engine bug fails this frame only. */
   #guarded(action: () => void): void {
     try {
       action();
@@ -228,7 +235,7 @@ export class Session implements Provider, TriggerOwner {
     }
   }
 
-  /** Takes back one function, by the id that the engine knows it by. */
+  /** Withdraws a function, by the engine's id. */
   withdrawFunction(id: FunctionId): void {
     const undo = this.#functions?.get(id);
     this.#functions?.delete(id);
@@ -247,22 +254,25 @@ export class Session implements Provider, TriggerOwner {
     this.#outlet.send(encodeMessage(message));
   }
 
-  /** Says that a frame was refused, where no other answer exists for it. Published clients ignore the message. */
+  /** Reports a refused frame that has no other response. Published clients ignore the message. */
   sendError(error: CallError): void {
     this.send({ type: "error", error: { code: error.code, message: error.message, stacktrace: undefined, details: error.details } });
   }
 
-  /** Ends the connection from our side. */
+  /** Closes the connection from the engine's side. */
   drop(reason: string): void {
     this.#outlet.drop(reason);
   }
 
-  /** The engine stops: ends the connection without a closing word, after what is queued. */
+  /** Ends the connection without a close frame, after the queued frames. Used when the engine stops. */
   hangUp(reason: string): void {
     this.#outlet.hangUp(reason);
   }
 
-  /** The connection is gone: what it registered goes, what it ran fails, what it waited for is cancelled. */
+  /**
+   * Handles the end of the connection: removes its registrations, fails the calls that it ran, and cancels the calls
+   * that it made.
+   */
   end(): void {
     if (this.scope.ended) return;
     const stopped = this.held.all();
@@ -277,14 +287,14 @@ export class Session implements Provider, TriggerOwner {
     }
   }
 
-  /** Takes back a trigger that this connection asked for; an id it does not know has no effect. */
+  /** Removes a trigger that this connection registered. An unknown id has no effect. */
   removeTrigger(id: TriggerId): void {
-    const standing = this.#triggers?.get(id);
-    if (standing === undefined) return;
-    standing.unwatch();
-    standing.hold.remove();
+    const trigger = this.#triggers?.get(id);
+    if (trigger === undefined) return;
+    trigger.unwatch();
+    trigger.hold.remove();
     this.triggers.delete(id);
-    standing.leave();
+    trigger.leave();
   }
 
   // Provider: this worker runs calls.
@@ -301,7 +311,7 @@ export class Session implements Provider, TriggerOwner {
     this.held.hold(call);
     call.isUnsent = this.#outlet.trackNextFrame();
     this.#outlet.send(frame);
-    // It is on its way; a worker that answers late must not keep it in the engine's memory.
+    // The payload was sent. A worker that responds late must not keep it in the engine's memory.
     call.payload = Payload.null;
     return undefined;
   }
@@ -314,22 +324,18 @@ export class Session implements Provider, TriggerOwner {
     this.held.release(call);
   }
 
-  // TriggerOwner: this worker asked for bindings.
+  // TriggerOwner: this worker registered triggers.
 
   callRefusal(functionId: FunctionId): string | undefined {
     return this.access === undefined ? undefined : refusalToSee(functionId, this.access, this.#kernel.registry);
   }
 
-  notify(
-    request: TriggerRequest,
-    standing: { readonly status: TriggerStatus; readonly reason: string | undefined; readonly error: CallError | undefined },
-  ): void {
+  notify(request: TriggerRequest, state: { readonly status: TriggerStatus; readonly reason: string | undefined; readonly error: CallError | undefined }): void {
     if (this.scope.ended) return;
     const wantsAll = this.features.has("registration_results");
     const failure =
-      standing.error ??
-      (standing.status === "error" ? new CallError("trigger_registration_failed", standing.reason ?? "the trigger does not work") : undefined);
-    // On the published wire success is silent.
+      state.error ?? (state.status === "error" ? new CallError("trigger_registration_failed", state.reason ?? "the trigger does not work") : undefined);
+    // On the published wire, success has no message.
     if (failure === undefined && !wantsAll) return;
     this.send({
       type: "triggerregistrationresult",
@@ -337,8 +343,8 @@ export class Session implements Provider, TriggerOwner {
       trigger_type: request.type,
       function_id: this.access?.localFunctionId(request.functionId) ?? request.functionId,
       error: failure === undefined ? undefined : { code: failure.code, message: failure.message, stacktrace: undefined, details: undefined },
-      status: wantsAll ? standing.status : undefined,
-      reason: wantsAll ? standing.reason : undefined,
+      status: wantsAll ? state.status : undefined,
+      reason: wantsAll ? state.reason : undefined,
     });
   }
 
@@ -347,7 +353,10 @@ export class Session implements Provider, TriggerOwner {
     this.#kernel.router.settle(call, { ok: false, error });
   }
 
-  /** Answers a call that this worker made. `isTraced`: it was made within a trace. Clients of ours that have none are not told the callee's. */
+  /**
+   * Sends the result of a call that this worker made. `isTraced`: the call carried a trace context. SDK clients without
+   * one do not receive the callee's.
+   */
   answer(invocationId: InvocationId, functionId: string, outcome: Outcome, isTraced = true): void {
     if (this.scope.ended) return;
     this.#outlet.send(frameOfAnswer({ invocationId, functionId, outcome, isTraced }, this, this.#outlet));

@@ -1,6 +1,6 @@
 import type { Session } from "./session.ts";
 
-/** The live worker connections. */
+/** The open worker connections. */
 export class Sessions {
   readonly #sessions = new Map<string, Session>();
 
@@ -20,7 +20,7 @@ export class Sessions {
     return this.#sessions.get(workerId);
   }
 
-  /** For those who do nothing meanwhile that could end one. */
+  /** Not a copy: the caller must not end a session while iterating. */
   values(): Iterable<Session> {
     return this.#sessions.values();
   }

@@ -1,31 +1,31 @@
 import type { CallerAccess } from "./module.ts";
 import type { Undo } from "./scope.ts";
 
-/** What happened in a group of a stream. */
+/** An event in a group of a stream. */
 export interface StreamEvent {
   readonly stream: string;
   readonly group: string;
-  /** The item; null for an event of the whole group. */
+  /** Id of the item; null for an event of the whole group. */
   readonly id: string | null;
   readonly type: "create" | "update" | "delete" | "event";
-  /** JSON of the event's `data`; for type `event` the JSON of `{type, data}`, which travels as its `event`. */
+  /** JSON of the event's `data`. For type `event`: JSON of `{type, data}`, which is sent as its `event`. */
   readonly json: string;
-  /** Of the item, where it has versions. */
+  /** Version of the item, if it has versions. */
   readonly version: number | undefined;
 }
 
-/** One subscription of a client, as its join named it. */
+/** A subscription of a client, as its join message describes it. */
 export interface StreamJoin {
   readonly subscriptionId: string;
   readonly stream: string;
   readonly group: string;
   /** Undefined: the whole group. */
   readonly id: string | undefined;
-  /** What the authentication of the connection answered as `context`; null without one. */
+  /** `context` from the connection's authentication; null without one. */
   readonly context: unknown;
 }
 
-/** A client that wants to open a connection. */
+/** A client that opens a connection. */
 export interface StreamClient {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
@@ -34,94 +34,114 @@ export interface StreamClient {
   readonly query: Readonly<Record<string, readonly string[]>>;
   /** `ip:port`. */
   readonly address: string;
-  /** It gave the engine's token. */
+  /** True if the client sent the engine's token. */
   readonly trusted: boolean;
 }
 
 export type StreamAuthentication =
   | { readonly ok: true; readonly context: unknown /** It may join the engine's own streams. */; readonly systemStreams: boolean }
-  /** 4401: who it is cannot be told; 4403: it may not. */
+  /** 4401: the client's identity is unknown. 4403: access denied. */
   | { readonly ok: false; readonly code: 4401 | 4403; readonly reason: string };
 
-/** What there is of a group, or of one item of it, at one moment. */
+/** The content of a group, or of one item of it, at one moment. */
 export interface StreamSnapshot {
-  /** Of a group the array of its items' values in the order of ids, of one item its value or `null`. */
+  /** JSON of the array of the group's values in the order of ids; for one item its value or `null`. */
   readonly json: string;
-  /** Version of an item as `json` has it; undefined for one that it does not have. Without it an event that `json` holds already may be sent again behind it. */
+  /**
+   * Returns the version of an item in `json`; undefined if `json` does not have the item. Without this function, events
+   * that `json` already contains may be sent again after it.
+   */
   readonly versionOf: ((id: string) => number | undefined) | undefined;
-  /** Of a group: the ids of its items, in the order of `json`, for clients that keep items by id; absent where they are not known. */
+  /**
+   * For a group: the ids of its items in the order of `json`, for clients that store items by id. Absent if the ids are
+   * not known.
+   */
   readonly itemIds?: () => readonly string[];
 }
 
-/** Whoever keeps the user-defined streams. */
+/** The provider of the user-defined streams. */
 export interface StreamSource {
-  /** Read after every write that was answered. Rejecting with a CallError ends the join with its code. */
+  /** Reads a group or item after all completed writes. Rejecting with a CallError ends the join with its code. */
   snapshot(stream: string, group: string, id: string | undefined): Promise<StreamSnapshot>;
-  /** Asked for each connection that did not give the engine's token, when the source has an authentication; without `authenticate` everyone is let in. */
+  /** Authenticates each connection without the engine's token. Undefined: all connections are accepted. */
   readonly authenticate: ((client: StreamClient) => Promise<StreamAuthentication>) | undefined;
-  /** Asked before a join is done; a refusal is told to the client. Rejecting refuses. */
+  /** Checks a join. The client receives the refusal. Rejecting refuses the join as well. */
   admit(join: StreamJoin): Promise<{ readonly refusal: string } | undefined>;
-  /** A subscription has ended: by a leave, or with its connection. Told once for each join that was admitted. */
+  /**
+   * Called when an admitted subscription has ended, by a leave or with its connection. Called once for each admitted
+   * join.
+   */
   left(join: StreamJoin): void;
-  /** Every stream and group that holds an item, or as many as can be listed; others appear in listings while they have subscribers. */
+  /**
+   * Returns all streams and groups with items, or as many as can be listed. Other groups are listed while they have
+   * subscribers.
+   */
   groups(): Promise<readonly { readonly stream: string; readonly group: string; readonly items: number }[]>;
 }
 
-/** What the keeper of user-defined streams is given. */
+/** Publishes events of user-defined streams. */
 export interface StreamPublisher {
-  /** Numbers the event, keeps it for those who come back, and sends it to its subscribers. Answers its sequence number in (stream, group); 0, having done nothing, once it is stopped. Throws TypeError for a system stream. */
+  /**
+   * Numbers the event, buffers it for clients that resume, and sends it to its subscribers. Returns the event's
+   * sequence number within (stream, group), or 0 if the publisher has stopped. Throws TypeError for a system stream.
+   */
   publish(event: StreamEvent): number;
   /**
-   * Something may have changed in the group that no event tells of. Its number moves on, nobody resumes across that, and whoever has joined is sent what
-   * there is: at most once a second, and when the group cannot be read, as soon as it can. Does nothing once it is stopped. Throws TypeError for a system stream.
+   * Resynchronizes a group that may have changed without an event. Its sequence number advances, no client can resume
+   * across it, and all subscribers are sent the content: at most once a second, and later if the group cannot be read.
+   * Does nothing if the publisher has stopped. Throws TypeError for a system stream.
    */
   resync(stream: string, group: string): void;
   readonly stop: Undo;
 }
 
 export interface SystemStreamSpec {
-  /** Begins with `svc.`, e.g. `svc.metrics`. Its one group is `all`. */
+  /** Begins with `svc.`, e.g. `svc.metrics`. Its only group is `all`. */
   readonly name: string;
   readonly summary: string;
-  /** JSON of what a joining client gets: the array of all items, or with `id` that item or `null`. `access`: what a restricted client may see. */
+  /**
+   * Returns the JSON for a client that joins: the array of all items, or with `id` that item or `null`. `access`: the
+   * permissions of a restricted client.
+   */
   snapshot(id: string | undefined, access: CallerAccess | undefined): string;
 }
 
-/** A stream of the engine itself, held by the module that publishes it. */
+/** An engine stream, as the module that publishes it sees it. */
 export interface SystemStream {
   publish(event: Pick<StreamEvent, "id" | "type" | "json">): void;
-  /** Without any, publishing does nothing: a module need not make what nobody sees. */
+  /** Number of subscribers. At 0, publishing does nothing, so a module need not compute events. */
   readonly subscribers: number;
-  /** Calls `listener` when the number of subscribers has become zero or has been zero. */
+  /** Calls `listener` when the first subscriber has joined or the last has left. */
   onDemand(listener: (wanted: boolean) => void): Undo;
   readonly stop: Undo;
 }
 
 export interface StreamGroupView {
   readonly group_id: string;
-  /** Null where the stream keeps none, or nobody counted. */
+  /** Null if the stream stores no items, or the number is unknown. */
   readonly items: number | null;
   readonly subscribers: number;
 }
 
-/** One stream as listings show it. */
+/** A stream as listings show it. */
 export interface StreamView {
   readonly name: string;
   readonly type: "user" | "system";
   readonly groups: readonly StreamGroupView[];
-  /** Subscriptions of all groups. */
+  /** Number of subscriptions of all groups. */
   readonly subscribers: number;
 }
 
 /** The part of `ModuleContext` about streams on the real-time listener. */
 export interface Streams {
-  /** Throws TypeError for a name that is taken or does not begin with `svc.`. */
+  /** Throws TypeError if the name is taken or does not begin with `svc.`. */
   provideSystemStream(spec: SystemStreamSpec): SystemStream;
   /**
-   * Takes over the user-defined streams. One module at a time does; without any, joining one is refused with a hint. Connections that `source` would have
-   * authenticated are closed (1012), so that they come again; so are those that use it when it stops.
+   * Makes this module the provider of the user-defined streams; there can be only one. Without one, joins are refused
+   * with a hint. Closes connections (1012) that `source` must authenticate, so that they reconnect; when it stops, also
+   * those that use it.
    */
   serveUserStreams(source: StreamSource): StreamPublisher;
-  /** All streams, by name. */
+  /** All streams, sorted by name. */
   list(): Promise<readonly StreamView[]>;
 }

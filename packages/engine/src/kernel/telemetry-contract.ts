@@ -3,37 +3,40 @@ import type { Principal } from "./access/principal.ts";
 import type { Awaitable } from "./module.ts";
 import type { Undo } from "./scope.ts";
 
-/** Value of an attribute, as OpenTelemetry has them. Integers beyond 2^53 are decimal strings. */
+/** Value of an attribute, as in OpenTelemetry. Integers above 2^53 are decimal strings. */
 export type AttributeValue = string | number | boolean | null | readonly AttributeValue[] | { readonly [name: string]: AttributeValue };
 export type Attributes = Readonly<Record<string, AttributeValue>>;
 
 export type SpanKind = "internal" | "server" | "client" | "producer" | "consumer";
 
-/** Work that a module begins by itself or for somebody outside: a request, a tick, a job, a delivery. Calls get their spans by themselves. */
+/**
+ * Work that a module starts by itself or for an outside client: a request, a cron run, a job, a delivery. Calls have
+ * spans of their own.
+ */
 export interface SpanStart {
-  /** Few different ones, e.g. `POST /orders/:id`, `cron nightly::report`, `queue orders`. */
+  /** Low cardinality, e.g. `POST /orders/:id`, `cron nightly::report`, `queue orders`. */
   readonly name: string;
   readonly kind: SpanKind;
-  /** W3C `traceparent` of what caused it; without one a new trace begins. */
+  /** W3C `traceparent` of the cause. Without one a new trace begins. */
   readonly traceparent?: string | undefined;
   readonly baggage?: string | undefined;
-  /** Undefined values are left out. */
+  /** Undefined values are omitted. */
   readonly attributes?: Readonly<Record<string, AttributeValue | undefined>> | undefined;
-  /** Further causes, as `traceparent`s, e.g. who enqueued the job. */
+  /** `traceparent`s of further causes, e.g. of the caller that enqueued the job. */
   readonly links?: readonly string[] | undefined;
 }
 
 export interface ActiveSpan {
-  /** To be passed on to what it causes. What came in, when nobody collects. */
+  /** The context to pass to called functions. Without a collector it is the incoming one. */
   readonly traceparent: string | undefined;
   setAttribute(name: string, value: AttributeValue): void;
-  /** Once; later ones do nothing. `error` makes its status Error. */
+  /** Ends the span. Further calls have no effect. `error` sets the status to Error. */
   end(outcome?: { readonly error?: CallError | string | undefined }): void;
 }
 
-/** One line of a log, from wherever. */
+/** A log entry from any source. */
 export interface LogEntry {
-  /** Milliseconds since 1970, with a fraction; default now. */
+  /** Milliseconds since 1970, with a fraction. Default: now. */
   readonly timeMs?: number | undefined;
   /** OpenTelemetry severity number, 1 to 24: 1 TRACE, 5 DEBUG, 9 INFO, 13 WARN, 17 ERROR, 21 FATAL. */
   readonly severity: number;
@@ -42,13 +45,16 @@ export interface LogEntry {
   /** 32 and 16 hex digits. */
   readonly traceId?: string | undefined;
   readonly spanId?: string | undefined;
-  /** Who says it: the worker's name; default the engine's own service name. */
+  /** The worker's name. Default: the engine's own service name. */
   readonly service?: string | undefined;
   readonly resource?: Attributes | undefined;
   readonly scopeName?: string | undefined;
 }
 
-/** A call as whoever observes it sees it; the router's own. Valid until it has ended, except for `payload`, which is emptied once it is sent. */
+/**
+ * A call as the collector sees it. Valid until the call has ended, except for `payload`, which is cleared when it is
+ * sent.
+ */
 export interface ObservedCall {
   readonly id: string;
   readonly functionId: FunctionId;
@@ -59,7 +65,7 @@ export interface ObservedCall {
   readonly job: Job | undefined;
 }
 
-/** Who runs a call. */
+/** The provider that runs a call. */
 export interface ObservedProvider {
   readonly workerId: string;
   readonly name: string;
@@ -68,9 +74,12 @@ export interface ObservedProvider {
 
 export type ObservedOutcome = { readonly ok: true; readonly result: Payload | undefined } | { readonly ok: false; readonly error: CallError };
 
-/** One call under observation. */
+/** A traced call. */
 export interface CallSpan {
-  /** What the callee gets as its trace context, and its caller's answer carries. The call's own where it is counted and not recorded. */
+  /**
+   * The trace context that the callee and the caller's result receive. The call's own if the call is counted but not
+   * recorded.
+   */
   readonly traceparent: string | undefined;
   /** Called exactly once. */
   ended(outcome: ObservedOutcome): void;
@@ -79,50 +88,61 @@ export interface CallSpan {
 /** `traces`, `metrics`, `logs`: the signals of OpenTelemetry. */
 export type Signal = "traces" | "metrics" | "logs";
 
-/** Where telemetry from outside came from. */
+/** The origin of telemetry from outside. */
 export interface IngestSource {
   /** The connection's worker; undefined for `/otel` sockets. */
   readonly worker: { readonly id: string; readonly name: string } | undefined;
   /** `ip:port`. */
   readonly address: string | undefined;
-  /** Whose connection it is. */
+  /** The principal of the connection. */
   readonly principal: Principal;
 }
 
-/** Takes what the kernel and the modules tell of their work. Called on the hot path: nothing here may block, throw or wait. */
+/**
+ * Receives telemetry from the kernel and the modules. Called on the hot path: methods must not block, throw or wait.
+ */
 export interface TelemetryCollector {
-  /** A call is about to be handed to `provider`. Undefined: it is not observed. `startedAt`: now, in milliseconds on the monotonic clock. */
+  /**
+   * Called before a call is delivered to `provider`. Returns undefined if the call is not traced. `startedAt`: now, in
+   * milliseconds on the monotonic clock.
+   */
   callStarted(call: ObservedCall, provider: ObservedProvider, startedAt: number): CallSpan | undefined;
-  /** A call was refused before anybody took it. */
+  /** Called for a call that was refused before a provider received it. */
   callRefused(call: ObservedCall, error: CallError): void;
-  /** A call was turned away at its caller's connection, which may not make it, makes too many or asks for what makes no sense. To be counted only: its maker may try as often as it likes. */
+  /**
+   * Called for a call that was rejected before routing: not permitted, over the connection's limit, or malformed. Only
+   * counted, since a client can cause it at any rate.
+   */
   callDenied(error: CallError, caller: Caller): void;
-  /** `module`: whose work it is, e.g. `svc-http`. */
+  /** `module`: the name of the module that starts the span, e.g. `svc-http`. */
   startSpan(span: SpanStart, module: string): ActiveSpan;
   log(entry: LogEntry): void;
-  /** OTLP/JSON as a worker sent it (protocol section 9), unread. */
+  /** OTLP/JSON as a worker sent it (protocol section 9), unparsed. */
   ingest(signal: Signal, body: Uint8Array, source: IngestSource): void;
 }
 
-/** One figure of a module as it stands at the moment it is asked. */
+/** A current value of a module's metric. */
 export interface Measurement {
-  /** OpenTelemetry style, e.g. `svc.queue.waiting`. */
+  /** In OpenTelemetry style, e.g. `svc.queue.waiting`. */
   readonly name: string;
-  /** `counter`: a total since the start of the engine that only grows. */
+  /** `counter`: a total since the engine started that only grows. */
   readonly type: "gauge" | "counter";
-  /** UCUM, e.g. `By`, `ms`; default `1`. */
+  /** UCUM unit, e.g. `By`, `ms`. Default `1`. */
   readonly unit?: string | undefined;
   /** One sentence, for listings. */
   readonly description?: string | undefined;
-  /** Few different values each. */
+  /** Low cardinality. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
   readonly value: number;
 }
 
-/** Asked every 5 s: cheap, and answered within 4 s. One that fails or is late is left out until the next time. */
+/**
+ * Called every 5 s. Must be cheap and return within 4 s. If it fails or is late, its values are missing until the next
+ * time.
+ */
 export type Measure = () => Awaitable<Iterable<Measurement>>;
 
-/** How the process of a worker does; members that nobody told are absent. Names and units as published clients know them. */
+/** Process metrics of a worker; unknown members are absent. Names and units are those of published clients. */
 export interface WorkerMetrics {
   /** Bytes. */
   readonly memory_heap_used?: number;
@@ -131,28 +151,28 @@ export interface WorkerMetrics {
   readonly memory_external?: number;
   readonly cpu_user_micros?: number;
   readonly cpu_system_micros?: number;
-  /** Of one core, so that it may be over 100. */
+  /** Percent of one core, so it can exceed 100. */
   readonly cpu_percent?: number;
   readonly event_loop_lag_ms?: number;
   readonly uptime_seconds?: number;
-  /** When it was told, in milliseconds since 1970. */
+  /** Time of the report, in milliseconds since 1970. */
   readonly timestamp_ms: number;
   readonly runtime: string;
 }
 
 /** The part of `ModuleContext` about telemetry. */
 export interface Telemetry {
-  /** Begins a span. Without a collector it only passes the trace context on. */
+  /** Starts a span. Without a collector it only passes on the trace context. */
   startSpan(span: SpanStart): ActiveSpan;
   log(entry: LogEntry): void;
-  /** Has the module's figures sampled. */
+  /** Registers a function that returns the module's metrics. */
   provideMeasurements(measure: Measure): Undo;
-  /** What every module measures at present. */
+  /** The functions of all modules. */
   readonly measures: Iterable<Measure>;
-  /** Takes on telling how the processes of workers do. One module at a time does. */
+  /** Makes this module the provider of worker metrics. There can be only one. */
   provideWorkerMetrics(read: (workerId: string) => WorkerMetrics | undefined): Undo;
-  /** How the process of a connected worker does; undefined when nobody told that lately. */
+  /** Returns the process metrics of a connected worker; undefined if there is no recent report. */
   workerMetrics(workerId: string): WorkerMetrics | undefined;
-  /** Takes over everything that is told. One module at a time does; without any it is dropped. */
+  /** Makes this module the collector. There can be only one; without one telemetry is dropped. */
   collect(collector: TelemetryCollector): Undo;
 }

@@ -1,7 +1,7 @@
 import type { Undo } from "./scope.ts";
 import type { ActiveSpan, LogEntry, Measure, SpanStart, Telemetry, TelemetryCollector, WorkerMetrics } from "./telemetry-contract.ts";
 
-/** Hands what the kernel and the modules tell of their work to whoever collects it. */
+/** Passes telemetry of the kernel and the modules to the collector. */
 export class TelemetryHub implements Pick<Telemetry, "log" | "collect"> {
   /** Read on the hot path. */
   collector: TelemetryCollector | undefined;
@@ -27,7 +27,7 @@ export class TelemetryHub implements Pick<Telemetry, "log" | "collect"> {
   }
 
   provideWorkerMetrics(read: (workerId: string) => WorkerMetrics | undefined): Undo {
-    if (this.#workerMetrics !== undefined) throw new TypeError("another module tells how workers do already");
+    if (this.#workerMetrics !== undefined) throw new TypeError("another module already provides worker metrics");
     this.#workerMetrics = read;
     return () => {
       if (this.#workerMetrics === read) this.#workerMetrics = undefined;
@@ -39,7 +39,7 @@ export class TelemetryHub implements Pick<Telemetry, "log" | "collect"> {
   }
 
   collect(collector: TelemetryCollector): Undo {
-    if (this.collector !== undefined) throw new TypeError("another module collects telemetry already");
+    if (this.collector !== undefined) throw new TypeError("another module already collects telemetry");
     this.collector = collector;
     return () => {
       if (this.collector === collector) this.collector = undefined;

@@ -1,22 +1,25 @@
 import type { Clock } from "./clock.ts";
 import type { LogFields, Logger } from "./logger.ts";
 
-/** After the burst, each source and message gets one line in this time, in milliseconds. */
+/** After the burst, each source and message is logged once in this time, in milliseconds. */
 const WINDOW_MS = 1_000;
-/** Lines that are written at once, so that a few different mistakes can each be read. */
+/** Number of lines logged at once, so that a few different mistakes can each be read. */
 const BURST = 10;
 /** Maximum number of open windows. Further sources and messages share one window. */
 const MAX_WINDOWS = 1_000;
 
 interface Window {
-  /** Lines that may still be written at once. */
+  /** Number of lines that may still be logged at once. */
   burst: number;
-  /** Lines suppressed in this window, including the one that is written at its end. */
+  /** Number of suppressed lines in this window, including the one that is logged at its end. */
   count: number;
   write: (more: LogFields) => void;
 }
 
-/** Rate-limits warnings that a client can cause at will: the first few at once, then one line a second with the number of suppressed ones. */
+/**
+ * Rate-limits warnings that a client can cause at any rate: logs the first few at once, then one line a second with the
+ * number of suppressed ones.
+ */
 export class ThrottledLog {
   readonly #clock: Clock;
   readonly #windows = new Map<string, Window>();
@@ -25,7 +28,7 @@ export class ThrottledLog {
     this.#clock = clock;
   }
 
-  /** `source`: who caused the warning, e.g. the id of a principal. */
+  /** `source`: the cause of the warning, e.g. the id of a principal. */
   warn(log: Logger, source: string, message: string, fields: LogFields): void {
     const own = `${message} ${source}`;
     const key = this.#windows.size < MAX_WINDOWS || this.#windows.has(own) ? own : "others";
@@ -50,7 +53,7 @@ export class ThrottledLog {
         this.#windows.delete(key);
         return;
       }
-      // The last suppressed line is written for all of them.
+      // The last suppressed line stands for all of them.
       window.write({ suppressed: window.count - 1 });
       this.#open(key, { burst: 0, count: 0, write: window.write });
     });

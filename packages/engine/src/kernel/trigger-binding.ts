@@ -13,78 +13,78 @@ export interface TriggerRequest {
   readonly metadata: unknown;
 }
 
-/** A worker that asked for a binding. */
+/** A worker that registered a trigger. */
 export interface TriggerOwner {
   readonly workerId: string;
   readonly name: string;
   readonly principal: Principal;
-  /** Where access is restricted: why it may not see what the function returns; undefined when it may. */
+  /** For a restricted worker: returns why it may not see the function's result; undefined if it may. */
   callRefusal?(functionId: FunctionId): string | undefined;
-  /** Tells the worker how its request stands, or that a standing one went wrong. */
-  notify(
-    request: TriggerRequest,
-    standing: { readonly status: TriggerStatus; readonly reason: string | undefined; readonly error: CallError | undefined },
-  ): void;
+  /** Informs the worker of the state of its trigger, or of a later failure. */
+  notify(request: TriggerRequest, state: { readonly status: TriggerStatus; readonly reason: string | undefined; readonly error: CallError | undefined }): void;
 }
 
-/** Whoever fires triggers of a type: a module, or a worker. */
+/** Serves triggers of a type: a module or a worker. */
 export interface TriggerTypeProvider {
   readonly workerId: string;
   readonly workerName: string;
   /**
-   * Bindings of a worker's type end with their last owner, and how a binding went is known once the worker has answered;
-   * those of the engine are kept for a while (decision 11) and answered at once.
+   * Bindings of a worker's type end with their last owner, and their result is known when the worker has responded.
+   * Bindings of engine types are kept for a while (decision 11), and their result is known at once.
    */
   readonly builtIn: boolean;
-  /** Whose type it is. */
+  /** The owner of the type. */
   readonly principal: Principal;
-  /** Starts to watch for the occasion; throws CallError when the config is refused. */
+  /** Activates the binding. Throws CallError if the config is refused. */
   attach(binding: Binding): Undo;
 }
 
-/** What a binding needs of its surroundings. */
+/** The functions that a binding uses. */
 export interface BindingHost {
   call(functionId: FunctionId, payload: Payload, options: CallOptions): Promise<Payload>;
   functionIsLive(functionId: FunctionId): boolean;
   changed(binding: Binding): void;
-  /** Why nobody serves the binding, in a sentence. */
+  /** Returns a sentence that says why the binding has no provider. */
   whyUnattached(binding: Binding): string;
-  /** From now on the binding cannot do without these functions, instead of those in `needed`. */
+  /** Replaces the list of functions that the binding needs. */
   needs(binding: Binding, ids: readonly FunctionId[]): void;
 }
 
-/** Two requests with the same key are one binding, fired once, however many workers ask for it (decision 10). */
+/** Requests with the same key share one binding, which fires once for all workers that registered it (decision 10). */
 export function bindingKey(request: TriggerRequest): string {
   return canonicalJson([request.type, request.functionId, request.config ?? null]);
 }
 
-/** One binding of a function to an occasion, with all the workers that asked for it. */
+/** A binding of a function to a trigger, with all workers that registered it. */
 export class Binding {
   readonly key: string;
   readonly type: TriggerTypeId;
   readonly functionId: FunctionId;
   readonly config: unknown;
   metadata: unknown;
-  /** Whose word the metadata is: who asked first, until a trusted worker asks. */
+  /** The principal whose metadata is used: the first, until a trusted worker registers the trigger. */
   metadataFrom: Principal;
   /** Each owner's request, by owner and trigger id. */
   readonly owners = new Map<string, { readonly owner: TriggerOwner; readonly request: TriggerRequest }>();
-  /** Set while the last unrestricted owner is away and the binding is kept for its return; restricted ones may hold it meanwhile. */
+  /**
+   * Set while the last unrestricted owner is disconnected and the binding is kept for its return. Restricted owners may
+   * exist meanwhile.
+   */
   kept: { readonly configuredWorker: string | undefined; readonly cancel: () => void } | undefined;
-  /** How it ended: somebody took it back, or nobody came back for it in time. */
+  /** How the binding ended: its owners unregistered it, or none came back in time. */
   ended: "withdrawn" | "lapsed" | undefined;
-  /** The last trusted owner took its request back, and no trusted one has asked since. */
+  /** The last trusted owner unregistered the trigger, and no trusted one has registered it since. */
   isGivenUp = false;
   #id: TriggerId;
   #workerName: string;
   #detach: Undo | undefined;
   #problem: string | undefined;
-  /** The worker that was asked to bind and has not answered. */
+  /** The worker whose response to the binding is pending. */
   #unconfirmedBy: TriggerTypeProvider | undefined;
   #attaching = false;
   #needed: readonly FunctionId[] = [];
-  #toldPrincipal: Principal;
-  /** The provider's, while it is attached. */
+  #lastPrincipal: Principal;
+  /** The listener of the provider, while the binding is attached. */
   #onPrincipalChange: (() => void) | undefined;
   readonly #host: BindingHost;
 
@@ -97,16 +97,19 @@ export class Binding {
     this.#id = id;
     this.#workerName = owner.name;
     this.metadataFrom = owner.principal;
-    this.#toldPrincipal = owner.principal;
+    this.#lastPrincipal = owner.principal;
     this.#host = host;
   }
 
-  /** About how much of memory it takes, in characters of what it was asked with. */
+  /** Approximate memory, in characters of the request. */
   get size(): number {
     return this.key.length + (JSON.stringify(this.metadata)?.length ?? 0);
   }
 
-  /** The first request's id, unless another binding has it; it stays while the binding lives, whichever owner goes. */
+  /**
+   * The first request's id, unless another binding has it. It does not change while the binding exists, even if that
+   * owner leaves.
+   */
   get id(): TriggerId {
     return this.#id;
   }
@@ -117,7 +120,10 @@ export class Binding {
     return this.#workerName;
   }
 
-  /** Who asks for it: the trusted one where a trusted worker does or may come back, else the first. */
+  /**
+   * The principal that registered the trigger: the trusted one if a trusted worker did or may come back, else the
+   * first.
+   */
   get principal(): Principal {
     if (this.kept !== undefined) return TRUSTED;
     let first: Principal | undefined;
@@ -125,25 +131,31 @@ export class Binding {
       if (owner.principal.isTrusted) return owner.principal;
       first ??= owner.principal;
     }
-    return first ?? this.#toldPrincipal;
+    return first ?? this.#lastPrincipal;
   }
 
-  /** The same, as of the last change of owners: a binding may have ten thousand, and lists ask often. */
+  /**
+   * Like `principal`, cached at the last change of owners: a binding may have ten thousand owners, and lists read this
+   * often.
+   */
   get lastPrincipal(): Principal {
-    return this.#toldPrincipal;
+    return this.#lastPrincipal;
   }
 
-  /** Only restricted connections ask for it: it must not keep anything from what a trusted one asks for. */
+  /** True if only restricted connections registered it. Such a binding must not displace one of a trusted worker. */
   get isRestricted(): boolean {
     return !this.principal.isTrusted;
   }
 
-  /** Nobody who asked for it is there. */
+  /** True if all its owners are disconnected. */
   get isAway(): boolean {
     return this.owners.size === 0;
   }
 
-  /** Why none of its owners may see what the function returns; undefined when one of them may, or it is kept for an unrestricted one. */
+  /**
+   * Returns an error if none of its owners may see the function's result; undefined if one may, or if it is kept for an
+   * unrestricted one.
+   */
   callRefusal(functionId: FunctionId): CallError | undefined {
     if (!this.isRestricted) return undefined;
     let refusal: string | undefined;
@@ -155,21 +167,25 @@ export class Binding {
     return refusal === undefined ? undefined : new CallError("FORBIDDEN", refusal);
   }
 
-  /** Why the bound function must not be called later on behalf of its owners, e.g. by a job; undefined when it may be. */
+  /**
+   * Returns an error if the bound function must not be called later on behalf of its owners, e.g. by a job; undefined
+   * if it may be.
+   */
   deferRefusal(): CallError | undefined {
     return this.#endRefusal() ?? this.callRefusal(this.functionId);
   }
 
   /**
-   * Why it calls no function any more; undefined while it does. A binding of a restricted principal ends when its function becomes another's; a delivery
-   * may be waiting for the condition or for its turn at that moment.
+   * Returns an error if the binding must not call functions any more; undefined if it may. A binding of a restricted
+   * principal ends when another principal takes over its function; a delivery may be waiting for the condition or its
+   * turn then.
    */
   #endRefusal(): CallError | undefined {
     if (this.ended === undefined || !this.isRestricted) return undefined;
     return new CallError("call_cancelled", `a trigger of ${this.functionId} was removed before it called`, { details: { executed: "no" } });
   }
 
-  /** One listener at a time, that of the provider; called when `principal` has become another. */
+  /** Calls `listener` when `principal` has changed. There is one listener, that of the provider. */
   onPrincipalChange(listener: () => void): Undo {
     this.#onPrincipalChange = listener;
     return () => {
@@ -177,11 +193,11 @@ export class Binding {
     };
   }
 
-  /** Call when owners came or went. */
+  /** Must be called when owners were added or removed. */
   ownersChanged(): void {
     const { principal } = this;
-    if (isSamePrincipal(principal, this.#toldPrincipal)) return;
-    this.#toldPrincipal = principal;
+    if (isSamePrincipal(principal, this.#lastPrincipal)) return;
+    this.#lastPrincipal = principal;
     this.#onPrincipalChange?.();
   }
 
@@ -189,12 +205,12 @@ export class Binding {
     return this.#detach !== undefined;
   }
 
-  /** True while the worker that provides the type has been told of the binding and has not said how it went. */
+  /** True while the worker that provides the type has received the binding and has not responded. */
   get isUnconfirmed(): boolean {
     return this.#unconfirmedBy !== undefined;
   }
 
-  get standing(): { readonly status: TriggerStatus; readonly reason: string | undefined } {
+  get state(): { readonly status: TriggerStatus; readonly reason: string | undefined } {
     if (this.#problem !== undefined) return { status: "error", reason: this.#problem };
     if (!this.attached) return { status: "inactive", reason: this.#host.whyUnattached(this) };
     if (this.owners.size === 0) return { status: "inactive", reason: "the worker that asked for it is away" };
@@ -204,7 +220,7 @@ export class Binding {
     return { status: "active", reason: this.#unconfirmedBy === undefined ? undefined : `the worker ${this.#unconfirmedBy.workerName} has not confirmed it` };
   }
 
-  /** Hands the binding to the provider of its type. A refusal is kept as its problem and returned. */
+  /** Passes the binding to the provider of its type. A refusal is stored as its problem and returned. */
   attach(provider: TriggerTypeProvider): CallError | undefined {
     this.detach();
     this.#attaching = true;
@@ -233,8 +249,8 @@ export class Binding {
   }
 
   /**
-   * The worker that provides the type says how it went. What it refused it does not hold: the binding waits, with the
-   * problem shown, until the type is provided anew or somebody asks for it again.
+   * Records the response of the worker that provides the type. The worker does not hold what it refused: the binding
+   * waits, with the problem shown, until the type is provided again or a worker registers the trigger again.
    */
   answered(problem: string | undefined): void {
     this.#unconfirmedBy = undefined;
@@ -242,26 +258,26 @@ export class Binding {
     if (problem !== undefined) this.#detach = undefined;
   }
 
-  /** The provider found, now or later, that the binding does not work; undefined takes that back. */
+  /** Records a problem that the provider found; undefined clears it. */
   report(problem: string | undefined): void {
     if (this.#problem === problem) return;
     this.#problem = problem;
-    // While it is being attached, whoever attaches it tells the owners how it ended.
+    // While it is being attached, the attaching code notifies the owners of the result.
     if (!this.#attaching) this.#host.changed(this);
   }
 
-  /** Functions besides the bound one that it cannot do without. */
+  /** Functions besides the bound one that it needs. */
   get needed(): readonly FunctionId[] {
     return this.#needed;
   }
 
-  /** The provider says which those are. */
+  /** Replaces that list; called by the provider. */
   needs(ids: readonly FunctionId[]): void {
     if (ids.length === 0 && this.#needed.length === 0) return;
-    const { reason } = this.standing;
+    const { reason } = this.state;
     this.#host.needs(this, ids);
     this.#needed = ids;
-    if (!this.#attaching && this.attached && this.standing.reason !== reason) this.#host.changed(this);
+    if (!this.#attaching && this.attached && this.state.reason !== reason) this.#host.changed(this);
   }
 
   fire(payload: Payload, options: CallOptions = {}): Promise<Payload> {
@@ -285,8 +301,8 @@ export class Binding {
 }
 
 /**
- * What the function of a trigger is told besides its payload: the trigger's own metadata and, beside its members, those that the provider of
- * the type adds. Metadata that is no object has no place for them, and stays as it is.
+ * Returns the metadata of a trigger's call: the trigger's own metadata plus the members that the provider of the type
+ * adds. Metadata that is not an object is left unchanged.
  */
 function fireMetadata(own: unknown, added: Payload | undefined): Payload | undefined {
   if (own === undefined || own === null) return added;

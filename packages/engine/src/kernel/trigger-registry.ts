@@ -11,15 +11,18 @@ import type { Undo } from "./scope.ts";
 import { Binding, type BindingHost, bindingKey, type TriggerOwner, type TriggerRequest, type TriggerTypeProvider } from "./trigger-binding.ts";
 import type { WorkerClaims } from "./worker-claims.ts";
 
-/** How long the bindings of a remote worker stay listed after it went, in milliseconds (decision 11). */
+/** How long the bindings of a remote worker stay listed after it disconnected, in milliseconds (decision 11). */
 export const KEEP_REMOTE_BINDINGS_MS = 60_000;
 
-/** How many such bindings are kept at most, over all workers. */
+/** Maximum number of such bindings of all workers. */
 const MAX_KEPT_REMOTE_BINDINGS = 10_000;
-/** And so many characters of what they were asked with. */
+/** Maximum size of their requests, in characters. */
 const MAX_KEPT_REMOTE_CHARACTERS = 64 * 1024 * 1024;
 
-/** How long the owners of a binding wait for the word of the worker that provides its type, in milliseconds. Then they hear how it stands without it. */
+/**
+ * How long the owners of a binding wait for the response of the type's provider, in milliseconds. After it they are
+ * notified without the response.
+ */
 export const PROVIDER_ANSWER_MS = 10_000;
 
 export interface TriggerTypeEntry {
@@ -27,37 +30,37 @@ export interface TriggerTypeEntry {
   readonly description: string;
   readonly requestFormat: unknown;
   readonly callRequestFormat: unknown;
-  /** Checks configs by the request format. */
+  /** Validates configs by the request format. */
   readonly check: FormatCheck | undefined;
   readonly provider: TriggerTypeProvider;
 }
 
-/** All who provide one type, the serving one first. Never empty. */
+/** All providers of one type, the serving one first. Never empty. */
 export type TriggerTypeEntries = readonly [TriggerTypeEntry, ...TriggerTypeEntry[]];
 
-/** One worker's hold on a binding. */
+/** One worker's reference to a binding. */
 export interface BindingHold {
   readonly key: string;
-  /** The worker took its request back: the binding goes at once if no other worker asked for it. */
+  /** The worker unregistered the trigger: the binding is removed at once if no other worker registered it. */
   remove(): void;
-  /** The worker went: its bindings of engine types are kept for its return, unless it was restricted. */
+  /** The worker disconnected: its bindings of engine types are kept for its return, unless it was restricted. */
   leave(): void;
 }
 
-/** Trigger types, and the bindings that workers asked for. Bindings whose type is not there yet wait until it comes. */
+/** Trigger types and bindings. Bindings whose type has no provider wait for one. */
 export class TriggerRegistry implements WorkerClaims {
-  /** By type. The first entry serves; the others take over, in this order, when it goes. */
+  /** By type. The first entry serves; when it leaves, the next one takes over. */
   readonly #types = new Map<TriggerTypeId, TriggerTypeEntries>();
   readonly #bindings = new Map<string, Binding>();
-  /** By its own id and by those of the requests that led to it. An id that two workers chose leads to whose it was first. */
+  /** By the binding's id and by the ids of its requests. If two workers chose the same id, it maps to the first. */
   readonly #byId = new Map<string, Binding>();
-  /** Bindings kept for remote workers, oldest first. */
+  /** Bindings kept for remote workers, the oldest first. */
   readonly #keptRemote = new BoundedBindings(MAX_KEPT_REMOTE_BINDINGS, MAX_KEPT_REMOTE_CHARACTERS);
   readonly #ofFunction = new BindingsByFunction();
-  /** Those that a function is not bound by, but that cannot do without it. */
+  /** Bindings by the functions that they need besides the bound one. */
   readonly #needing = new BindingsByFunction();
   readonly #configuredWorkers = new Map<string, string>();
-  /** How to call off the wait for a provider's word. */
+  /** Cancels the wait for a provider's response. */
   readonly #awaited = new Map<Binding, () => void>();
   readonly #host: Omit<BindingHost, "changed" | "needs" | "whyUnattached">;
   readonly #clock: Clock;
@@ -68,7 +71,7 @@ export class TriggerRegistry implements WorkerClaims {
     readonly host: Omit<BindingHost, "changed" | "needs" | "whyUnattached">;
     readonly clock: Clock;
     readonly onChange: (binding: Binding, op: "created" | "updated" | "removed") => void;
-    /** A binding of a trusted worker cannot do without the function from now on. */
+    /** Called when a binding of a trusted worker begins to need the function. */
     readonly onNeededByTrusted: (id: FunctionId) => void;
   }) {
     this.#host = options.host;
@@ -81,12 +84,12 @@ export class TriggerRegistry implements WorkerClaims {
     return this.#types.values();
   }
 
-  /** The entry that serves. */
+  /** Returns the serving entry. */
   typeById(id: TriggerTypeId): TriggerTypeEntry | undefined {
     return this.#types.get(id)?.[0];
   }
 
-  /** Who serves the type, and who stands by. */
+  /** Returns the serving provider and the standbys. */
   providersOf(id: TriggerTypeId): readonly TriggerTypeProvider[] {
     return (this.#types.get(id) ?? []).map(({ provider }) => provider);
   }
@@ -99,21 +102,21 @@ export class TriggerRegistry implements WorkerClaims {
     return this.#ofFunction.of(functionId);
   }
 
-  /** By the id of any request that led to it. */
+  /** Returns a binding by the id of any of its requests. */
   bindingById(id: string): Binding | undefined {
     return this.#byId.get(id);
   }
 
   /**
-   * Adds a provider of a type; waiting bindings come alive. Of several providers the latest serves and the others stand by,
-   * but a module always serves. When the serving one goes, its bindings move to the next.
+   * Adds a provider of a type and attaches waiting bindings. Of several providers the latest serves and the others are
+   * standbys, but a module always serves. When the serving one leaves, its bindings move to the next.
    */
   provideType(entry: TriggerTypeEntry): Undo {
-    const standing = this.#types.get(entry.id);
-    const serving = standing?.[0];
-    if (standing === undefined) this.#types.set(entry.id, [entry]);
-    else if (standing[0].provider.builtIn && !entry.provider.builtIn) this.#types.set(entry.id, [standing[0], entry, ...standing.slice(1)]);
-    else this.#types.set(entry.id, [entry, ...standing]);
+    const existing = this.#types.get(entry.id);
+    const serving = existing?.[0];
+    if (existing === undefined) this.#types.set(entry.id, [entry]);
+    else if (existing[0].provider.builtIn && !entry.provider.builtIn) this.#types.set(entry.id, [existing[0], entry, ...existing.slice(1)]);
+    else this.#types.set(entry.id, [entry, ...existing]);
     this.#serve(entry.id, serving);
     return () => {
       const [first, ...others] = (this.#types.get(entry.id) ?? []).filter((other) => other !== entry);
@@ -124,7 +127,7 @@ export class TriggerRegistry implements WorkerClaims {
     };
   }
 
-  /** Hands the bindings of the type to whoever serves it now, if that has changed. */
+  /** Passes the bindings of the type to the serving provider, if it has changed. */
   #serve(id: TriggerTypeId, before: TriggerTypeEntry | undefined): void {
     if (this.typeById(id) === before) return;
     for (const binding of this.#bindings.values()) {
@@ -134,13 +137,16 @@ export class TriggerRegistry implements WorkerClaims {
         this.#attach(binding, provider);
       } else {
         binding.detach();
-        this.#tellOwners(binding, undefined);
+        this.#notifyOwners(binding, undefined);
       }
       this.#onChange(binding, "updated");
     }
   }
 
-  /** Who serves the binding. A restricted provider does not receive bindings of trusted workers, whose configs may hold secrets. */
+  /**
+   * Returns the provider for the binding. A restricted provider does not receive bindings of trusted workers, whose
+   * configs may contain secrets.
+   */
   #providerFor(binding: Binding): TriggerTypeProvider | undefined {
     const provider = this.typeById(binding.type)?.provider;
     return provider?.principal.isTrusted || binding.isRestricted ? provider : undefined;
@@ -151,18 +157,18 @@ export class TriggerRegistry implements WorkerClaims {
     return `only a restricted connection provides the trigger type ${type}; it does not receive bindings of trusted workers`;
   }
 
-  /** Attaches the binding and tells its owners, at once or when the provider has answered. */
+  /** Attaches the binding and notifies its owners, at once or when the provider has responded. */
   #attach(binding: Binding, provider: TriggerTypeProvider): void {
     const error = binding.attach(provider);
     if (binding.isUnconfirmed) this.#awaitAnswer(binding);
-    else this.#tellOwners(binding, error);
+    else this.#notifyOwners(binding, error);
   }
 
   #awaitAnswer(binding: Binding): void {
     this.#awaited.get(binding)?.();
     const cancel = this.#clock.after(PROVIDER_ANSWER_MS, () => {
       this.#awaited.delete(binding);
-      this.#tellOwners(binding, undefined);
+      this.#notifyOwners(binding, undefined);
     });
     this.#awaited.set(binding, cancel);
   }
@@ -172,17 +178,17 @@ export class TriggerRegistry implements WorkerClaims {
     this.#awaited.delete(binding);
   }
 
-  /** The worker that provides the type says how a binding went. */
+  /** Records the response of the worker that provides the type. */
   answered(binding: Binding, problem: string | undefined): void {
     const wasUnconfirmed = binding.isUnconfirmed;
-    const { reason } = binding.standing;
+    const { reason } = binding.state;
     binding.answered(problem);
-    if (!wasUnconfirmed && binding.standing.reason === reason) return;
-    this.#tellOwners(binding, undefined);
+    if (!wasUnconfirmed && binding.state.reason === reason) return;
+    this.#notifyOwners(binding, undefined);
     this.#onChange(binding, "updated");
   }
 
-  /** Takes a worker's request and tells the worker how it stands. */
+  /** Registers a worker's trigger and notifies the worker of its state. */
   register(owner: TriggerOwner, request: TriggerRequest): BindingHold {
     const key = bindingKey(request);
     const ownerKey = `${owner.workerId} ${request.id}`;
@@ -201,20 +207,20 @@ export class TriggerRegistry implements WorkerClaims {
       this.#ofFunction.add(request.functionId, binding);
     }
     if (!this.#byId.has(request.id)) this.#byId.set(request.id, binding);
-    // What an unrestricted worker may come back to stays so when a restricted one joins and goes.
+    // A binding kept for an unrestricted worker stays kept when a restricted one registers it and leaves.
     if (owner.principal.isTrusted) {
       this.#cancelKeeping(binding);
       binding.isGivenUp = false;
     }
-    const isRemarked = remark(binding, owner, request);
+    const metadataChanged = updateMetadata(binding, owner, request);
     binding.owners.set(ownerKey, { owner, request });
     binding.ownersChanged();
     if (owner.principal.isTrusted) for (const id of binding.needed) this.#onNeededByTrusted(id);
     const provider = this.#providerFor(binding);
     if (provider === undefined) binding.detach();
-    // A worker that provides the type hands on the metadata itself, so it must hear of new ones.
-    if (provider !== undefined && (!binding.attached || (isRemarked && !provider.builtIn))) this.#attach(binding, provider);
-    else if (!binding.isUnconfirmed) owner.notify(request, { ...binding.standing, error: undefined });
+    // A worker that provides the type passes on the metadata itself, so it must receive changes.
+    if (provider !== undefined && (!binding.attached || (metadataChanged && !provider.builtIn))) this.#attach(binding, provider);
+    else if (!binding.isUnconfirmed) owner.notify(request, { ...binding.state, error: undefined });
     this.#onChange(binding, isNew ? "created" : "updated");
     const held = binding;
     return {
@@ -224,7 +230,7 @@ export class TriggerRegistry implements WorkerClaims {
     };
   }
 
-  /** Whether a binding of a trusted worker cannot do without the function, e.g. its condition. */
+  /** Returns whether a binding of a trusted worker needs the function, e.g. as its condition. */
   isNeededByTrusted(id: FunctionId): boolean {
     for (const binding of this.#needing.of(id)) if (!binding.isRestricted) return true;
     return false;
@@ -236,7 +242,7 @@ export class TriggerRegistry implements WorkerClaims {
     return false;
   }
 
-  /** A function came or went, so the status of its bindings may have changed. */
+  /** A function was added or removed, so the status of its bindings may have changed. */
   functionChanged(id: FunctionId): void {
     for (const binding of this.#ofFunction.of(id)) this.#onChange(binding, "updated");
     for (const binding of this.#needing.of(id)) if (binding.functionId !== id) this.#onChange(binding, "updated");
@@ -259,7 +265,7 @@ export class TriggerRegistry implements WorkerClaims {
     for (const [workerId, name] of this.#configuredWorkers) if (name === configuredName) this.#configuredWorkers.delete(workerId);
   }
 
-  /** The connection is gone for good; its claim is no longer needed. Call after its holds were released. */
+  /** Forgets the claim of a connection that has ended. Must be called after its holds were released. */
   forgetWorker(workerId: string): void {
     this.#configuredWorkers.delete(workerId);
   }
@@ -291,7 +297,7 @@ export class TriggerRegistry implements WorkerClaims {
   #keep(binding: Binding, configuredWorker: string | undefined): void {
     const cancel = configuredWorker === undefined ? this.#clock.after(KEEP_REMOTE_BINDINGS_MS, () => this.#endKeeping(binding, "lapsed")) : () => {};
     binding.kept = { configuredWorker, cancel };
-    // Over the limit those go that waited longest: workers that come and go must not pile up bindings.
+    // Above the limit the oldest are removed, so that workers that connect and disconnect cannot pile up bindings.
     if (configuredWorker === undefined) for (const oldest of this.#keptRemote.add(binding)) this.#endKeeping(oldest, "lapsed");
   }
 
@@ -301,7 +307,7 @@ export class TriggerRegistry implements WorkerClaims {
     binding.kept = undefined;
   }
 
-  /** It is kept no longer: it goes, unless somebody else asked for it meanwhile. */
+  /** Stops keeping the binding. Removes it, unless another worker registered it meanwhile. */
   #endKeeping(binding: Binding, how: "withdrawn" | "lapsed"): void {
     this.#cancelKeeping(binding);
     if (binding.isAway) this.#remove(binding, how);
@@ -328,21 +334,21 @@ export class TriggerRegistry implements WorkerClaims {
 
   #reported(binding: Binding): void {
     if (this.#bindings.get(binding.key) !== binding) return;
-    this.#tellOwners(binding, undefined);
+    this.#notifyOwners(binding, undefined);
     this.#onChange(binding, "updated");
   }
 
-  #tellOwners(binding: Binding, error: Parameters<TriggerOwner["notify"]>[1]["error"]): void {
+  #notifyOwners(binding: Binding, error: Parameters<TriggerOwner["notify"]>[1]["error"]): void {
     this.#stopAwaiting(binding);
-    for (const { owner, request } of binding.owners.values()) owner.notify(request, { ...binding.standing, error });
+    for (const { owner, request } of binding.owners.values()) owner.notify(request, { ...binding.state, error });
   }
 }
 
 /**
- * Takes the request's metadata for the binding's; true when that changed it. A restricted worker that asks for what another has does not change
- * what the other's function is told, and an unrestricted one does not leave it at a restricted one's word.
+ * Updates the binding's metadata from the request; returns whether it changed. A restricted worker cannot change the
+ * metadata of another principal's binding, and an unrestricted one replaces that of a restricted one.
  */
-function remark(binding: Binding, { principal }: TriggerOwner, { metadata }: TriggerRequest): boolean {
+function updateMetadata(binding: Binding, { principal }: TriggerOwner, { metadata }: TriggerRequest): boolean {
   const isTakenOver = !isSamePrincipal(principal, binding.metadataFrom);
   if (isTakenOver && !principal.isTrusted) return false;
   binding.metadataFrom = principal;

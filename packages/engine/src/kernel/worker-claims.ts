@@ -1,12 +1,12 @@
 /**
- * How the supervisor tells the kernel which connections belong to workers of the config file. Trigger bindings of a configured
- * worker stay listed as Inactive while it is away (decision 11), however long that takes.
+ * The supervisor's interface for assigning connections to workers of the config file. Trigger bindings of a configured
+ * worker stay listed as inactive while it is disconnected (decision 11), without a time limit.
  */
 export interface WorkerClaims {
-  /** Ties a connection to the configured worker that it belongs to. */
+  /** Assigns a connection to its configured worker. */
   claim(workerId: string, configuredName: string): void;
-  /** The configured worker has registered all it has: bindings it held before and did not ask for again are removed. */
+  /** The configured worker has registered everything. Former bindings that it did not register again are removed. */
   settled(configuredName: string): void;
-  /** The worker left the config file: what is kept for it is removed. */
+  /** The worker was removed from the config file. Its kept bindings are removed. */
   release(configuredName: string): void;
 }

@@ -15,16 +15,19 @@ import {
 import type { Call, Outcome } from "./call.ts";
 import { metadataWithJob } from "./job-metadata.ts";
 
-/** A frame that was within the limit may grow by the envelope's members on its way through. */
+/** A frame within the limit may grow by the members of the envelope. */
 const FRAME_MARGIN_BYTES = 64 * 1024;
-/** Answers up to this size are sent even to a caller whose queue is full: there are as many as it has calls in flight. */
+/**
+ * Results up to this size are sent even to a caller whose queue is full: there are at most as many as its calls in
+ * flight.
+ */
 const SMALL_ANSWER_BYTES = 4 * 1024;
 
-/** The worker that a frame is for. */
-interface Addressee {
+/** The worker that receives the frame. */
+interface Recipient {
   readonly features: ReadonlySet<Feature>;
   readonly introduction: { readonly runtime: string } | undefined;
-  /** What it calls its functions by, where it is restricted. */
+  /** The worker's own names of functions, if it is restricted. */
   readonly access: { localFunctionId(id: FunctionId): FunctionId } | undefined;
 }
 
@@ -32,7 +35,7 @@ interface Answer {
   readonly invocationId: InvocationId;
   readonly functionId: string;
   readonly outcome: Outcome;
-  /** The call was made within a trace. */
+  /** The call carried a trace context. */
   readonly isTraced: boolean;
 }
 
@@ -43,8 +46,11 @@ interface WireError {
   readonly details?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** The answer, or a small one in its place that says why the answer cannot be sent. `line`: what the addressee has not read yet. */
-export function frameOfAnswer(answer: Answer, to: Addressee, line: { isFull(): boolean }): Frame {
+/**
+ * Returns the result's frame, or a small one that says why the result cannot be sent. `line` is the receiver's send
+ * queue.
+ */
+export function frameOfAnswer(answer: Answer, to: Recipient, line: { isFull(): boolean }): Frame {
   const { invocationId, functionId, outcome, isTraced } = answer;
   const guarded = to.features.has("tolerates_bad_frames");
   const fields = outcome.ok
@@ -59,7 +65,7 @@ export function frameOfAnswer(answer: Answer, to: Addressee, line: { isFull(): b
     const problem = `the result of ${functionId} makes a frame of ${size} bytes; the limit is ${MAX_FRAME_BYTES}`;
     return refusalFrame(answer, new CallError("payload_too_large", problem, { details: { bytes: size, limit: MAX_FRAME_BYTES } }), to);
   }
-  // A caller that does not read its answers must not fill the engine's memory with them.
+  // A caller that does not read its results must not fill the engine's memory with them.
   if (size > SMALL_ANSWER_BYTES && line.isFull()) {
     return refusalFrame(answer, new CallError("overloaded", `the answer of ${functionId} was dropped: this connection does not read what it is sent`), to);
   }
@@ -67,13 +73,13 @@ export function frameOfAnswer(answer: Answer, to: Addressee, line: { isFull(): b
   return problem === undefined ? frame : refusalFrame(answer, problem, to);
 }
 
-function refusalFrame({ invocationId, functionId }: Answer, error: CallError, to: Addressee): Frame {
+function refusalFrame({ invocationId, functionId }: Answer, error: CallError, to: Recipient): Frame {
   const fields = { invocationId, functionId, error: wireError(error, to) };
   return to.features.has("tolerates_bad_frames") ? encodeGuardedResult(fields) : encodePublishedResult(fields);
 }
 
-/** The call as the worker that runs it reads it, or why it cannot be sent. */
-export function frameOfCall(call: Call, to: Addressee): Frame | CallError {
+/** Returns the call's frame for the worker that runs it, or why it cannot be sent. */
+export function frameOfCall(call: Call, to: Recipient): Frame | CallError {
   const { id, payload, traceparent, baggage, metadata } = call;
   const { access, features } = to;
   const functionId = access === undefined ? call.functionId : access.localFunctionId(call.functionId);
@@ -95,8 +101,8 @@ export function frameOfCall(call: Call, to: Addressee): Frame | CallError {
   return tooLarge(frame, `the payload for ${functionId}`, to) ?? frame;
 }
 
-/** The published Python client drops its connection over a frame above 1 MiB. */
-function tooLarge(frame: Frame, what: string, { introduction, features }: Addressee): CallError | undefined {
+/** The published Python client disconnects when it receives a frame above 1 MiB. */
+function tooLarge(frame: Frame, what: string, { introduction, features }: Recipient): CallError | undefined {
   if (introduction?.runtime !== "python" || features.size > 0) return undefined;
   const bytes = typeof frame === "string" ? Buffer.byteLength(frame) : frameBytes(frame);
   if (bytes <= PUBLISHED_PYTHON_MAX_FRAME_BYTES) return undefined;
@@ -104,7 +110,7 @@ function tooLarge(frame: Frame, what: string, { introduction, features }: Addres
   return new CallError("payload_too_large", `${what} makes a frame of ${bytes} bytes; this worker's client takes ${limit}`, { details: { bytes, limit } });
 }
 
-function wireError(error: CallError, { features }: Addressee): WireError {
+function wireError(error: CallError, { features }: Recipient): WireError {
   const { code, message, stacktrace, details } = error;
   return features.has("error_details") ? { code, message, stacktrace, details: { executed: error.executed, ...details } } : { code, message, stacktrace };
 }

@@ -1,6 +1,7 @@
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 
-// Source: the IANA special-purpose address registries (RFC 6890 and successors) and the multicast and reserved ranges.
+// Source: the IANA special-purpose address registries (RFC 6890 and its successors), and the multicast and reserved
+// ranges.
 const V4_SPECIAL: readonly (readonly [string, number, string])[] = [
   ["0.0.0.0", 8, "unspecified"],
   ["10.0.0.0", 8, "private"],
@@ -22,7 +23,10 @@ const V4_SPECIAL: readonly (readonly [string, number, string])[] = [
   ["240.0.0.0", 4, "reserved"],
 ];
 
-/** Of IPv6 only 2000::/3 is public; these lie inside it and are not. The others are named for the message. */
+/**
+ * Only 2000::/3 of IPv6 is public, except the ranges below that lie within it. The others are listed for their names in
+ * messages.
+ */
 const V6_SPECIAL: readonly (readonly [string, number, string])[] = [
   ["::", 128, "unspecified"],
   ["::1", 128, "loopback"],
@@ -51,8 +55,8 @@ function listOf(address: string, prefix: number, family: "ipv4" | "ipv6"): Block
 }
 
 /**
- * Why an address is not on the public internet, e.g. `loopback`; undefined when it is. An IPv6 address that only wraps an IPv4 one
- * (mapped, or NAT64) is judged by what it wraps. What is no address at all is not public.
+ * Returns why an address is not public, e.g. `loopback`; undefined if it is public. An IPv6 address that wraps an IPv4
+ * one (mapped, or NAT64) has the class of the IPv4 address. A malformed address is not public.
  */
 export function nonPublicClass(address: string): string | undefined {
   if (isIPv4(address)) return v4Special.find(({ list }) => list.check(address, "ipv4"))?.name;
@@ -69,9 +73,9 @@ export function nonPublicClass(address: string): string | undefined {
   return v6Global.check(plain, "ipv6") ? undefined : "reserved";
 }
 
-/** The eight groups of an IPv6 address in any of its notations. */
+/** Returns the eight groups of an IPv6 address in any notation. */
 function groupsOf(address: string): number[] {
-  // The URL parser brings every notation, a dotted IPv4 tail too, into one form.
+  // The URL parser normalizes every notation, including a dotted IPv4 tail.
   const [head = "", tail] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split("::");
   const parse = (part: string): number[] => (part === "" ? [] : part.split(":").map((group) => Number.parseInt(group, 16)));
   const before = parse(head);

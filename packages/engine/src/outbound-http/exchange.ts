@@ -4,14 +4,17 @@ import { Agent as HttpsAgent, request as openHttps } from "node:https";
 import type { LookupFunction } from "node:net";
 import type { Clock } from "../kernel/clock.ts";
 
-/** Largest body of an answer, in bytes: the largest frame. */
+/** Maximum size of a response body, in bytes: that of a frame. */
 export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
-/** How long connecting and TLS may take together, in milliseconds. */
+/** Time limit for connecting including TLS, in milliseconds. */
 const CONNECT_TIMEOUT_MS = 10_000;
 const MAX_SOCKETS_PER_ADDRESS = 256;
 const MAX_FREE_SOCKETS = 32;
-/** Below the 5 s after which common servers close: a request on a socket that just closed fails and may not be sent again. */
+/**
+ * Idle time of a connection, in milliseconds. Below the 5 s of common servers: a request on a socket that the server
+ * just closed fails and may not be retried.
+ */
 const IDLE_MS = 4_000;
 
 export interface Exchange {
@@ -19,11 +22,14 @@ export interface Exchange {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** Where the connection goes; the name is not resolved again. */
+  /** The addresses to connect to. The name is not resolved again. */
   readonly addresses: readonly LookupAddress[];
   /** Aborting ends the exchange; it rejects with the reason. */
   readonly signal: AbortSignal;
-  /** Called with the size of each part of the answer's body, in bytes. What it throws ends the exchange, which rejects with it. */
+  /**
+   * Called with the size of each part of the response body, in bytes. An error that it throws ends the exchange, which
+   * rejects with it.
+   */
   readonly onAnswerBytes?: (bytes: number) => void;
 }
 
@@ -33,8 +39,8 @@ export interface HttpAnswer {
 }
 
 /**
- * Why there is no answer. `unconnected`: nothing heard us; `unsent`: something did, but was not told the request (TLS);
- * `unanswered`: the request may have been carried out; `broken`: the answer had begun.
+ * Why there is no response. `unconnected`: no connection. `unsent`: connected, but the request was not sent (TLS).
+ * `unanswered`: the request may have been processed. `broken`: the response had begun.
  */
 export type FailurePhase = "unconnected" | "unsent" | "unanswered" | "broken";
 
@@ -49,14 +55,17 @@ export class ExchangeFailure extends Error {
 
 type Pinned = RequestOptions & { readonly pinnedTo: string };
 
-/** Sends requests to pinned addresses. Follows no redirects and knows no proxies; connections are only used again for the same addresses. */
+/**
+ * Sends requests to given addresses. Does not follow redirects or use proxies. Connections are reused only for the same
+ * addresses.
+ */
 export class Exchanger {
   readonly #clock: Clock;
   readonly #trust: string | undefined;
   readonly #http: HttpAgent;
   readonly #https: HttpsAgent;
 
-  /** `trust`: certificates (PEM) that count instead of those that Node knows. */
+  /** `trust`: trusted certificates (PEM), instead of Node's. */
   constructor(clock: Clock, trust: string | undefined) {
     this.#clock = clock;
     this.#trust = trust;
@@ -87,12 +96,12 @@ export class Exchanger {
       };
       const fail = (error: unknown): void => finish(() => reject(error instanceof Refused ? error.cause : failureOf(error, progress.phase)));
       const failUnanswered = (error?: unknown): void => {
-        // Once there is an answer, its own events tell how it ends, after these.
+        // After the response has begun, its own later events report how it ends.
         if (progress.phase !== "broken") fail(error);
       };
       signal.addEventListener("abort", abort, { once: true });
       request.on("error", failUnanswered);
-      // A peer that switches protocols unasked, and whatever else ends the request without a word.
+      // A peer that switches protocols unasked, or any other end of the request without an event.
       request.on("close", failUnanswered);
       request.on("response", (response) => {
         progress.phase = "broken";
@@ -130,7 +139,9 @@ export class Exchanger {
     return secure ? openHttps({ ...options, agent: this.#https }) : openHttp({ ...options, agent: this.#http });
   }
 
-  /** Follows how far the request has come, and bounds the part before it can be sent. Returns how to stop the timer. */
+  /**
+   * Tracks the phase of the request, and limits the time until it can be sent. Returns a function that stops the timer.
+   */
   #watchConnecting(request: ClientRequest, progress: Progress, secure: boolean): () => void {
     let cancel = (): void => {};
     request.once("socket", (socket) => {
@@ -160,14 +171,14 @@ interface Progress {
   phase: FailurePhase;
 }
 
-/** The agent keeps sockets apart by host and port; here also by the addresses that were checked for this request. */
+/** Changes an agent to separate its sockets by the addresses validated for a request, besides host and port. */
 function pinning<A extends HttpAgent | HttpsAgent>(agent: A): A {
   const nameOf = agent.getName.bind(agent);
   agent.getName = (options?: RequestOptions) => `${nameOf(options)}|${(options as Pinned | undefined)?.pinnedTo}`;
   return agent;
 }
 
-/** Answers the one question that connecting asks with the addresses that were checked. */
+/** Returns a lookup function that always returns the validated addresses. */
 function lookupOf(addresses: readonly LookupAddress[]): LookupFunction {
   return (_host, options, done) => {
     const [first] = addresses;
@@ -177,7 +188,7 @@ function lookupOf(addresses: readonly LookupAddress[]): LookupFunction {
   };
 }
 
-/** What `onAnswerBytes` threw. */
+/** Wraps an error that `onAnswerBytes` threw. */
 class Refused extends Error {}
 
 function collect(response: IncomingMessage, onBytes: Exchange["onAnswerBytes"]): Promise<HttpAnswer> {
@@ -209,10 +220,10 @@ function collect(response: IncomingMessage, onBytes: Exchange["onAnswerBytes"]):
   });
 }
 
-/** Node's own messages name addresses; the code says as much. */
+/** Uses the error code, since Node's own messages contain addresses. */
 function failureOf(error: unknown, phase: FailurePhase): ExchangeFailure {
   if (error instanceof Error && "code" in error && typeof error.code === "string") {
-    // Malformed or oversized headers are an answer of a kind.
+    // Malformed or oversized headers mean that a response had begun.
     const seen = error.code.startsWith("HPE_") ? "broken" : phase;
     return new ExchangeFailure(seen, error.code, error);
   }

@@ -5,20 +5,20 @@ import type { OutboundRules } from "../kernel/module.ts";
 import { hostOf } from "./url-pattern.ts";
 import { literalAddress, refused, requirePublic } from "./url-policy.ts";
 
-/** All addresses of a host name. Rejects with a system error (`ENOTFOUND`, `EAI_AGAIN`). */
+/** Returns all addresses of a host name. Rejects with a system error (`ENOTFOUND`, `EAI_AGAIN`). */
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
 
-/** As every program on this machine resolves names, /etc/hosts included. */
+/** Resolves names like all programs on this machine, including /etc/hosts. */
 export const systemResolve: Resolve = (host) => lookup(host, { all: true, verbatim: true });
 
-/** More are not tried. */
+/** Maximum number of addresses to try. */
 const MAX_ADDRESSES = 8;
 
-/** The resolver knew no address; a later attempt may. */
+/** The name could not be resolved; a later attempt may succeed. */
 export class NotResolved extends Error {}
 
-/** Callers that ask for the same name at the same moment share one question: the resolver's threads are few. */
-export function sharing(resolve: Resolve): Resolve {
+/** Coalesces concurrent lookups of the same name, since the resolver has few threads. */
+export function coalesced(resolve: Resolve): Resolve {
   const asking = new Map<string, Promise<readonly LookupAddress[]>>();
   return (host) => {
     const known = asking.get(host);
@@ -29,7 +29,10 @@ export function sharing(resolve: Resolve): Resolve {
   };
 }
 
-/** The addresses to connect to, checked. This is the one time that the name is resolved for an attempt: the connection goes to exactly these. */
+/**
+ * Returns the validated addresses to connect to. The name is resolved only once per attempt: the connection uses
+ * exactly these addresses.
+ */
 export async function resolveChecked(url: URL, rules: OutboundRules, resolve: Resolve): Promise<readonly LookupAddress[]> {
   const literal = literalAddress(url);
   if (literal !== undefined) return [{ address: literal, family: isIPv6(literal) ? 6 : 4 }];
@@ -49,7 +52,7 @@ export async function resolveChecked(url: URL, rules: OutboundRules, resolve: Re
   return found;
 }
 
-/** What a caller gets when the name stayed unresolved. */
+/** Returns the caller's error for a name that could not be resolved. */
 export function notResolved(url: URL, failure: NotResolved): Error {
   return refused(`DNS lookup failed: ${hostOf(url)}: ${failure.message}`);
 }

@@ -3,9 +3,9 @@ import { compileGlob } from "@svc/protocol";
 const PATTERN = /^(?:(\*|https?):\/\/)?((?:\[[^\]]*\])|[^/:]+)(?::(\*|[0-9]+))?(\/.*)?$/i;
 
 /**
- * True when an entry of the allow list names the URL. `*.example.com` matches the host; with a port also the port; with a scheme also
- * scheme, port (default: the scheme's own) and path (default: any). `*` stands for any characters within one of these parts,
- * so a pattern's host can never spill over into the path or the other way round.
+ * Returns true if an entry of the allow list matches the URL. `*.example.com` matches the host; with a port also the
+ * port; with a scheme also scheme, port (default: the scheme's) and path (default: any). `*` matches any characters
+ * within one of these parts, so the pattern of the host can never match a part of the path or vice versa.
  */
 export function matchesUrlPattern(pattern: string, url: URL): boolean {
   const parts = PATTERN.exec(pattern);
@@ -19,12 +19,12 @@ export function matchesUrlPattern(pattern: string, url: URL): boolean {
   return path === undefined || compileGlob(path)(url.pathname);
 }
 
-/** The host in lower case, without the dot that may end a full name. */
+/** Returns the host in lower case, without a trailing dot. */
 export function hostOf(url: URL): string {
   return url.hostname.toLowerCase().replace(/\.$/, "");
 }
 
-/** Also where the URL leaves it to its scheme. */
+/** Returns the explicit port or the scheme's default. */
 export function portOf(url: URL): string {
   return url.port === "" ? (url.protocol === "https:" ? "443" : "80") : url.port;
 }

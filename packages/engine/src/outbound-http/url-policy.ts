@@ -5,14 +5,14 @@ import { nonPublicClass } from "./address-class.ts";
 import { hostOf, matchesUrlPattern, portOf } from "./url-pattern.ts";
 
 /**
- * Judges what can be judged without asking the network: form, scheme, allow list, and literal addresses in whatever notation.
- * Throws `url_validation_failed`; the messages begin with the published ones.
+ * Validates a URL without network access: form, scheme, allow list, and literal addresses in any notation. Throws
+ * `url_validation_failed`; messages begin with the published ones.
  */
 export function checkUrl(text: string, rules: OutboundRules): URL {
   if (!URL.canParse(text)) throw refused("Invalid URL");
   const url = new URL(text);
   if (url.protocol !== "https:" && url.protocol !== "http:") throw refused(`Invalid URL: the scheme ${url.protocol.slice(0, 20)} is not http or https`);
-  // Node would leave them out, and they would stand in logs.
+  // Node would ignore them, and they would appear in logs.
   if (url.username !== "" || url.password !== "")
     throw refused("Invalid URL: it holds a user name or password; use `auth` with the name of an environment variable");
   if (rules.requireHttps && url.protocol !== "https:") {
@@ -21,20 +21,23 @@ export function checkUrl(text: string, rules: OutboundRules): URL {
   if (rules.urlAllowlist.length > 0 && !rules.urlAllowlist.some((pattern) => matchesUrlPattern(pattern, url))) {
     throw refused(`URL not in allowlist: no entry of engine.http_functions.url_allowlist matches ${url.protocol}//${hostOf(url)}:${portOf(url)}`);
   }
-  // Names below localhost always mean this machine (RFC 6761): the worker need not wait for the first call to hear of it.
+  // Names below localhost always mean this machine (RFC 6761), so refuse them at registration instead of at the
+  // first call.
   const literal = literalAddress(url) ?? (/(?:^|[.])localhost$/.test(hostOf(url)) ? "127.0.0.1" : undefined);
   if (literal !== undefined) requirePublic([literal], hostOf(url), rules);
   return url;
 }
 
-/** The address when the URL names one. */
+/** Returns the address if the URL contains one. */
 export function literalAddress(url: URL): string | undefined {
   const host = hostOf(url);
   const bare = host.startsWith("[") ? host.slice(1, -1) : host;
   return isIP(bare) === 0 ? undefined : bare;
 }
 
-/** One address that is not public spoils the lot: which of them is taken is not for the resolver's owner to choose. */
+/**
+ * Throws if any of the addresses is not public, since the owner of the name could otherwise choose which one is used.
+ */
 export function requirePublic(addresses: readonly string[], host: string, rules: OutboundRules): void {
   if (!rules.blockPrivateIps) return;
   for (const address of addresses) {

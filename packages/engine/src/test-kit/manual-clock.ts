@@ -3,21 +3,21 @@ import { ManualTimers } from "./manual-timers.ts";
 
 /** 1 January 2026, 00:00 UTC. */
 const DEFAULT_START_MS = Date.UTC(2026, 0, 1);
-/** Turns of the event loop after each timer, so that what it started gets on, and may set further timers in the span. */
+/** Turns of the event loop after each timer, so that its action can proceed and set further timers in the interval. */
 const TURNS = 5;
 
-/** Time for the modules of a test engine that stands still until a test moves it on. Made by `manualClock`. */
+/** A clock for the modules of a test engine that only moves when a test advances it. Created by `manualClock`. */
 export interface ManualClock {
   /** Milliseconds since 1970. */
   now(): number;
   /**
-   * Moves on by `ms`, timer by timer, each at its time; what a timer starts gets a few turns of the event loop before the next. What it does
-   * beyond that (answers over sockets, writes to the disk) goes on afterwards: await its effect.
+   * Advances by `ms`, timer by timer in order of time. After each timer the event loop runs a few turns. Longer work of
+   * a timer (socket I/O, disk writes) continues afterwards: await its effect.
    */
   advance(ms: number): Promise<void>;
 }
 
-/** The whole of it, for the engine. */
+/** The complete clock, for the engine. */
 export class TestClock implements ManualClock, Clock {
   readonly #timers: ManualTimers;
   #tail: Promise<void> = Promise.resolve();
@@ -36,14 +36,14 @@ export class TestClock implements ManualClock, Clock {
 
   after(ms: number, action: () => void): () => void {
     if (ms > 0) return this.#timers.after(ms, action);
-    // What is due already needs no time to pass.
+    // A timer that is already due needs no time to pass.
     const immediate = setImmediate(action);
     return () => clearImmediate(immediate);
   }
 
   advance(ms: number): Promise<void> {
     if (!(Number.isFinite(ms) && ms >= 0)) return Promise.reject(new TypeError(`a clock moves on by a number of milliseconds, not by ${String(ms)}`));
-    // One after the other, so that two of them never count the same time.
+    // One after the other, so that two calls never count the same time.
     const moved = this.#tail.then(() => this.#move(ms));
     this.#tail = moved.catch(() => {});
     return moved;
@@ -57,7 +57,7 @@ export class TestClock implements ManualClock, Clock {
   }
 }
 
-/** `startMs`: where time begins, in milliseconds since 1970. Default 1 January 2026, 00:00 UTC. */
+/** `startMs`: the initial time, in milliseconds since 1970. Default 1 January 2026, 00:00 UTC. */
 export function manualClock(startMs: number = DEFAULT_START_MS): ManualClock {
   return new TestClock(startMs);
 }

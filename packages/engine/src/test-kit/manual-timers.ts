@@ -3,7 +3,7 @@ interface Timer {
   readonly action: () => void;
 }
 
-/** Time that stands still, and the timers that wait in it. */
+/** A clock that only moves on demand, with its timers. */
 export class ManualTimers {
   readonly #timers = new Set<Timer>();
   #offset: number;
@@ -36,7 +36,10 @@ export class ManualTimers {
     this.#offset = epochMs - this.#monotonic;
   }
 
-  /** Moves to the earliest timer that is due by `until`, and runs it. False when there is none; then the time is `until`. */
+  /**
+   * Moves to the earliest timer that is due by `until`, and runs it. Returns false if there is none; the time is then
+   * `until`.
+   */
   step(until: number): boolean {
     let earliest: Timer | undefined;
     for (const timer of this.#timers) if (timer.dueAt <= until && (earliest === undefined || timer.dueAt < earliest.dueAt)) earliest = timer;

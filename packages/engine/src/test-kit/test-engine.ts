@@ -6,26 +6,32 @@ import { type RunningEngine, startEngine } from "../engine.ts";
 import { createLogger, type LogRecord } from "../kernel/logger.ts";
 import { type ManualClock, TestClock } from "./manual-clock.ts";
 
-/** Modules that would keep their data in files; a test's data goes with it. */
-const KEEPERS: ReadonlySet<string> = new Set(["svc-state", "svc-stream", "svc-queue"]);
-/** The oldest go first. */
+/** Modules that store data in files by default; a test's data is deleted with it. */
+const STORING_MODULES: ReadonlySet<string> = new Set(["svc-state", "svc-stream", "svc-queue"]);
+/** Above this the oldest are removed. */
 const MAX_LOGS = 10_000;
 
 type Block = Readonly<Record<string, unknown>>;
 
 export interface TestEngineOptions {
-  /** Modules to load, e.g. `["svc-http", "svc-state"]`. Default none. Those that keep data keep it in memory, unless their config names an adapter. */
+  /**
+   * Modules to load, e.g. `["svc-http", "svc-state"]`. Default none. Modules that store data keep it in memory, unless
+   * their config names an adapter.
+   */
   readonly modules?: readonly string[] | undefined;
-  /** Config blocks by module, which must be among `modules`, as in `config.yaml`; and `engine` for the block of that name. */
+  /** Config blocks by module, as in `config.yaml`; each must be among `modules`. `engine` is the engine's own block. */
   readonly config?: Readonly<Record<string, Block>> | undefined;
   /**
-   * The time of the modules: what ends, is scheduled, is tried again. `real` (the default), or a clock that the test moves. Connections and the
-   * deadlines of calls always live in real time.
+   * The clock of the modules, for expiry, schedules and retries. `real` (the default), or a clock that the test
+   * controls. Connections and deadlines of calls always use real time.
    */
   readonly clock?: "real" | ManualClock | undefined;
-  /** Variables that the config may name. Default none; those of the process are not read. */
+  /** Variables that the config may use. Default none; those of the process are not read. */
   readonly env?: Readonly<Record<string, string>> | undefined;
-  /** A folder that is there, to keep data from one engine to the next (by adapters that keep any). Default: a new one, removed at the stop. */
+  /**
+   * An existing folder, to keep data from one engine to the next (if the adapters store any). Default: a new one,
+   * deleted by `stop`.
+   */
   readonly folder?: string | undefined;
 }
 
@@ -33,21 +39,22 @@ export interface TestEngineOptions {
 export interface TestEngine {
   /** For `connect` of the SDK. */
   readonly url: string;
-  /** Where `svc-http` serves routes. */
+  /** The address where `svc-http` serves routes. */
   readonly httpUrl: string;
   /** For `connectStreams` of the SDK. */
   readonly streamsUrl: string;
-  /** Holds the config file and the data. */
+  /** Contains the config file and the data. */
   readonly folder: string;
-  /** What the engine logged, oldest first; the last 10,000. Nothing is printed. */
+  /** The engine's log, oldest first; the last 10,000 records. Nothing is printed. */
   readonly logs: readonly LogRecord[];
-  /** Shuts it down at once and removes what it left. Again does nothing. */
+  /** Shuts the engine down at once and deletes its files. Further calls have no effect. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts an engine for a test. Any number may run at once, in one process and in several. Rejects with TypeError for options that do not exist and
- * blocks of modules that are not loaded, with ConfigError for a config that does not hold; nothing is left then.
+ * Starts an engine for a test. Any number can run at the same time, in one process or several. Rejects with TypeError
+ * for unknown options and for blocks of modules that are not loaded, and with ConfigError for an invalid config. After
+ * a rejection nothing is left running.
  */
 export async function startTestEngine(options: TestEngineOptions = {}): Promise<TestEngine> {
   requireKnown(options);
@@ -99,7 +106,7 @@ export async function startTestEngine(options: TestEngineOptions = {}): Promise<
 
 const OPTIONS: readonly string[] = ["modules", "config", "clock", "env", "folder"] satisfies (keyof TestEngineOptions)[];
 
-/** What would otherwise be left out in silence: a test in plain JavaScript has no types to be told by. */
+/** Throws for options that would otherwise be ignored silently: tests in plain JavaScript have no type checks. */
 function requireKnown(options: TestEngineOptions): void {
   const unknown = Object.keys(options).filter((name) => !OPTIONS.includes(name));
   if (unknown.length > 0) throw new TypeError(`startTestEngine has no option ${unknown.join(", ")}; there are ${OPTIONS.join(", ")}`);
@@ -117,6 +124,6 @@ function clockOf(clock: ManualClock): TestClock {
 function configText({ modules = [], config = {} }: TestEngineOptions): string {
   const { engine, ...blocks } = config;
   const names = [...new Set(modules)];
-  const workers = names.map((name) => ({ name, config: { ...(KEEPERS.has(name) ? { adapter: { name: "in_memory" } } : {}), ...blocks[name] } }));
+  const workers = names.map((name) => ({ name, config: { ...(STORING_MODULES.has(name) ? { adapter: { name: "in_memory" } } : {}), ...blocks[name] } }));
   return stringify({ workers, ...(engine === undefined ? {} : { engine }) });
 }

@@ -1,6 +1,6 @@
 import type { InMemoryWorker } from "./in-memory-engine.ts";
 
-/** Asks for a trigger and resolves when it stands. Rejects with the reason when it is refused. */
+/** Registers a trigger and resolves with its id when it is bound. Rejects with the reason if it is refused. */
 export async function bindTrigger(worker: InMemoryWorker, type: string, functionId: string, config: unknown): Promise<string> {
   const id = crypto.randomUUID();
   worker.say({ type: "registertrigger", id, trigger_type: type, function_id: functionId, config });

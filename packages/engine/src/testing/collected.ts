@@ -1,14 +1,14 @@
-/** Collects what comes, and lets a test wait for more of it. */
+/** Collects items, and lets a test wait for more of them. */
 export class Collected<Item> {
   readonly items: Item[] = [];
   readonly #waiting = new Set<() => void>();
 
   add(item: Item): void {
     this.items.push(item);
-    for (const look of [...this.#waiting]) look();
+    for (const check of [...this.#waiting]) check();
   }
 
-  /** Resolves when `isThere` holds; looks each time that something has come. */
+  /** Resolves when `isThere` returns true; checks after each new item. */
   async until(isThere: (items: readonly Item[]) => boolean): Promise<readonly Item[]> {
     while (!isThere(this.items)) await new Promise<void>((resolve) => this.#waiting.add(resolve));
     return this.items;

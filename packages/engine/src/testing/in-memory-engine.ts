@@ -21,14 +21,14 @@ import { type InMemoryClient, inMemoryPair } from "../transport/in-memory.ts";
 import { openModuleListener } from "../transport/module-listener.ts";
 import { openStreamSocket, type StreamSocket, type StreamSocketOptions } from "./stream-socket.ts";
 
-/** A worker on the in-memory transport that speaks frames as plain objects. */
+/** A worker on the in-memory transport that sends and receives frames as plain objects. */
 export interface InMemoryWorker extends InMemoryClient {
   readonly id: string;
   readonly reattachToken: string;
   say(message: Readonly<Record<string, unknown>>): void;
-  /** Registers a function and answers each call of it with what `handle` returns; a throw becomes an error answer. */
+  /** Registers a function and responds to each call with the result of `handle`; a throw becomes an error result. */
   serve(functionId: string, handle: (data: unknown, frame: Record<string, unknown>) => unknown): void;
-  /** Makes a call and resolves with its `invocationresult` frame. */
+  /** Calls a function and resolves with its `invocationresult` frame. */
   call(functionId: string, data?: unknown, more?: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>>;
 }
 
@@ -39,35 +39,35 @@ export interface InMemoryEngine {
   readonly logs: readonly LogRecord[];
   /** Calls a function as a module would. Rejects with CallError. */
   call(functionId: string, payload?: unknown, options?: CallOptions): Promise<unknown>;
-  /** Connects a worker. By default it declares every feature; `features: []` makes a published client. */
+  /** Connects a worker. By default it declares all features; `features: []` makes a published client. */
   connectWorker(options?: {
     readonly name?: string;
     readonly features?: readonly Feature[];
     readonly runtime?: string;
     readonly pid?: number;
     readonly kind?: string;
-    /** Of its client; tells published clients apart. */
+    /** Version of its client; distinguishes published clients. */
     readonly version?: string;
-    /** What it may see and do. Default: it is not restricted. */
+    /** Its permissions. Default: not restricted. */
     readonly access?: SessionAccess;
   }): Promise<InMemoryWorker>;
-  /** Loads, reconfigures and stops modules so that exactly these run. */
+  /** Starts, reconfigures and stops modules so that exactly these run. */
   applyModules(requests: readonly ModuleRequest[]): Promise<string[]>;
   moduleStates(): readonly ModuleState[];
-  /** Base address of a real HTTP server that serves the modules' mounts, e.g. `http://127.0.0.1:40123`. Started on first use. */
+  /** Base URL of a real HTTP server for the modules' mounts, e.g. `http://127.0.0.1:40123`. Started on first use. */
   http(): Promise<string>;
   /** Opens a stream connection at `path`, e.g. `/`. */
   openSocket(path: string, client?: StreamSocketOptions): StreamSocket;
-  /** Takes an end of a channel, as the worker that a ref was handed to would over its socket. */
+  /** Takes an end of a channel, as a worker that received the ref would over its socket. */
   takeReader(ref: unknown): ChannelReader;
   takeWriter(ref: unknown): ChannelWriter;
-  /** Tells the modules that the engine begins to shut down, and no more than that. */
+  /** Notifies the modules that the engine begins to shut down, without further effects. */
   startDraining(): void;
   stop(): Promise<void>;
 }
 
 export interface InMemoryEngineOptions {
-  /** Modules to know; those with an entry in `config` are started, all of them when `config` is absent. */
+  /** Known modules. Those with an entry in `config` are started; without `config`, all of them. */
   readonly modules?: readonly Module[];
   readonly config?: Readonly<Record<string, unknown>>;
   readonly clock?: Clock;
@@ -76,11 +76,11 @@ export interface InMemoryEngineOptions {
   /** See `ModuleContext.production`. Default false. */
   readonly production?: boolean;
   readonly deadlines?: Partial<Kernel["deadlines"]>;
-  /** Default: nothing is checked. */
+  /** Default: no checks. */
   readonly formats?: FormatChecks;
 }
 
-/** The real kernel and real modules without the engine's listeners and config file. */
+/** The real kernel and real modules, without the engine's listeners and config file. */
 export async function inMemoryEngine(options: InMemoryEngineOptions = {}): Promise<InMemoryEngine> {
   const logs: LogRecord[] = [];
   const clock = options.clock ?? systemClock;

@@ -1,13 +1,13 @@
 import type { Clock } from "../kernel/clock.ts";
 import { ManualTimers } from "../test-kit/manual-timers.ts";
 
-/** A clock that stands still until it is moved. */
+/** A clock that only moves on demand. */
 export interface ManualClock extends Clock {
-  /** Moves on by `ms` and runs what came due on the way, in order of time. */
+  /** Advances by `ms` and runs due timers in order of time. */
   advance(ms: number): void;
   /** Sets the wall clock without moving the monotonic one: a clock jump. */
   jumpTo(epochMs: number): void;
-  /** Timers that have not run. */
+  /** Number of pending timers. */
   readonly pendingTimers: number;
 }
 

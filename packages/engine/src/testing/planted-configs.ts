@@ -1,16 +1,19 @@
 import { explainConfig } from "../config/explain.ts";
 import { configurableModules } from "../modules/index.ts";
 
-/** Keys whose value is a path of a file or folder. It is resolved and then shown, and holds no secret. */
+/** Keys of paths of files or folders. Paths are resolved and shown; they are no secrets. */
 const PATHS = /(^|[._])(path|env_file|dir|directory|cert|key|client_ca)$/;
 
-/** The keys of the config file that can hold a secret: of the engine's block, of each module's and of a worker's entry. */
+/**
+ * The keys of the config file that can contain a secret: of the engine's block, of each module's block and of a
+ * worker's entry.
+ */
 export const configKeys: readonly { readonly key: string; readonly path: readonly string[] }[] = explainConfig("config.yaml", undefined, {
   env: {},
   modules: configurableModules,
 }).filter(({ key }) => !PATHS.test(key));
 
-/** A config with `value` at one of `configKeys`, e.g. `svc-state.adapter.config.redis_url`. */
+/** Returns a config with `value` at one of `configKeys`, e.g. `svc-state.adapter.config.redis_url`. */
 export function configWith({ key, path }: (typeof configKeys)[number], value: unknown): unknown {
   const [base = ""] = key.split(".", 1);
   const block = path.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as Readonly<Record<string, object>>;
@@ -23,7 +26,7 @@ export function configWith({ key, path }: (typeof configKeys)[number], value: un
 
 type Block = Readonly<Record<string, unknown>>;
 
-/** Configs with a block where free-form values stand. */
+/** Configs with `block` at each place for free-form values. */
 export const freeFormPlaces: Readonly<Record<string, (block: Block) => unknown>> = {
   "a worker's env": (block) => ({ workers: [{ name: "mine", path: "./mine", env: block }] }),
   "a worker's config": (block) => ({ workers: [{ name: "mine", path: "./mine", config: { deep: block } }] }),
@@ -34,7 +37,7 @@ export const freeFormPlaces: Readonly<Record<string, (block: Block) => unknown>>
   "an unknown block": (block) => ({ workers: [{ name: "svc-http", config: { extra: block } }] }),
 };
 
-/** A valid config that holds `secret` wherever one belongs. */
+/** Returns a valid config with `secret` at every place for a secret. */
 export function configWithSecrets(secret: string): unknown {
   const action = { type: "webhook", url: `https://hooks.example/services/${secret}` };
   return {

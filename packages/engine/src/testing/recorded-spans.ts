@@ -3,7 +3,7 @@ import { z } from "zod";
 import { defineModule } from "../kernel/module.ts";
 import type { ActiveSpan, Attributes, AttributeValue, SpanStart, TelemetryCollector } from "../kernel/telemetry-contract.ts";
 
-/** A span that ended. */
+/** An ended span. */
 export interface RecordedSpan {
   readonly name: string;
   readonly traceId: string;
@@ -11,11 +11,11 @@ export interface RecordedSpan {
   readonly parentSpanId: string | undefined;
   readonly start: SpanStart | undefined;
   readonly attributes: Attributes;
-  /** Code of the error, or its words. */
+  /** Code of the error, or its message. */
   readonly error: string | undefined;
 }
 
-/** A module that collects spans of modules and calls, and gives each call a span of its own, as svc-observability does. */
+/** A module that collects spans of modules and calls, and creates a span for each call, like svc-observability. */
 export function recordedSpans() {
   const ended: RecordedSpan[] = [];
   const waiting = new Set<() => void>();
@@ -35,7 +35,7 @@ export function recordedSpans() {
         if (isOver) return;
         isOver = true;
         ended.push({ name, traceId, spanId, parentSpanId, start, attributes, error: typeof error === "object" ? error.code : error });
-        for (const look of [...waiting]) look();
+        for (const check of [...waiting]) check();
       },
     };
   }
@@ -60,17 +60,17 @@ export function recordedSpans() {
       return { stop: () => {} };
     },
   });
-  /** The first span of this name, once it has ended. */
+  /** Resolves with the first ended span with this name. */
   async function span(name: string): Promise<RecordedSpan> {
     for (;;) {
       const found = ended.find((one) => one.name === name);
       if (found !== undefined) return found;
       await new Promise<void>((resolve) => {
-        const look = (): void => {
-          waiting.delete(look);
+        const check = (): void => {
+          waiting.delete(check);
           resolve();
         };
-        waiting.add(look);
+        waiting.add(check);
       });
     }
   }

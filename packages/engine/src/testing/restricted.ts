@@ -17,19 +17,19 @@ const rules = {
   },
 };
 
-/** What a connection may do that may call only these functions. */
+/** Returns the permissions of a connection that may call only these functions. */
 export function accessTo(functions: readonly string[], more: { readonly middlewareFunctionId?: string; readonly prefix?: string } = {}): SessionAccess {
   const { prefix, ...settings } = more;
   const result = authResultSchema.parse({ allowed_functions: functions, function_registration_prefix: prefix });
   return new SessionAccess(grantsOfAuthResult(result, "auth"), policyOf({ ...rules, ...settings }));
 }
 
-/** What a connection may do that has the token of this role; the role is in force by `rulesWith`. */
+/** Returns the permissions of a connection with a token of this role; `rulesWith` activates the role. */
 export function accessOfRole(name: string, functions: readonly string[]): SessionAccess {
   return new SessionAccess(grantsOfRole(roleNamed(name, functions)), policyOf(rules));
 }
 
-/** Settings of a listener that has these roles, each with a token. */
+/** Returns settings of a listener with these roles, each with a token. */
 export function rulesWith(...roles: readonly string[]): AccessSettings {
   const tokens = roles.map((role) => ({ token: `token-of-${role}`, role }));
   return { ...rules, rbac: { ...rules.rbac, roles: roles.map((name) => roleNamed(name, [])), tokens } };

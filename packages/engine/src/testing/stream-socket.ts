@@ -4,24 +4,24 @@ import type { StreamHub } from "../kernel/streams/hub.ts";
 
 export type StreamSocketOptions = Partial<Omit<StreamClient, "path">>;
 
-/** A client of streams without a network. What it is sent is there at once. */
+/** A stream client without a network. Messages to it arrive at once. */
 export interface StreamSocket {
-  /** Messages that were not yet taken. */
+  /** Messages that were not taken yet. */
   readonly received: string[];
-  /** Takes all that came, parsed. */
+  /** Takes all received messages, parsed. */
   take(): Record<string, unknown>[];
-  /** Resolves with the next message that `wanted` accepts, taking it out of `received`; rejects when the connection ends first. */
+  /** Takes the next message that `wanted` accepts out of `received`. Rejects if the connection ends first. */
   next(wanted?: (message: Record<string, unknown>) => boolean): Promise<Record<string, unknown>>;
   send(text: string): void;
   say(message: Readonly<Record<string, unknown>>): void;
-  /** Stops taking messages; they stay queued at the engine. */
+  /** Stops reading messages; they stay queued in the engine. */
   stall(): void;
   unstall(): void;
-  /** Takes the first message that is queued. */
+  /** Reads the first queued message. */
   trickle(): void;
   readonly queuedBytes: number;
   close(): void;
-  /** How the connection ended, when it has. */
+  /** How the connection ended, if it has. */
   readonly ended: { readonly code: number; readonly reason: string } | undefined;
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>;
 }
@@ -46,7 +46,7 @@ export function openStreamSocket(hub: StreamHub, path: string, facts: StreamSock
     resolveClosed = resolve;
   });
 
-  function hand(text: string): void {
+  function receive(text: string): void {
     const message = JSON.parse(text) as Record<string, unknown>;
     const at = waiting.findIndex(({ wanted }) => wanted(message));
     if (at === -1) received.push(text);
@@ -66,7 +66,7 @@ export function openStreamSocket(hub: StreamHub, path: string, facts: StreamSock
     send(frame) {
       if (ended !== undefined) return;
       if (!stalled) {
-        hand(frameText(frame));
+        receive(frameText(frame));
         return;
       }
       const text = frameText(frame);
@@ -107,7 +107,7 @@ export function openStreamSocket(hub: StreamHub, path: string, facts: StreamSock
     },
     unstall() {
       stalled = false;
-      for (const text of queued.splice(0)) hand(text);
+      for (const text of queued.splice(0)) receive(text);
       queued = [];
       queuedBytes = 0;
       for (const listener of drainListeners.splice(0)) listener();
@@ -116,7 +116,7 @@ export function openStreamSocket(hub: StreamHub, path: string, facts: StreamSock
       const text = queued.shift();
       if (text === undefined) return;
       queuedBytes -= Buffer.byteLength(text);
-      hand(text);
+      receive(text);
     },
     get queuedBytes() {
       return queuedBytes;

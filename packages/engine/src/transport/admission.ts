@@ -11,7 +11,7 @@ import { credentialsOf, digestOf, isToken } from "./credentials.ts";
 import { headersOf, queryOf } from "./request-facts.ts";
 import { MISSING_TOKEN, type Refusal, type TokenGuard, unauthorized, WRONG_TOKEN } from "./token-guard.ts";
 
-/** Handshakes of one listener that may wait for its auth function at once; more are refused with 503. */
+/** Maximum number of handshakes of one listener that wait for its auth function; further ones are refused with 503. */
 const MAX_WAITING = 256;
 
 export type Admission = Admitted | { readonly admitted: false; readonly refusal: Refusal };
@@ -20,7 +20,10 @@ export interface Admitted {
   readonly admitted: true;
   /** Undefined for a connection without restrictions. */
   readonly access: SessionAccess | undefined;
-  /** False once the rules changed by which it was let in: its token was removed, or it would have other rights now. */
+  /**
+   * Returns false if the rules of the admission changed: the token was removed, or the connection would get other
+   * permissions now.
+   */
   readonly isCurrent: () => boolean;
 }
 
@@ -34,22 +37,22 @@ interface TokenRole {
   readonly grants: Grants;
 }
 
-/** What holds for each connection of a listener, whatever its role. */
+/** Returns the rules that apply to every connection of a listener, independent of its role. */
 function rulesForAll({ rbac, ...others }: AccessSettings): unknown {
   if (rbac === undefined) return others;
   const { roles: _roles, tokens: _tokens, ...rules } = rbac;
   return { ...others, rules };
 }
 
-/** Decides who may connect to one listener for workers, before the WebSocket stands. */
+/** Decides whether clients may connect to one bridge listener, before the WebSocket is accepted. */
 export class Admissions {
   readonly #kernel: Kernel;
   readonly #guard: TokenGuard;
   readonly #settings: () => AccessSettings;
-  /** For holders of the engine's token, whatever the rules become. */
+  /** For holders of the engine's token. Rules do not affect them. */
   readonly #holder: Admitted = { admitted: true, access: undefined, isCurrent: () => !this.isRemoved };
   readonly #roles = new WeakMap<RbacSettings, readonly TokenRole[]>();
-  /** Of listeners without rules. */
+  /** For listeners without rules. */
   readonly #open = new WeakMap<AccessSettings, Admitted>();
   #waiting = 0;
 
@@ -59,12 +62,12 @@ export class Admissions {
     this.#settings = settings;
   }
 
-  /** True once the config file no longer has the listener. */
+  /** True if the config file no longer has the listener. */
   get isRemoved(): boolean {
     return this.#settings().isRemoved === true;
   }
 
-  /** Without an auth function at once; `signal` tells that the client has gone. Never rejects. */
+  /** Decides at once if there is no auth function. `signal` aborts when the client disconnects. Never rejects. */
   decide(request: IncomingMessage, signal: AbortSignal): Admission | Promise<Admission> {
     const settings = this.#settings();
     const { rbac } = settings;
@@ -81,7 +84,7 @@ export class Admissions {
     return this.#withoutRules(settings);
   }
 
-  /** One object for all of them: there may be ten thousand. */
+  /** One object for all connections: there may be ten thousand. */
   #withoutRules(settings: AccessSettings): Admitted {
     let admitted = this.#open.get(settings);
     if (admitted === undefined) {
@@ -131,7 +134,7 @@ export class Admissions {
     return { admitted: false, refusal };
   }
 
-  /** Looks at all of them, so that the time tells nothing about which fits. */
+  /** Compares all tokens, so that the duration does not reveal which one matches. */
   #roleOf(token: string, rbac: RbacSettings | undefined): TokenRole | undefined {
     if (rbac === undefined || rbac.tokens.length === 0) return undefined;
     let found: TokenRole | undefined;
@@ -156,7 +159,7 @@ function unavailable(code: string, message: string): Refusal {
   return { status: "503 Service Unavailable", code, message, headers: { "retry-after": "1" } };
 }
 
-/** What the auth function is told (protocol section 11): header values as text, every query value decoded. */
+/** Returns the input of the auth function (protocol section 11): header values as text, every query value decoded. */
 function handshakeOf(request: IncomingMessage): Readonly<Record<string, unknown>> {
   return { headers: headersOf(request), query_params: queryOf(request), ip_address: (request.socket.remoteAddress ?? "").replace(/^::ffff:/, "") };
 }

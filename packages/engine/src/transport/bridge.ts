@@ -15,23 +15,26 @@ import { answerError, Listener, refuseUpgrade } from "./listener.ts";
 import type { Refusal, TokenGuard } from "./token-guard.ts";
 import { acceptWebSocket } from "./frames/server-socket.ts";
 
-/** A telemetry socket that is silent for so long, pings unanswered, is cut off, in milliseconds. */
+/** A telemetry socket that sends nothing, pongs included, for this long is disconnected, in milliseconds. */
 const TELEMETRY_DEAD_AFTER_MS = 22_500;
 
 const CHANNEL_PATH = /^\/ws\/channels\/([^/]{1,200})$/;
 
 export interface BridgeAccess {
-  /** What a listener that cannot listen says it is for. Default: workers. */
+  /** The listener's purpose, for error messages. Default: workers. */
   readonly what?: string;
   readonly guard: TokenGuard;
   /** Read at each upgrade, since the config may change. */
   readonly settings: () => AccessSettings;
   readonly maxConnectionsPerAddress?: () => number | undefined;
-  /** How the engine proves who it is. Only the listener that engine.json names has it. */
+  /** Proves the engine's identity. Only the listener that engine.json names has it. */
   readonly proof?: EngineProof;
 }
 
-/** A listener that workers connect to: `/` for messages, `/otel` for telemetry, `/ws/channels/<id>` for one end of a channel. */
+/**
+ * A listener that workers connect to: `/` for messages, `/otel` for telemetry, `/ws/channels/<id>` for one end of a
+ * channel.
+ */
 export class Bridge {
   readonly listener: Listener;
   readonly #kernel: Kernel;
@@ -42,7 +45,7 @@ export class Bridge {
   readonly #held = new HeldUpgrades();
   #closing = false;
 
-  /** Without `access` whoever reaches the listener is let in. */
+  /** Without `access` all clients are accepted. */
   constructor(kernel: Kernel, rules: () => AccessRules, access?: BridgeAccess) {
     this.#kernel = kernel;
     this.#rules = rules;
@@ -60,14 +63,14 @@ export class Bridge {
     });
   }
 
-  /** Every module has started: who came before is let in now. */
+  /** Accepts the waiting clients. Called when every module has started. */
   startServing(): void {
     this.#held.open();
   }
 
   /**
-   * Cuts every worker's connection, and its own connections for telemetry, that were let in by rules that hold no more. They connect again, and are let
-   * in or refused by the rules of now. Returns how many there were.
+   * Closes the connections of workers, and their `/otel` connections, that were accepted by rules that have changed.
+   * They reconnect, and the new rules decide. Returns the number of closed connections.
    */
   dropOutdated(): number {
     const sessions = this.#kernel.sessions.all().filter((session) => !session.isCurrent());
@@ -77,7 +80,9 @@ export class Bridge {
     return sessions.length + sinks.length;
   }
 
-  /** Cuts every worker's socket. No close frame: one published client takes a clean close for the end and never comes back. */
+  /**
+   * Ends every worker's socket. Without a close frame, since a published client does not reconnect after a clean close.
+   */
   dropAll(): void {
     this.#closing = true;
     this.#held.dropAll();
@@ -116,26 +121,26 @@ export class Bridge {
     else refuseUpgrade(stream, "404 Not Found", "NOT_FOUND", `there is no socket at ${path}; workers connect to /`);
   }
 
-  /** Goes on once it is decided that the client may connect; no frame goes out before. */
+  /** Calls `accept` if the client may connect. No frame is sent before the decision. */
   #admit(request: IncomingMessage, stream: Duplex, accept: (admitted: Admitted) => void): void {
     if (this.#admissions === undefined) {
       accept(UNRESTRICTED);
       return;
     }
-    const gone = new AbortController();
-    const decision = this.#admissions.decide(request, gone.signal);
+    const disconnected = new AbortController();
+    const decision = this.#admissions.decide(request, disconnected.signal);
     if (!(decision instanceof Promise)) {
       if (decision.admitted) accept(decision);
       else refuse(stream, decision.refusal);
       return;
     }
-    const onGone = (): void => gone.abort();
+    const onClose = (): void => disconnected.abort();
     const onError = (): void => void stream.destroy();
-    stream.once("close", onGone);
+    stream.once("close", onClose);
     stream.on("error", onError);
     // `decide` does not reject.
     void decision.then((decided) => {
-      stream.off("close", onGone);
+      stream.off("close", onClose);
       stream.off("error", onError);
       if (stream.destroyed) return;
       if (this.#closing) refuseUpgrade(stream, "503 Service Unavailable", "draining", "the engine is shutting down");

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { manualClock } from "../testing/index.ts";
-import { CertificateWatch, LOOK_EVERY_MS } from "./certificate-watch.ts";
+import { CertificateWatch, CHECK_EVERY_MS } from "./certificate-watch.ts";
 
 let dir: string;
 beforeEach(() => {
@@ -33,7 +33,7 @@ describe("certificate files", () => {
     const after = async (change: () => void): Promise<number> => {
       const before = world.renewals;
       change();
-      await world.watch.look();
+      await world.watch.check();
       return world.renewals - before;
     };
     expect(await after(() => {})).toBe(0);
@@ -56,13 +56,13 @@ describe("certificate files", () => {
     const cert = join(dir, "cert.pem");
     symlinkSync(join(dir, "old"), cert);
     const world = watchOf(cert);
-    await world.watch.look();
+    await world.watch.check();
     const stop = world.watch.start();
     unlinkSync(cert);
     symlinkSync(join(dir, "new"), cert);
     await expect
       .poll(() => {
-        world.clock.advance(LOOK_EVERY_MS);
+        world.clock.advance(CHECK_EVERY_MS);
         return world.renewals;
       })
       .toBe(1);

@@ -2,40 +2,43 @@ import { stat } from "node:fs/promises";
 import { type Clock, every } from "../kernel/clock.ts";
 import type { Listener } from "./listener.ts";
 
-/** How often the files are looked at, in milliseconds. By their times: a watch of a folder misses what a link in it leads to elsewhere. */
-export const LOOK_EVERY_MS = 60_000;
+/**
+ * How often the files are checked, in milliseconds. By their times, since a folder watch misses changes behind a link
+ * that leads elsewhere.
+ */
+export const CHECK_EVERY_MS = 60_000;
 
 export interface CertificateWatchOptions {
   readonly clock: Clock;
   readonly listeners: readonly Pick<Listener, "tlsFiles">[];
-  /** Some listener's files are others than at the last look. */
+  /** Called when the files of a listener have changed since the last check. */
   readonly onRenewed: () => void;
 }
 
 /**
- * Notices that certificate files were renewed where they lie. What cannot be read or does not fit together is told once and tried again when
- * the files change again, so that a renewal may be caught between its two writes.
+ * Detects renewed certificate files. Files that cannot be read or do not match are reported once and read again when
+ * they change again, so that it does no harm to read between the two writes of a renewal.
  */
 export class CertificateWatch {
   readonly #options: CertificateWatchOptions;
   #seen: string | undefined;
-  #isLooking = false;
+  #isChecking = false;
 
   constructor(options: CertificateWatchOptions) {
     this.#options = options;
   }
 
-  /** Looks at once, for what to compare with, and then every minute. The undo stops that. */
+  /** Checks at once, for comparison, and then every minute. The undo stops it. */
   start(): () => void {
-    // `look` never rejects: what cannot be looked at is part of what is seen.
-    const look = (): void => void this.look();
-    look();
-    return every(this.#options.clock, LOOK_EVERY_MS, look);
+    // `check` never rejects: a file that cannot be read is a state as well.
+    const check = (): void => void this.check();
+    check();
+    return every(this.#options.clock, CHECK_EVERY_MS, check);
   }
 
-  async look(): Promise<void> {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
+  async check(): Promise<void> {
+    if (this.#isChecking) return;
+    this.#isChecking = true;
     try {
       const files = this.#options.listeners.flatMap(({ tlsFiles }) => (tlsFiles === undefined ? [] : Object.values(tlsFiles)));
       const now = JSON.stringify(await Promise.all(files.map(stateOf)));
@@ -43,7 +46,7 @@ export class CertificateWatch {
       this.#seen = now;
       if (isRenewed) this.#options.onRenewed();
     } finally {
-      this.#isLooking = false;
+      this.#isChecking = false;
     }
   }
 }

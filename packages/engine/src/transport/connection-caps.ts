@@ -1,22 +1,27 @@
 import type { Socket } from "node:net";
 
-/** From other machines; from this one only the cap over all connections holds, since every tool and worker here shares one address. */
+/**
+ * For other machines. For this machine only the limit of all connections applies, since all local tools and workers
+ * share one address.
+ */
 const DEFAULT_PER_REMOTE_ADDRESS = 1_000;
 
-/** Counts the connections that each address has to one listener, and says when one has too many. */
+/** Counts the connections of each address to one listener. */
 export class ConnectionCaps {
   readonly #limit: () => number | undefined;
   readonly #counts = new Map<string, number>();
 
-  /** `limit` is what is configured, for every address; read at each connection. */
+  /** `limit` returns the configured limit of each address. Called at each connection. */
   constructor(limit: () => number | undefined) {
     this.#limit = limit;
   }
 
-  /** Counts the connection until it closes. False when its address has as many as it may; then it is not counted. */
+  /**
+   * Counts the connection until it closes. Returns false if its address has reached the limit; it is not counted then.
+   */
   admit(socket: Socket): boolean {
     const address = socket.remoteAddress;
-    // It is gone already.
+    // The connection has already ended.
     if (address === undefined) return true;
     const limit = this.#limit() ?? (isLoopbackPeer(address) ? Number.POSITIVE_INFINITY : DEFAULT_PER_REMOTE_ADDRESS);
     const count = this.#counts.get(address) ?? 0;

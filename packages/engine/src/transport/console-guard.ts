@@ -2,12 +2,14 @@ import type { IncomingMessage } from "node:http";
 import { type AccessRules, fetchSiteIsSafe, originIsAllowed } from "./guards.ts";
 import type { Refusal } from "./token-guard.ts";
 
-/** What the engine keeps for the console on its HTTP listener. */
+/** Returns true for paths that the engine reserves for the console on its HTTP listener. */
 export function isConsolePath(path: string): boolean {
   return path === "/_console" || path.startsWith("/_console/");
 }
 
-/** On every answer below `/_console`: no page may load it as a script, guess at its type, or show it in a frame. */
+/**
+ * Headers of every response below `/_console`: pages cannot load it as a script, guess its type, or show it in a frame.
+ */
 export const CONSOLE_HEADERS: readonly (readonly [string, string])[] = [
   ["x-content-type-options", "nosniff"],
   ["cross-origin-resource-policy", "same-origin"],
@@ -15,13 +17,13 @@ export const CONSOLE_HEADERS: readonly (readonly [string, string])[] = [
   ["content-security-policy", "default-src 'none'; frame-ancestors 'none'"],
 ];
 
-/** Have no effects, so a page may ask; it cannot read the answer. */
+/** These have no effects, so any page may send them; it cannot read the response. */
 const READING: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 const WRITING: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH", "DELETE"]);
 
 /**
- * Why a request below `/_console` may not go on, whatever serves it: a page of another site may send it, but not have it carried out. That the
- * body must be JSON, which such a page cannot send unasked, is said by whoever takes a body.
+ * Returns why a request below `/_console` is refused, for any handler: a page of another site may send it, but it must
+ * not have effects. Handlers that read a body require JSON, which such a page cannot send without a preflight.
  */
 export function consoleRefusal(request: IncomingMessage, rules: AccessRules, ownOrigin: string): Refusal | undefined {
   const method = request.method ?? "";

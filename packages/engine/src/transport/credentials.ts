@@ -2,7 +2,10 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { tokenOfSubprotocols } from "@svc/protocol";
 
-/** What a request presents. A token comes as Bearer, as the password of Basic (any user), or in a WebSocket sub-protocol. */
+/**
+ * The credentials of a request. A token comes as Bearer, as the password of Basic (with any user), or in a WebSocket
+ * subprotocol.
+ */
 export type Credentials = { readonly kind: "none" } | { readonly kind: "token"; readonly token: string } | { readonly kind: "unreadable" };
 
 const SCHEME = /^([a-z0-9._~+-]+) +([^ ]+) *$/i;
@@ -31,12 +34,12 @@ function readAuthorization(value: string): Credentials {
   }
 }
 
-/** A token as it is kept for comparing. */
+/** Returns a token's digest for comparing. */
 export function digestOf(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
-/** In a time that tells nothing about either: the hashes have one length, and are random to whoever guesses. */
+/** Compares in constant time: the digests have the same length, and an attacker cannot predict them. */
 export function isToken(given: string, digest: Buffer): boolean {
   return timingSafeEqual(digestOf(given), digest);
 }

@@ -5,9 +5,10 @@ import { type AccessRules, fetchSiteIsSafe, upgradeRefusal } from "./guards.ts";
 import { answerError, answerJson } from "./listener.ts";
 
 /**
- * Proves to a client that this is the engine of a data folder, without the client presenting a token: `GET /engine-proof/<nonce>` returns
- * `{"proof"}`, an HMAC over the nonce and over the address and port that the client reached. Needs no login: a proof is of no use to anybody but
- * who made the nonce. Its cost and size do not depend on the request.
+ * Proves to a client that this is the engine of a data folder, without a token of the client: `GET
+ * /engine-proof/<nonce>` returns `{"proof"}`, an HMAC over the nonce and over the address and port that the client
+ * connected to. Needs no authentication: a proof is useful only to the client that created the nonce. Cost and size do
+ * not depend on the request.
  */
 export class EngineProof {
   readonly #key: string;
@@ -17,7 +18,7 @@ export class EngineProof {
     this.#key = key;
   }
 
-  /** Answers a request for a proof. Returns false, having done nothing, for any other request. */
+  /** Responds to a request for a proof. Returns false without any effect for other requests. */
   answer(request: IncomingMessage, response: ServerResponse, { port, rules }: { readonly port: number; readonly rules: AccessRules }): boolean {
     const path = request.url ?? "/";
     if (!path.startsWith(ENGINE_PROOF_PATH)) return false;
@@ -28,7 +29,7 @@ export class EngineProof {
     else if (!fetchSiteIsSafe(request, rules)) answerError(response, 403, "FORBIDDEN", "the request comes from a page of another site");
     else if (request.method !== "GET") answerError(response, 405, "method_not_allowed", `${ENGINE_PROOF_PATH} takes GET`, { allow: "GET" });
     else if (!PROOF_NONCE.test(nonce)) answerError(response, 400, "invalid_input", "the nonce is 32 bytes in base64url, without padding");
-    // Its client disconnected.
+    // The client has disconnected.
     else if (localAddress === undefined || localPort === undefined) response.destroy();
     else {
       const proof = createHmac("sha256", this.#key)

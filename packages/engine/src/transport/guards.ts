@@ -1,14 +1,14 @@
 import type { IncomingMessage } from "node:http";
 
-/** Who may talk to a listener that a browser can reach. Read at each request, since the config may change. */
+/** Access rules of a listener that a browser can reach. Read at each request, since the config may change. */
 export interface AccessRules {
   /** Origins that may open sockets and call `/_console/*`, e.g. `http://localhost:5173`. */
   readonly allowedOrigins: readonly string[];
-  /** Accepted in the Host header besides the loopback names: names, which stand for every port of them, and names with a port. Lower case. */
+  /** Accepted Host headers besides the loopback names, in lower case. A name without a port matches every port. */
   readonly allowedHosts: readonly string[];
 }
 
-/** Why a request is not for this listener, by its Host and by the authority of its target, in one sentence; undefined when it is. */
+/** Returns why a request is not for this listener, by its Host and the authority of its target; undefined if it is. */
 export function misdirection(request: IncomingMessage, port: number, rules: AccessRules): string | undefined {
   const { host } = request.headers;
   if (host === undefined) return "the request names no Host";
@@ -17,21 +17,22 @@ export function misdirection(request: IncomingMessage, port: number, rules: Acce
   return foreign === undefined ? undefined : `the Host ${JSON.stringify(foreign)} is not served here; add ${JSON.stringify(foreign)} to engine.allowed_hosts`;
 }
 
-/** The authority of a target in absolute form, which takes the place of the Host (RFC 9112, section 3.2.2). */
+/** Returns the authority of an absolute-form target, which replaces the Host (RFC 9112, section 3.2.2). */
 function authorityOf(target: string): string | undefined {
   return target.startsWith("/") ? undefined : /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(target)?.[1];
 }
 
 /**
- * True when the Host header names this listener: a loopback name with the listener's own port, or an allowed one. A page
- * whose name was made to resolve to this machine (DNS rebinding) still sends its own name. `0.0.0.0` is not a name of ours.
+ * Returns true if the Host header names this listener: a loopback name with the listener's port, or an allowed name. A
+ * page whose name was made to resolve to this machine (DNS rebinding) still sends its own name. `0.0.0.0` is not
+ * accepted.
  */
 export function hostIsOurs(host: string | undefined, port: number, rules: AccessRules, request?: Pick<IncomingMessage, "socket">): boolean {
   if (host === undefined) return false;
   const given = host.toLowerCase();
   const split = splitHost(given);
   if (split === undefined) return false;
-  // Behind a proxy or tunnel a name stands without port, or with that of the proxy.
+  // Behind a proxy or tunnel, the Host has no port or that of the proxy.
   if (rules.allowedHosts.length > 0 && [split.name, split.name.replace(/^\[|\]$/g, ""), given].some((name) => rules.allowedHosts.includes(name))) return true;
   const isTls = request?.socket !== undefined && "encrypted" in request.socket;
   if ((split.port ?? (isTls ? 443 : 80)) !== port) return false;
@@ -44,7 +45,7 @@ export function hostIsOurs(host: string | undefined, port: number, rules: Access
   );
 }
 
-/** The very address that the connection came in on: no name could have been made to resolve to it. */
+/** Returns true for the exact local address of the connection, since no attacker's name can be that. */
 function isOwnAddress(name: string, localAddress: string | undefined): boolean {
   if (localAddress === undefined || name === "0.0.0.0" || name === "[::]") return false;
   return name === localAddress.replace(/^::ffff:/, "") || name === `[${localAddress}]`;
@@ -56,7 +57,10 @@ function splitHost(host: string): { readonly name: string; readonly port: number
   return { name: match[1] as string, port: match[2] === undefined ? undefined : Number(match[2]) };
 }
 
-/** True when no page sent the request, or a page of an allowed origin did. `null` (sandboxed frames, files) is never allowed. */
+/**
+ * Returns true if the request does not come from a page, or comes from a page of an allowed origin. `null` (sandboxed
+ * frames, files) is never allowed.
+ */
 export function originIsAllowed(origin: string | undefined, rules: AccessRules): boolean {
   if (origin === undefined) return true;
   return origin !== "null" && rules.allowedOrigins.includes(origin.toLowerCase());
@@ -68,7 +72,10 @@ export interface UpgradeRefusal {
   readonly message: string;
 }
 
-/** Why a WebSocket handshake is not accepted, or undefined when it may go on. There is no same-origin rule for sockets but this. */
+/**
+ * Returns why a WebSocket handshake is refused, or undefined. Browsers apply no same-origin policy to sockets, so this
+ * is the only check.
+ */
 export function upgradeRefusal(request: IncomingMessage, port: number, rules: AccessRules): UpgradeRefusal | undefined {
   const { origin } = request.headers;
   const misdirected = misdirection(request, port, rules);
@@ -83,11 +90,11 @@ export function upgradeRefusal(request: IncomingMessage, port: number, rules: Ac
   return undefined;
 }
 
-/** True when the browser says that the request came from the same site, from nowhere, or when no browser sent it. */
+/** Returns true if the request comes from the same site, from user navigation, or not from a browser. */
 export function fetchSiteIsSafe(request: IncomingMessage, rules: AccessRules): boolean {
   const site = request.headers["sec-fetch-site"];
   if (site === undefined || site === "same-origin" || site === "none") return true;
-  // An allowed origin on another port is "same-site" or "cross-site" to the browser; its Origin header vouches for it.
+  // For the browser, an allowed origin on another port is "same-site" or "cross-site", so check its Origin header.
   const { origin } = request.headers;
   return origin !== undefined && originIsAllowed(origin, rules);
 }

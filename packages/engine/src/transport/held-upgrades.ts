@@ -1,23 +1,23 @@
 import type { Duplex } from "node:stream";
 
-/** Beyond, who comes before the engine serves is told to come again. A client gives up after its own time, and then makes room. */
+/** Maximum number of waiting clients; further ones are asked to reconnect. A client that gives up makes room. */
 const MAX_HELD = 1_000;
 
 /**
- * Clients that came before the engine serves. They wait for the moment in which every module has started: a worker that was let in at once would
- * find `state::get` missing after each restart, and one published client never comes back when it is refused.
+ * Clients that connect before the engine serves. They wait until every module has started: a worker accepted earlier
+ * would not find `state::get` after each restart, and one published client never reconnects after a refusal.
  */
 export class HeldUpgrades {
-  /** How each goes on, with its stream. */
+  /** A function for each client that resumes it, with its stream. */
   readonly #held = new Map<() => void, Duplex>();
   #isOpen = false;
 
-  /** Whether clients go on at once. */
+  /** True if clients need not wait. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
 
-  /** Calls `go` when the engine serves, unless the client has gone by then. False: there is no room. */
+  /** Calls `go` when the engine serves, unless the client has disconnected. Returns false if there is no room. */
   hold(stream: Duplex, go: () => void): boolean {
     if (this.#held.size >= MAX_HELD) return false;
     const forget = (): void => {
@@ -36,13 +36,13 @@ export class HeldUpgrades {
     return true;
   }
 
-  /** In the order in which they came. */
+  /** Resumes the clients in their order of arrival. */
   open(): void {
     this.#isOpen = true;
     for (const resume of [...this.#held.keys()]) resume();
   }
 
-  /** Cuts those who wait. */
+  /** Disconnects the waiting clients. */
   dropAll(): void {
     for (const stream of [...this.#held.values()]) stream.destroy();
   }

@@ -9,13 +9,13 @@ import { answerError, answerJson, Listener, REQUEST_TIMEOUT_MS } from "./listene
 import type { ListenerAccess } from "./realtime.ts";
 
 export interface HttpAccess extends ListenerAccess {
-  /** True when the Host header need not be one of ours. Default never. */
+  /** Returns true if any Host header is accepted. Default: never. */
   readonly takesAnyHost?: (isConsole: boolean) => boolean;
-  /** How the components are, for `/readyz`. Default: nothing is known of any. */
+  /** Returns the health of components, for `/readyz`. Default: none. */
   readonly health?: () => readonly ComponentReport[];
 }
 
-/** Health, readiness and whatever modules mount, on the engine's HTTP listener. */
+/** The engine's HTTP listener: health, readiness and the mounts of modules. */
 export class HttpApi {
   readonly listener: Listener;
   readonly #rules: () => AccessRules;
@@ -32,7 +32,7 @@ export class HttpApi {
     this.#log = log;
     this.listener = new Listener({
       what: "HTTP",
-      // A body that streams through may take long, and only the mount knows; the others are bounded below.
+      // A streamed body may take long, and only the mount knows it. Other bodies are limited below.
       requestTimeoutMs: 0,
       onRequest: (request, response) => this.#answer(request, response),
       ...(access.maxConnectionsPerAddress === undefined ? {} : { maxConnectionsPerAddress: access.maxConnectionsPerAddress }),
@@ -54,12 +54,12 @@ export class HttpApi {
     return () => this.#readiness.delete(own);
   }
 
-  /** All modules are open. Until then `/readyz` answers 503, and so does a path that nothing serves yet. */
+  /** Starts serving. Until then `/readyz` and unknown paths respond with 503. */
   startServing(): void {
     this.#isStarting = false;
   }
 
-  /** From now on `/readyz` answers 503 and connections are closed after their answer. */
+  /** From now on `/readyz` responds with 503, and connections are closed after their response. */
   startDraining(): void {
     this.#draining = true;
   }
@@ -68,7 +68,7 @@ export class HttpApi {
     if (this.#draining) response.setHeader("connection", "close");
     const path = pathOf(request.url ?? "/");
     const mount = this.#admit(request, response, path);
-    // Also what is answered here already: its body may still come, and nobody else would look after it.
+    // Also without a mount: the body of a request with an immediate response may still be arriving.
     if (mount?.boundsBodies !== true) boundBody(request, response);
     if (mount === undefined) return;
     this.#handle(mount, request, response, path).catch((error: unknown) => {
@@ -78,11 +78,11 @@ export class HttpApi {
     });
   }
 
-  /** Who is to answer; undefined when it is answered here. */
+  /** Returns the mount for the request, or undefined if a response was already sent. */
   #admit(request: IncomingMessage, response: ServerResponse, path: string): HttpMount | undefined {
     const { host } = request.headers;
     const isConsole = isConsolePath(path);
-    // Off loopback any name may lead here; what only the engine's clients may use then wants its token.
+    // Off loopback any name may lead here, so paths for the engine's own clients require the token.
     const isForAnyHost = (this.#access.takesAnyHost?.(isConsole) ?? false) === true;
     const misdirected = isForAnyHost ? undefined : misdirection(request, this.listener.port, this.#rules());
     if (misdirected !== undefined) {
@@ -101,12 +101,12 @@ export class HttpApi {
       this.#health(request, response, path);
       return undefined;
     }
-    // Requests that came before are being answered; their calls go on.
+    // Existing requests and their calls continue.
     if (this.#draining) {
       answerError(response, 503, "draining", "the engine is shutting down", { "retry-after": "1" });
       return undefined;
     }
-    // No worker is connected yet, so no route is there that could answer.
+    // No worker is connected yet, so there are no routes.
     if (this.#isStarting && !isConsole) {
       answerError(response, 503, "starting", "the engine is starting; try again shortly", { "retry-after": "1" });
       return undefined;
@@ -134,12 +134,13 @@ export class HttpApi {
     const reasons = [...this.#readiness].map((problem) => problem()).filter((reason) => reason !== undefined);
     if (this.#isStarting) reasons.unshift("starting: not all modules are open yet");
     if (this.#draining) reasons.unshift("the engine is shutting down");
-    // Details tell of folders and other servers. Who may know asks with the token, or engine::health::check.
-    const isTold = this.#access.isTrusted?.(request) ?? false;
-    const unwell = (this.#access.health?.() ?? []).filter(({ status }) => status === "degraded" || status === "unhealthy");
-    for (const { component, status, details } of unwell) if (status === "unhealthy") reasons.push(`${component}: ${isTold ? details : status}`);
-    const components = unwell.map(({ component, status, details, sinceMs }) =>
-      isTold ? { component, status, details, since_ms: sinceMs } : { component, status },
+    // Details may name folders and other servers, so only clients with the token see them. Others can use
+    // engine::health::check.
+    const showsDetails = this.#access.isTrusted?.(request) ?? false;
+    const failing = (this.#access.health?.() ?? []).filter(({ status }) => status === "degraded" || status === "unhealthy");
+    for (const { component, status, details } of failing) if (status === "unhealthy") reasons.push(`${component}: ${showsDetails ? details : status}`);
+    const components = failing.map(({ component, status, details, sinceMs }) =>
+      showsDetails ? { component, status, details, since_ms: sinceMs } : { component, status },
     );
     const body = components.length === 0 ? {} : { components };
     if (reasons.length === 0) answerJson(response, 200, { status: "ready", ...body });
@@ -147,7 +148,7 @@ export class HttpApi {
   }
 }
 
-/** Cuts off a client that takes too long to send its body. */
+/** Disconnects a client that takes too long to send its body. */
 function boundBody(request: IncomingMessage, response: ServerResponse): void {
   if (request.headers["transfer-encoding"] === undefined && Number(request.headers["content-length"] ?? 0) === 0) return;
   const timer = setTimeout(() => {
@@ -160,7 +161,7 @@ function boundBody(request: IncomingMessage, response: ServerResponse): void {
   request.once("close", () => clearTimeout(timer));
 }
 
-/** The path as sent, without query; an absolute-form target counts by its path. */
+/** Returns the path as sent, without query; for an absolute-form target, its path. */
 function pathOf(target: string): string {
   const absolute = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i.exec(target);
   const rest = absolute === null ? target : target.slice(absolute[0].length);
@@ -168,7 +169,7 @@ function pathOf(target: string): string {
   return path === "" ? "/" : path;
 }
 
-/** What a page of this listener itself gives as its origin. */
+/** Returns the origin of pages of this listener. */
 function ownOrigin({ isTls }: Listener, host: string | undefined): string {
   return `${isTls ? "https" : "http"}://${(host ?? "").toLowerCase()}`;
 }

@@ -1,17 +1,17 @@
 import { type Frame, frameText } from "@svc/protocol";
 import type { FrameSocket, FrameSocketListener } from "../kernel/frame-socket.ts";
 
-/** The client's end of an in-memory connection: frames are text, in order, delivered in a later microtask. */
+/** The client's end of an in-memory connection. Frames are text, in order, delivered in a later microtask. */
 export interface InMemoryClient {
   send(frame: string): void;
   sendBinary(bytes: Uint8Array): void;
-  /** Frames from the engine that were not yet taken. */
+  /** Frames from the engine that were not taken yet. */
   readonly received: string[];
   /** Binary frames from the engine. */
   readonly receivedBinary: Uint8Array[];
-  /** Resolves with the next frame that `wanted` accepts, taking it out of `received`; rejects when the connection ends first. */
+  /** Takes the next frame that `wanted` accepts out of `received`. Rejects if the connection ends first. */
   next(wanted?: (frame: Record<string, unknown>) => boolean): Promise<Record<string, unknown>>;
-  /** Stops taking frames, as a worker that does not read its socket; they stay queued at the engine. */
+  /** Stops reading frames, like a worker that does not read its socket; they stay queued in the engine. */
   stall(): void;
   unstall(): void;
   /** True while the engine does not read what this end sends. */
@@ -20,7 +20,7 @@ export interface InMemoryClient {
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>;
 }
 
-/** Two ends of a connection without a network, for tests of the real kernel. */
+/** Returns both ends of a connection without a network, for tests of the real kernel. */
 export function inMemoryPair(): { readonly socket: FrameSocket; readonly client: InMemoryClient } {
   let listener: FrameSocketListener | undefined;
   let open = true;
@@ -28,7 +28,7 @@ export function inMemoryPair(): { readonly socket: FrameSocket; readonly client:
   let stalled = false;
   const toEngine: (() => void)[] = [];
   const toClient: string[] = [];
-  /** Frames that left `toClient`. */
+  /** Number of frames that have left `toClient`. */
   let taken = 0;
   /** Bytes of `toClient`. */
   let queuedBytes = 0;

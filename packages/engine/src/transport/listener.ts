@@ -13,22 +13,26 @@ type Server = PlainServer | TlsServer;
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
 export type UpgradeHandler = (request: IncomingMessage, stream: Duplex, head: Buffer) => void;
 
-/** Limits of reliability 1.4 and 1.2. All times in milliseconds. A connection that sent no whole head by then is closed. */
+/**
+ * Limits of reliability 1.4 and 1.2, in milliseconds. A connection that has not sent a complete head by then is closed.
+ */
 const HEADERS_TIMEOUT_MS = 10_000;
 const TLS_HANDSHAKE_TIMEOUT_MS = 10_000;
 export const REQUEST_TIMEOUT_MS = 60_000;
 const KEEP_ALIVE_MS = 5_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 const MAX_CONNECTIONS = 10_000;
-/** How long a client that was refused may take to close its side, in milliseconds. */
+/** How long a refused client may take to close its side, in milliseconds. */
 const LINGER_MS = 1_000;
 
-/** What this process listens for, by port: who meets one of these ports again is told so, and not to look for another process. */
+/**
+ * Ports that this process has bound, so that a ListenError about one of them can say that the engine itself uses it.
+ */
 const boundPorts = new Map<number, string>();
 
-/** The port is taken, or may not be bound. The message says which, and what to do. */
+/** Thrown when a port is in use or may not be bound. The message names it and what to do. */
 export class ListenError extends Error {
-  /** Who was to connect there, e.g. workers. */
+  /** The purpose of the listener, e.g. workers. */
   readonly what: string;
   readonly address: ListenAddress;
 
@@ -50,7 +54,9 @@ export class ListenError extends Error {
   }
 }
 
-/** One listening address of the engine. A loopback address is bound in both families, so that `localhost` always reaches us. */
+/**
+ * One listening address of the engine. A loopback address is bound for IPv4 and IPv6, so that `localhost` always works.
+ */
 export class Listener {
   readonly #what: string;
   readonly #onRequest: RequestHandler;
@@ -62,16 +68,22 @@ export class Listener {
   #port = 0;
   readonly #caps: ConnectionCaps;
 
-  /** Without `onUpgrade` an Upgrade header is ignored, as HTTP allows: clients that try HTTP/2 that way get their answer in HTTP/1.1. */
+  /**
+   * Without `onUpgrade` an Upgrade header is ignored, as HTTP allows: clients that try HTTP/2 this way get an HTTP/1.1
+   * response.
+   */
   constructor(options: {
     readonly what: string;
     readonly onRequest: RequestHandler;
     readonly onUpgrade?: UpgradeHandler;
-    /** Connections that one address may have, where that is configured. */
+    /** Returns the maximum number of connections of one address, if it is configured. */
     readonly maxConnectionsPerAddress?: () => number | undefined;
-    /** How long a whole request may take to come. Default 60 s; 0 when whoever answers sees to it. */
+    /** Time limit for receiving a whole request. Default 60 s; 0 if the handler limits it. */
     readonly requestTimeoutMs?: number;
-    /** How long the head of a request, a handshake's too, may take to come, from the connection or from the answer before. Default 10 s. */
+    /**
+     * Time limit for receiving the head of a request or handshake, from the connection or the previous response.
+     * Default 10 s.
+     */
     readonly headersTimeoutMs?: number;
   }) {
     this.#what = options.what;
@@ -95,7 +107,10 @@ export class Listener {
     this.#headersTimeoutMs = options.headersTimeoutMs ?? HEADERS_TIMEOUT_MS;
   }
 
-  /** The port that is bound; the asked one, or the one that was picked for 0. Kept, since the Host of every request is held against it. */
+  /**
+   * The bound port: the configured one, or the chosen one for 0. Cached, since it is compared with the Host of every
+   * request.
+   */
   get port(): number {
     return this.#port;
   }
@@ -113,7 +128,7 @@ export class Listener {
     return this.#address?.tls;
   }
 
-  /** Reads the certificate files again; new connections get what they hold now. Throws TlsError, and nothing has changed then. */
+  /** Reads the certificate files again, for new connections. Throws TlsError without any change. */
   reloadTls(): void {
     if (this.#address?.tls !== undefined) this.#useTls(this.#address);
   }
@@ -124,7 +139,10 @@ export class Listener {
     for (const server of this.#servers) if ("setSecureContext" in server) server.setSecureContext(context);
   }
 
-  /** Binds the address, then lets go of the one before: a move never leaves the engine without a listener. Rejects with ListenError. */
+  /**
+   * Binds the address, then closes the previous one, so that a move never leaves the engine without a listener. Rejects
+   * with ListenError.
+   */
   async bind(address: ListenAddress): Promise<void> {
     const isBoundThere =
       this.#address !== undefined && address.port === this.#port && String(familiesOf(address.host)) === String(familiesOf(this.#address.host));
@@ -154,7 +172,7 @@ export class Listener {
     for (const server of before) closeGently(server);
   }
 
-  /** At the same address only the certificate can be another. */
+  /** Changes the certificate, the only thing that can differ at the same address. */
   #change(address: ListenAddress): void {
     if (isDeepStrictEqual(address.tls, this.#address?.tls)) return;
     const isKeptOn = address.tls !== undefined && this.isTls && (address.tls.clientCa === undefined) === (this.#address?.tls?.clientCa === undefined);
@@ -168,12 +186,12 @@ export class Listener {
     this.#address = address;
   }
 
-  /** Takes no new connections; idle ones are closed, busy ones end after their answer. */
+  /** Stops accepting connections. Idle ones are closed; busy ones end after their response. */
   stopAccepting(): void {
     for (const server of this.#servers) closeGently(server);
   }
 
-  /** Cuts whatever is left. */
+  /** Closes all remaining connections. */
   close(): void {
     for (const server of this.#servers.splice(0)) {
       server.close();
@@ -185,7 +203,7 @@ export class Listener {
     const options: ServerOptions = {
       headersTimeout: this.#headersTimeoutMs,
       requestTimeout: this.#requestTimeoutMs,
-      // How often those two are looked at; Node's own 30 s would make 10 s thirty.
+      // How often the two timeouts are checked. Node's default of 30 s would turn 10 s into thirty.
       connectionsCheckingInterval: 1_000,
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
@@ -210,13 +228,13 @@ export class Listener {
     server.maxConnections = MAX_CONNECTIONS;
     if (this.#onUpgrade !== undefined) server.on("upgrade", this.#onUpgrade);
     server.on("clientError", answerClientError);
-    // Also the one below TLS, before any handshake.
+    // Also for TLS, before any handshake.
     server.prependListener("connection", (socket: Socket) => {
       if (!this.#caps.admit(socket)) socket.destroy();
     });
     return new Promise((resolve, reject) => {
       server.once("error", (error: NodeJS.ErrnoException) => {
-        // A machine without IPv6 is no reason to fail.
+        // A machine without IPv6 must not cause a failure.
         if (isSecondFamily && (error.code === "EADDRNOTAVAIL" || error.code === "EAFNOSUPPORT")) resolve(undefined);
         else reject(error);
       });
@@ -245,7 +263,7 @@ function closeGently(server: Server): void {
   server.closeIdleConnections();
 }
 
-/** Requests that are not HTTP, or over the header limits, never reach a handler. */
+/** Responds to requests that are not HTTP or exceed the header limits. They never reach a handler. */
 function answerClientError(error: NodeJS.ErrnoException, stream: Duplex): void {
   const socket = stream as Socket;
   if (!socket.writable || error.code === "ECONNRESET") {
@@ -263,19 +281,20 @@ function answerClientError(error: NodeJS.ErrnoException, stream: Duplex): void {
 }
 
 /**
- * Says the last word and closes. Not at once: what the client is still sending would make the system drop the answer on its way. A client that
- * does not close its side is cut off then; node watches over connections only while they have a request.
+ * Sends a last response and closes the connection, with a delay: if the client is still sending, an immediate close
+ * would make the system drop the response. A client that does not close its side is disconnected then, since node
+ * limits connections only while they have a request.
  */
 function sendLast(stream: Duplex, text: string): void {
   const cut = setTimeout(() => stream.destroy(), LINGER_MS);
   cut.unref();
   stream.once("close", () => clearTimeout(cut));
   stream.end(text);
-  // Nobody reads it any more, and so nobody would see it end.
+  // Unread bytes would prevent the stream from ending.
   stream.resume();
 }
 
-/** Answers an upgrade request that is not accepted, and closes. */
+/** Refuses an upgrade request with a response, then closes the connection. */
 export function refuseUpgrade(stream: Duplex, status: string, code: string, message: string, headers: Readonly<Record<string, string>> = {}): void {
   const body = JSON.stringify({ error: { code, message } });
   const more = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -286,7 +305,7 @@ export function refuseUpgrade(stream: Duplex, status: string, code: string, mess
   );
 }
 
-/** Answers with JSON. */
+/** Sends a JSON response. */
 export function answerJson(response: ServerResponse, status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void {
   const text = JSON.stringify(body);
   response.writeHead(status, {
@@ -298,14 +317,16 @@ export function answerJson(response: ServerResponse, status: number, body: unkno
   response.end(text);
 }
 
-/** Answers `{"error":{"code","message"}}`. */
+/** Sends `{"error":{"code","message"}}`. */
 export function answerError(response: ServerResponse, status: number, code: string, message: string, headers: Readonly<Record<string, string>> = {}): void {
   answerJson(response, status, { error: { code, message } }, headers);
 }
 
 /**
- * For a write to a client that disconnected; `close` follows. One function for all responses, and one listener for each: Node keeps several in an array, and V8
- * may place such arrays in the old heap, where what they refer to survives until the next full collection. So a listener for each request would keep the request.
+ * Handles a write to a client that has disconnected; `close` follows. One function for all responses, and one listener
+ * on each: Node keeps several listeners in an array, and V8 may place such arrays in the old heap, where the objects
+ * that they refer to survive until the next full collection. A listener for each request would keep the request in
+ * memory.
  */
 function ignoreError(): void {}
 

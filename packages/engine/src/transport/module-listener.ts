@@ -6,18 +6,18 @@ import { type AccessRules, fetchSiteIsSafe, misdirection, originIsAllowed } from
 import { answerError, Listener } from "./listener.ts";
 import type { Refusal } from "./token-guard.ts";
 
-/** What the listener of a module is held to; read at each request, since the config may change. */
+/** The rules of a module's listener. Read at each request, since the config may change. */
 export interface ModuleListenerRules {
   readonly access: () => AccessRules;
-  /** Why the request may not go on for want of the engine's token; `host` is what the listener is bound to. */
+  /** Returns why the request is refused for lack of the engine's token; `host` is the bound host. */
   readonly tokenRefusal: (request: IncomingMessage, host: string) => Refusal | undefined;
   readonly maxConnectionsPerAddress: () => number | undefined;
   readonly log: Logger;
 }
 
 /**
- * Opens a listener of a module's own, guarded as the engine's are: Host, Origin, and the token off loopback and in production. The caps and
- * time limits are those of every listener. Rejects with ListenError.
+ * Opens a separate listener of a module, with the same checks as the engine's listeners: Host, Origin, and the token
+ * off loopback and in production. The limits and timeouts are those of every listener. Rejects with ListenError.
  */
 export async function openModuleListener(options: ListenOptions, rules: ModuleListenerRules): Promise<ModuleListener> {
   const { host, what } = options;
@@ -39,7 +39,7 @@ export async function openModuleListener(options: ListenOptions, rules: ModuleLi
       await options.onRequest(request, response);
       return;
     }
-    // Nobody reads the body, and it is not waited for.
+    // The body is not read, so the connection is closed.
     const headers = { connection: "close", ...("headers" in refusal ? refusal.headers : {}) };
     answerError(response, Number(String(refusal.status).slice(0, 3)), refusal.code, refusal.message, headers);
   }

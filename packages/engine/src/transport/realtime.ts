@@ -12,31 +12,37 @@ import { headersOf, pathOf, queryOf } from "./request-facts.ts";
 import type { Refusal } from "./token-guard.ts";
 import { acceptWebSocket } from "./frames/server-socket.ts";
 
-/** Every so many looks at a client a ping goes out: each 10 s. */
-const LOOKS_PER_PING = 4;
-/** A client that sends nothing for so long, no answer to a ping either, is cut off, in milliseconds: with the pace of the looks, within 25 s. */
+/** A ping is sent at every fourth heartbeat: every 10 s. */
+const BEATS_PER_PING = 4;
+/**
+ * A client that sends nothing for this long, pongs included, is disconnected, in milliseconds. Checked at heartbeats,
+ * so within 25 s.
+ */
 const DEAD_AFTER_MS = 22_500;
 const CLOSE_GOING_AWAY = 1001;
 const CLOSE_INTERNAL_ERROR = 1011;
 
-/** Who may use a listener besides what its Host and Origin rules say. */
+/** Access checks of a listener besides its Host and Origin rules. */
 export interface ListenerAccess {
-  /** Why a request may not go on for want of the engine's token. */
+  /** Returns why a request is refused for lack of the engine's token. */
   readonly tokenRefusal?: (request: IncomingMessage) => Refusal | undefined;
   readonly maxConnectionsPerAddress?: () => number | undefined;
-  /** Whether a request gave the engine's token. */
+  /** Returns whether a request has the engine's token. */
   readonly isTrusted?: (request: IncomingMessage) => boolean;
-  /** While false clients are asked to come again: a join would be refused for want of a module that is yet to start. */
+  /**
+   * While it returns false, clients are asked to reconnect: joins would be refused, since the module for them has not
+   * started yet.
+   */
   readonly isReady?: () => boolean;
 }
 
-/** Who serves the sockets of the real-time listener. */
+/** Serves the sockets of the real-time listener. */
 export interface RealtimeServer {
   serves(path: string): boolean;
   accept(socket: RealtimeSocket): void;
 }
 
-/** The real-time listener: sockets for streams, the engine's own among them. */
+/** The real-time listener: sockets for streams of users and of the engine. */
 export class Realtime {
   readonly listener: Listener;
   readonly #clock: Clock;
@@ -49,7 +55,7 @@ export class Realtime {
   readonly #sockets = new Set<FrameSocket>();
   readonly #heartbeat: Heartbeat;
 
-  /** Without `access` whoever reaches the listener is let in. */
+  /** Without `access` all clients are accepted. */
   constructor(clock: Clock, rules: () => AccessRules, log: Logger, server: RealtimeServer, access: ListenerAccess = {}) {
     this.#server = server;
     this.#isReady = access.isReady ?? (() => true);
@@ -100,20 +106,20 @@ export class Realtime {
     let lastHeardAt = this.#clock.monotonic();
     let onMessage: (text: string) => void = () => {};
     const closeListeners: (() => void)[] = [];
-    let looks = 0;
+    let beats = 0;
     let queuedBytes = 0;
     const beating = {
       beat: () => {
-        // Who takes what is queued is alive, though its answer to a ping may have to wait until it has come to the ping.
+        // A client that reads its queue is alive, although its pong may be delayed until it has read the ping.
         if (socket.queuedBytes < queuedBytes) lastHeardAt = this.#clock.monotonic();
         queuedBytes = socket.queuedBytes;
         if (this.#clock.monotonic() - lastHeardAt >= DEAD_AFTER_MS) socket.terminate();
-        else if (++looks % LOOKS_PER_PING === 0) socket.ping();
+        else if (++beats % BEATS_PER_PING === 0) socket.ping();
       },
     };
     this.#sockets.add(socket);
     this.#heartbeat.add(beating);
-    /** The connection is over, or will be once the peer has heard of it. */
+    /** Notifies the server that the connection has ended or is closing. */
     const end = (): void => {
       for (const listener of closeListeners.splice(0)) listener();
     };
@@ -150,7 +156,7 @@ export class Realtime {
     });
   }
 
-  /** A defect in the handling of a message ends that socket and nothing else. */
+  /** An engine bug in the handling of a message closes only its socket. */
   #guarded(close: (code: number, reason: string) => void, action: () => void): void {
     try {
       action();

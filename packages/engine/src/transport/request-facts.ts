@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 
-/** Header values as text; of a header with other characters than visible ASCII nothing is told. */
+/** Returns header values as text. Headers with other characters than visible ASCII are omitted. */
 export function headersOf(request: IncomingMessage): Record<string, string> {
   const headers: Record<string, string> = Object.create(null) as Record<string, string>;
   for (const [name, value] of Object.entries(request.headers)) {
@@ -10,7 +10,7 @@ export function headersOf(request: IncomingMessage): Record<string, string> {
   return headers;
 }
 
-/** Every value of every query parameter, decoded. */
+/** Returns every value of every query parameter, decoded. */
 export function queryOf(request: IncomingMessage): Record<string, string[]> {
   const query: Record<string, string[]> = Object.create(null) as Record<string, string[]>;
   const target = request.url ?? "/";
@@ -22,7 +22,7 @@ export function queryOf(request: IncomingMessage): Record<string, string[]> {
   return query;
 }
 
-/** As sent, still percent-encoded, without query. */
+/** Returns the path as sent, percent-encoded, without query. */
 export function pathOf(request: IncomingMessage): string {
   return (request.url ?? "/").split("?", 1)[0] ?? "/";
 }

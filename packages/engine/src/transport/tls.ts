@@ -2,10 +2,10 @@ import { readFileSync, statSync } from "node:fs";
 import { createSecureContext, type SecureContextOptions } from "node:tls";
 import type { TlsFiles } from "../config/types.ts";
 
-/** Largest file with certificates or a key, in bytes. */
+/** Maximum size of a certificate or key file, in bytes. */
 const MAX_TLS_FILE_BYTES = 4 * 1024 * 1024;
 
-/** A listener's certificate cannot be used. The message names the file and what is wrong with it. */
+/** Thrown when a listener's certificate is not usable. The message names the file and the problem. */
 export class TlsError extends Error {
   constructor(message: string, cause: unknown) {
     super(message, { cause });
@@ -13,12 +13,15 @@ export class TlsError extends Error {
   }
 }
 
-/** Reads a listener's certificate, key and client authority, and checks that they fit. Throws TlsError. `what` is what the listener is for. */
+/**
+ * Reads a listener's certificate, key and client authority, and checks that they match. Throws TlsError. `what` is the
+ * listener's purpose.
+ */
 export function readTls(files: TlsFiles, what: string): SecureContextOptions {
   const read = (kind: string, file: string): Buffer => {
     try {
       const found = statSync(file);
-      // A device or a pipe may never end.
+      // Reading a device or a pipe may never end.
       if (!found.isFile() || found.size > MAX_TLS_FILE_BYTES) throw new Error(`it is not a file of at most ${MAX_TLS_FILE_BYTES} bytes`);
       return readFileSync(file);
     } catch (cause) {
@@ -36,13 +39,13 @@ export function readTls(files: TlsFiles, what: string): SecureContextOptions {
   };
   const cert = read("TLS certificate", files.cert);
   const key = read("TLS key", files.key);
-  check(`the TLS certificate for ${what} is no PEM certificate: ${files.cert}`, { cert });
-  check(`the TLS key for ${what} is no PEM private key without a passphrase: ${files.key}`, { key });
+  check(`the TLS certificate for ${what} is not a PEM certificate: ${files.cert}`, { cert });
+  check(`the TLS key for ${what} is not a PEM private key without a passphrase: ${files.key}`, { key });
   check(`the TLS certificate and key for ${what} do not belong together: ${files.cert} and ${files.key}`, { cert, key });
   if (files.clientCa === undefined) return { cert, key };
   const ca = read("client authority", files.clientCa);
-  check(`the client authority for ${what} is no PEM certificate: ${files.clientCa}`, { ca });
+  check(`the client authority for ${what} is not a PEM certificate: ${files.clientCa}`, { ca });
   if (!ca.includes("-----BEGIN CERTIFICATE-----"))
-    throw new TlsError(`the client authority for ${what} is no PEM certificate: ${files.clientCa}: it holds none`, undefined);
+    throw new TlsError(`the client authority for ${what} is not a PEM certificate: ${files.clientCa}: it contains none`, undefined);
   return { cert, key, ca };
 }

@@ -18,7 +18,7 @@ export function unauthorized(message: string): Refusal {
 export const MISSING_TOKEN = "this listener wants the engine's token: send Authorization: Bearer TOKEN (SVC_TOKEN for svc's own clients)";
 export const WRONG_TOKEN = "the token is not the engine's; where none is required, send none";
 
-/** Holds requests against the engine's own token. */
+/** Checks requests for the engine's own token. */
 export class TokenGuard {
   readonly #digest: Buffer;
 
@@ -26,13 +26,16 @@ export class TokenGuard {
     this.#digest = digestOf(token);
   }
 
-  /** True when the request presents the engine's token. */
+  /** Returns true if the request presents the engine's token. */
   isHolder(request: IncomingMessage): boolean {
     const credentials = credentialsOf(request);
     return credentials.kind === "token" && isToken(credentials.token, this.#digest);
   }
 
-  /** Why the request may not go on. A wrong token is refused even where none is wanted: who sends one relies on it. */
+  /**
+   * Returns why the request is refused. A wrong token is refused even where none is required, since its sender relies
+   * on it.
+   */
   refusal(request: IncomingMessage, options: { readonly required: boolean }): Refusal | undefined {
     if (credentialsOf(request).kind === "none") return options.required ? unauthorized(MISSING_TOKEN) : undefined;
     return this.isHolder(request) ? undefined : unauthorized(WRONG_TOKEN);

@@ -3,8 +3,8 @@ import type { Ajv2020 as Ajv2020Type, AnySchema, ValidateFunction } from "ajv/di
 import { linearPattern } from "./linear-pattern.ts";
 
 /**
- * How patterns are matched: `native` by JavaScript, which takes exponential time for some; `linear` in time that grows with the text, without what makes
- * that impossible (look-around, back-references).
+ * How patterns are matched. `native`: by JavaScript, which takes exponential time for some patterns. `linear`: in time
+ * proportional to the text, without features that prevent this (look-around, back-references).
  */
 export type Patterns = "native" | "linear";
 
@@ -12,17 +12,20 @@ const require = createRequire(import.meta.url);
 
 interface Shared {
   readonly ajv: Ajv2020Type;
-  /** Names that the validator itself knows. */
+  /** Names that the validator itself defines. */
   readonly ownRefs: ReadonlySet<string>;
-  /** False while it compiles, and after a compilation that the time limit broke off in the midst: what that left behind nobody tidies up. */
-  isTidy: boolean;
+  /**
+   * False during a compilation, and after one that the time limit interrupted: its remains are not removed from the
+   * validator.
+   */
+  isClean: boolean;
 }
 
 const shared: Partial<Record<Patterns, Shared>> = {};
 
 /**
- * The validator, loaded when the first check is asked for: it takes a tenth of a second, and most engines never need it.
- * `format` only describes, as JSON Schema 2020-12 has it; unknown keywords are passed over.
+ * Returns the validator. It is loaded at the first check: loading takes a tenth of a second, and most engines never
+ * need it. `format` is an annotation only, as in JSON Schema 2020-12. Unknown keywords are ignored.
  */
 export function validator(patterns: Patterns = "native"): Ajv2020Type {
   return sharedValidator(patterns).ajv;
@@ -30,45 +33,48 @@ export function validator(patterns: Patterns = "native"): Ajv2020Type {
 
 function sharedValidator(patterns: Patterns): Shared {
   const known = shared[patterns];
-  if (known?.isTidy === true) return known;
+  if (known?.isClean === true) return known;
   const { Ajv2020 } = require("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js");
   const ajv = new Ajv2020({
     strict: false,
     validateFormats: false,
-    // A member is there only when the value has it itself: every object has a `constructor` and a `toString`.
+    // Only own properties count, since every object has a `constructor` and a `toString`.
     ownProperties: true,
-    // A value with a million mistakes must not make a million messages.
+    // A value with a million errors must not produce a million messages.
     allErrors: false,
     addUsedSchema: false,
-    // Without it a schema that refers to itself often is written out again and again.
+    // Otherwise a schema that refers to itself many times would be expanded again and again.
     inlineRefs: false,
     logger: false,
     ...(patterns === "linear" ? { code: { regExp: linearPattern } } : {}),
   });
-  // The first compilation also compiles the schema of schemas, and loads the library for patterns.
+  // The first compilation also compiles the meta-schema and loads the library for patterns.
   ajv.compile({ type: "string", pattern: "^a$" });
-  const made = { ajv, ownRefs: new Set(Object.keys(ajv.refs)), isTidy: true };
+  const made = { ajv, ownRefs: new Set(Object.keys(ajv.refs)), isClean: true };
   shared[patterns] = made;
   return made;
 }
 
-/** Compiles a JSON Schema of draft 2020-12, or an older one that says nothing else. Throws with the reason. */
+/** Compiles a JSON Schema of draft 2020-12, or an older one with the same keywords. Throws with the reason. */
 export function compileSchema(format: unknown, patterns: Patterns = "native"): ValidateFunction {
   const made = sharedValidator(patterns);
   const { ajv, ownRefs } = made;
   const schema = typeof format === "boolean" ? format : withoutIdentity(format as Readonly<Record<string, unknown>>);
-  made.isTidy = false;
+  made.isClean = false;
   try {
     return ajv.compile(schema as AnySchema);
   } finally {
-    // It keeps every schema it has seen, otherwise, and the `$id` of every part of one.
+    // Otherwise the validator keeps every schema, and the `$id` of every part of it.
     ajv.removeSchema(schema as AnySchema);
     for (const name of Object.keys(ajv.refs)) if (!ownRefs.has(name)) delete ajv.refs[name];
-    made.isTidy = true;
+    made.isClean = true;
   }
 }
 
-/** Two functions may carry schemas of one `$id`; and which draft a schema names does not matter for what it says. */
+/**
+ * Removes `$id` and `$schema`: two functions may have schemas with the same `$id`, and the named draft does not change
+ * the meaning.
+ */
 function withoutIdentity({ $schema: _draft, $id: _id, ...schema }: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return schema;
 }

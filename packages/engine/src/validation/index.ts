@@ -4,37 +4,45 @@ import type { Principal } from "../kernel/access/principal.ts";
 import type { FormatCheck, FormatChecks, FormatRequest } from "../kernel/format-check.ts";
 import { compileSchema, validator } from "./compiler.ts";
 import { inspectFormat } from "./limits.ts";
-import { misfitOf } from "./misfit.ts";
+import { mismatchOf } from "./mismatch.ts";
 import { TimeBudget } from "./time-budget.ts";
 import { TimeLimitError, withinTime } from "./time-limit.ts";
 
-/** How long one check, or one compilation, may hold up the engine, in milliseconds; a busy machine takes many times what an idle one does. */
+/**
+ * Time limit of one check, and of one compilation, in milliseconds. A busy machine takes many times longer than an idle
+ * one.
+ */
 const CHECK_MS = 250;
 const COMPILE_MS = 2_000;
-/** How long a format that ran into the limit is not tried again, in milliseconds: then it can take a tenth of the engine's time at most. */
+/**
+ * Pause after a format exceeded the limit, in milliseconds, so that it can take at most a tenth of the engine's time.
+ */
 const PAUSE_MS = 10 * CHECK_MS;
-/** Values above this size are checked under the time limit whatever the format, in bytes. */
+/** Larger values, in bytes, are checked under the time limit for every format. */
 const LARGE_BYTES = 64 * 1024;
-/** Compiled formats that are kept; the one that was made first goes. */
+/** Maximum number of cached compiled formats; the oldest is removed. */
 const KEPT_FORMATS = 1_000;
-/** Restricted principals whose time is counted; the one that came first goes. */
+/** Maximum number of restricted principals whose time is counted; the oldest is removed. */
 const KEPT_BUDGETS = 10_000;
 
 interface Validator {
   readonly validate: ReturnType<typeof compileSchema>;
   readonly isCostly: boolean;
-  /** On the monotonic clock, milliseconds. */
+  /** On the monotonic clock, in milliseconds. */
   pausedUntil: number;
 }
 
 type Compiled = Validator | { readonly problem: string };
-/** Its principal has no time left just now: it is compiled when it is needed. */
+/** `later`: its principal has no time left at the moment, so the format is compiled when it is needed. */
 type CompiledOrLater = Compiled | "later";
 
-/** Checks payloads by JSON Schema. `enforceAll` is the engine's setting for registrations that say nothing themselves. */
+/**
+ * Validates payloads by JSON Schema. `enforceAll` is the engine's setting for registrations without a choice of their
+ * own.
+ */
 export class JsonSchemaChecks implements FormatChecks {
   readonly #enforceAll: () => boolean;
-  /** By the hash of the format: replicas bring the same ones. */
+  /** By hash of the format, since replicas register the same ones. */
   readonly #compiled = new Map<string, Compiled>();
   /** By principal; trusted ones have none. */
   readonly #budgets = new Map<string, TimeBudget>();
@@ -49,7 +57,7 @@ export class JsonSchemaChecks implements FormatChecks {
     return new Check({
       budget,
       isWanted: () => wanted ?? this.#enforceAll(),
-      // Known at once where the registration asked, so that the answer to it can say so.
+      // Compiled at once if the registration requested it, so that its response can report a problem.
       compileNow: wanted === true,
       compile: () => this.#compile(format, budget),
     });
@@ -74,7 +82,7 @@ export class JsonSchemaChecks implements FormatChecks {
     if (known !== undefined) return known;
     if (budget?.isSpent(performance.now())) return "later";
     let compiled: Compiled;
-    // Loaded outside the limit, which is for what this format costs.
+    // Loaded outside the time limit, which applies to this format alone.
     const load = (): void => void validator(patterns);
     load();
     const startedAt = performance.now();
@@ -143,14 +151,14 @@ class Check implements FormatCheck {
     } finally {
       this.#budget?.spend(performance.now() - startedAt, performance.now());
     }
-    const problems = (validate.errors ?? []).map(misfitOf);
-    // The validator keeps the errors of its last run, and with them parts of the payload.
+    const problems = (validate.errors ?? []).map(mismatchOf);
+    // The validator keeps the errors of its last run, which contain parts of the payload.
     validate.errors = null;
     const text = problems.map(({ path, expected }) => `${path === "" ? "the payload" : path} must ${expected}`).join("; ");
     return new CallError("invalid_input", `${what}: ${text}`, { details: { problems } });
   }
 
-  /** Undefined: it has to wait. */
+  /** Compiles the format. Returns undefined if the principal's time is spent. */
   #compileNow(): Compiled | undefined {
     const compiled = this.#compile();
     if (compiled !== "later") this.#compiled = compiled;

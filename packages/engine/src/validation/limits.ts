@@ -1,24 +1,24 @@
-/** Longest format that is enforced, in characters of its JSON. */
+/** Maximum length of a format that is enforced, in characters of its JSON. */
 const MAX_FORMAT_CHARACTERS = 64 * 1024;
-/** How deep a format may be nested. */
+/** Maximum nesting depth of a format. */
 const MAX_FORMAT_DEPTH = 32;
 
-/** Keywords whose cost grows faster than the value they are checked against. */
+/** Keywords whose cost grows faster than the value. */
 const COSTLY: ReadonlySet<string> = new Set(["pattern", "patternProperties", "uniqueItems", "contains", "$ref", "$dynamicRef"]);
-/** Keywords that lead to other schemas. */
+/** Keywords that refer to other schemas. */
 const REFERENCES: ReadonlySet<string> = new Set(["$ref", "$dynamicRef", "$recursiveRef"]);
 
 export interface FormatFacts {
-  /** Why the format is not taken; undefined when it is. */
+  /** Why the format is not accepted; undefined if it is. */
   readonly problem: string | undefined;
-  /** It holds keywords whose cost a hostile or unlucky value can drive up. */
+  /** True if it has keywords that some values make expensive. */
   readonly isCostly: boolean;
 }
 
-/** Looks a format over before a compiler sees it: its size, its depth, and that it refers to nothing outside itself. */
+/** Checks a format before it is compiled: its size, its depth, and that it has no references to other documents. */
 export function inspectFormat(format: unknown): FormatFacts {
   if (typeof format === "boolean") return { problem: undefined, isCostly: false };
-  if (typeof format !== "object" || format === null || Array.isArray(format)) return refusal("it is no JSON Schema: an object is expected");
+  if (typeof format !== "object" || format === null || Array.isArray(format)) return refusal("it is not a JSON Schema: an object is expected");
   const characters = JSON.stringify(format).length;
   if (characters > MAX_FORMAT_CHARACTERS) return refusal(`it has ${characters} characters; ${MAX_FORMAT_CHARACTERS} is the limit`);
   let isCostly = false;

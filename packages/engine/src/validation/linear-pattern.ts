@@ -3,10 +3,13 @@ import type { RE2JS as RE2JSType } from "re2js";
 
 const require = createRequire(import.meta.url);
 
-/** Longest pattern, in characters: what it compiles to grows with it. */
+/** Maximum length of a pattern, in characters, since its compiled size grows with it. */
 const MAX_PATTERN = 1_000;
 
-/** In place of `new RegExp` for the validator: matches in time that grows with the text (RE2). Throws for patterns that RE2 does not know. */
+/**
+ * Replaces `new RegExp` in the validator: matches in time proportional to the text (RE2). Throws for patterns that RE2
+ * does not support.
+ */
 export const linearPattern = Object.assign(
   (pattern: string): { test(text: string): boolean; toString(): string } => {
     if (pattern.length > MAX_PATTERN) throw new Error(`the pattern has ${pattern.length} characters; ${MAX_PATTERN} is the limit for restricted connections`);
@@ -18,7 +21,7 @@ export const linearPattern = Object.assign(
       const reason = error instanceof Error ? error.message : String(error);
       throw new Error(`the pattern ${JSON.stringify(pattern)} cannot be matched in linear time (RE2), as those of restricted connections must: ${reason}`);
     }
-    // The validator tells patterns apart by their text.
+    // The validator distinguishes patterns by their text.
     return { test: (text) => compiled.matcher(text).find(), toString: () => `/${pattern}/` };
   },
   { code: "linearPattern" },

@@ -1,24 +1,27 @@
-/** Part of the engine's time that the checks for one restricted principal may take, in the long run. */
+/** Share of the engine's time that checks for one restricted principal may take in the long run. */
 const SHARE = 0.1;
-/** What it may take at once, in milliseconds. */
+/** Maximum time at once, in milliseconds. */
 const BURST_MS = 1_000;
 
-/** The time that the formats of one principal have taken, which wears off as time passes. Times are milliseconds on the monotonic clock. */
+/**
+ * The time that the formats of one principal have used, which decays over time. Times are milliseconds on the monotonic
+ * clock.
+ */
 export class TimeBudget {
   #usedMs = 0;
   #asOf = 0;
 
   isSpent(now: number): boolean {
-    this.#wearOff(now);
+    this.#decay(now);
     return this.#usedMs >= BURST_MS;
   }
 
   spend(ms: number, now: number): void {
-    this.#wearOff(now);
+    this.#decay(now);
     this.#usedMs += ms;
   }
 
-  #wearOff(now: number): void {
+  #decay(now: number): void {
     this.#usedMs = Math.max(0, this.#usedMs - (now - this.#asOf) * SHARE);
     this.#asOf = now;
   }

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { createContext, Script } from "node:vm";
 
-/** Ran longer than it may. */
+/** Thrown when work exceeds its time limit. */
 export class TimeLimitError extends Error {
   constructor(ms: number) {
     super(`not done within ${ms} ms`);
@@ -9,18 +9,21 @@ export class TimeLimitError extends Error {
   }
 }
 
-// Only this stops a regular expression: V8 asks the watchdog of a script between its steps.
+// Only this can interrupt a regular expression: V8 checks the watchdog of a script between steps of the matching.
 const runner = new Script("run()");
 const context: { run: () => void } = { run: () => {} };
 createContext(context);
 
-/** Part of the limit that this thread must have spent on a processor, or else the machine was busy and `work` was not slow. */
+/**
+ * Share of the limit that this thread must have spent on a processor. With less, the machine was busy and `work` was
+ * not slow.
+ */
 const OWN_SHARE = 0.5;
 const MAX_ATTEMPTS = 3;
 
 /**
- * Runs `work` and throws TimeLimitError if it takes longer than `ms`. Costs about a tenth of a millisecond. Must not be nested. On a machine that gave the
- * thread no processor time, `work` runs again, after `prepare`.
+ * Runs `work` and throws TimeLimitError if it takes longer than `ms`. Costs about a tenth of a millisecond. Must not be
+ * nested. If a busy machine gave the thread too little processor time, `work` runs again, after `prepare`.
  */
 export function withinTime<T>(ms: number, work: () => T, prepare: () => void = () => {}): T {
   for (let attempt = 1; ; attempt++) {
@@ -52,8 +55,8 @@ function runOnce<T>(ms: number, work: () => T): T {
 }
 
 /**
- * Returns the processor time of this thread so far, in milliseconds. Where the system does not count it, that of the process, which is never less. Source:
- * https://docs.kernel.org/scheduler/sched-stats.html, /proc/<pid>/schedstat.
+ * Returns the processor time of this thread so far, in milliseconds; if the system does not count it, that of the
+ * process, which is never less. Source: https://docs.kernel.org/scheduler/sched-stats.html, /proc/<pid>/schedstat.
  */
 function processorMs(): number {
   try {

@@ -34,7 +34,7 @@ describe("a function that asks for validation", () => {
     const { worker, handled, serve } = await engineWith();
     serve("shop::order", { request_format: ORDER, validate: true });
     expect(await worker.call("shop::order", { item: "tea", amount: 2 })).toMatchObject({ result: 1 });
-    const misfits: [unknown, { path: string; expected: string }][] = [
+    const mismatches: [unknown, { path: string; expected: string }][] = [
       [{ item: 7 }, { path: "/item", expected: "be string" }],
       [
         { item: "tea", amount: 0 },
@@ -44,7 +44,7 @@ describe("a function that asks for validation", () => {
       ["tea", { path: "", expected: "be object" }],
       [null, { path: "", expected: "be object" }],
     ];
-    for (const [payload, problem] of misfits) {
+    for (const [payload, problem] of mismatches) {
       const { error } = (await worker.call("shop::order", payload)) as { error: { code: string; message: string; details: object } };
       expect(error).toMatchObject({ code: "invalid_input", details: { problems: [problem], executed: "no" } });
       expect(error.message).toBe(`shop::order: ${problem.path || "the payload"} must ${problem.expected}`);
@@ -90,7 +90,7 @@ describe("a function that asks for validation", () => {
       [{ type: "strng" }, "type"],
       [{ $ref: "https://example.com/schema.json" }, "leads outside the format"],
       [{ properties: { a: { pattern: "(" } } }, "regular expression"],
-      [`a string`, "no JSON Schema"],
+      [`a string`, "not a JSON Schema"],
       [{ description: "x".repeat(70_000) }, "70"],
       [JSON.parse(`${'{"not":'.repeat(40)}{}${"}".repeat(40)}`), "deeper than 32"],
       [undefined, "there is none"],

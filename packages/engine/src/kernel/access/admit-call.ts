@@ -6,8 +6,8 @@ import type { SessionAccess } from "./session-access.ts";
 import { ENQUEUE, goesThroughMiddleware, refusalToCall, refusalToDefer } from "./target-refusal.ts";
 
 /**
- * Decides over a call of a restricted connection. Returns the call to make, which may be one of the middleware in its place, or undefined
- * when it was denied; then a caller that waits for an answer has it.
+ * Checks a call of a restricted connection. Returns the call to make, which may be a call of the middleware instead, or
+ * undefined if the call was denied. A denied caller that waits for a result has received the error.
  */
 export function admitCall(
   message: MessageOf<"invokefunction">,
@@ -28,26 +28,26 @@ export function admitCall(
     ...message,
     function_id: middlewareFunctionId as FunctionId,
     data: middlewareInput(message, access),
-    // The middleware is called, nothing is put on a queue: its answer is the answer.
+    // The middleware is called directly, not through a queue: its result is the result of the call.
     action: action?.type === "void" ? action : undefined,
   };
 
   function refuse(error: CallError): undefined {
     kernel.telemetry.collector?.callDenied(error, session.caller);
-    // An id that is in use already belongs to a call that is answered otherwise.
+    // An id that is already in use belongs to another call, which gets its own result.
     if (wanted !== undefined && action?.type !== "void" && !session.made.has(wanted)) session.answer(wanted, functionId, { ok: false, error });
     return undefined;
   }
 }
 
-/** The payload keeps its text, so that numbers keep their digits. It was checked to be JSON. */
+/** The payload was checked to be JSON. Its text is copied, so that numbers keep their digits. */
 function middlewareInput(message: MessageOf<"invokefunction">, access: SessionAccess): Payload {
   const { function_id, data, action } = message;
   const rest = JSON.stringify({ function_id, action: action ?? null, context: access.grants.context });
   return Payload.fromText(`{"payload":${data.text()},${rest.slice(1)}`);
 }
 
-/** A job is a call by way of the queue: its function must be allowed as well. */
+/** A job calls its function through the queue, so the caller must be allowed to call that function as well. */
 function jobRefusal({ function_id, data }: MessageOf<"invokefunction">, access: SessionAccess, kernel: Kernel): string | undefined {
   if (function_id !== ENQUEUE) return undefined;
   const job = data.isJson() ? data.value() : undefined;

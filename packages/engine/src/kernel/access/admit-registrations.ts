@@ -6,13 +6,14 @@ import { auditDenial } from "./audit.ts";
 import type { SessionAccess } from "./session-access.ts";
 import { refusalToBind, targetsOf } from "./target-refusal.ts";
 
-// Registrations of restricted connections. Each is admitted, unchanged or as rewritten by a hook, or rejected with a reason.
+// Registrations of restricted connections. Each is admitted unchanged, admitted as rewritten by a hook, or rejected
+// with a reason.
 
 type FunctionMessage = MessageOf<"registerfunction">;
 type TriggerMessage = MessageOf<"registertrigger">;
 type TriggerTypeMessage = MessageOf<"registertriggertype">;
 
-/** `add` gets the registration under the id that the engine knows it by; it answers whether the registration was taken. */
+/** `add` receives the registration with the engine's id for it, and returns whether the registration was accepted. */
 export function admitFunction(
   message: FunctionMessage,
   access: SessionAccess,
@@ -37,7 +38,7 @@ export function admitFunction(
     const before = access.functions.full(message.id);
     if (!add({ ...message, id, description, metadata })) return;
     access.functions.remember(message.id, id);
-    // The hook may name it otherwise than last time.
+    // The hook may return another name than last time.
     if (before !== undefined && before !== id) session.withdrawFunction(before);
   });
 }
@@ -65,7 +66,7 @@ export function admitTriggerType(
     if (!named.success) return deny("the registration hook returned an invalid trigger_type_id");
     const description = typeof answer.fields.description === "string" ? answer.fields.description : message.description;
     const before = access.triggerTypes.full(message.id as TriggerTypeId);
-    // Before the type is there: bindings that wait for it are handed over at once, by the worker's own word for it.
+    // Before the type is added: waiting bindings are passed on at once, under the worker's own name for the type.
     access.triggerTypes.remember(message.id, named.data);
     if (!add({ ...message, id: named.data, description })) {
       access.triggerTypes.forget(named.data);
@@ -75,14 +76,17 @@ export function admitTriggerType(
   });
 }
 
-/** Functions that an admitted trigger names, and what to do when one of them is registered: it may have become another's. */
+/**
+ * Functions that an admitted trigger names. They are checked again when one of them is registered, since another
+ * principal may own it then.
+ */
 export interface TargetWatch {
   readonly ids: readonly string[];
-  /** Says whether the trigger may stay; when not, its connection has been told. */
+  /** Returns whether the trigger may stay. If not, its connection has received the error. */
   mayStay(): boolean;
 }
 
-/** `refuse` answers with `triggerregistrationresult`. */
+/** `refuse` sends `triggerregistrationresult`. */
 export function admitTrigger(
   message: TriggerMessage,
   access: SessionAccess,
@@ -114,7 +118,7 @@ export function admitTrigger(
       config: Object.hasOwn(fields, "config") ? fields.config : config,
       metadata: Object.hasOwn(fields, "metadata") ? fields.metadata : metadata,
     };
-    // What the hook itself wrote is its own decision.
+    // Values that the hook itself returned are not checked.
     const targets = {
       functionId: fields.function_id == null ? admitted.function_id : undefined,
       config: Object.hasOwn(fields, "config") ? undefined : config,
@@ -130,16 +134,16 @@ export function admitTrigger(
 
 const UNCHANGED: HookAnswer = { allowed: true, fields: {} };
 
-/** Without a hook at once; with one, the connection's later frames wait for its answer. */
+/** Without a hook continues at once. With one, later frames of the connection wait for the hook's result. */
 function withHook(
   session: Session,
   kernel: Kernel,
   hookId: string | undefined,
   input: Readonly<Record<string, unknown>>,
-  goOn: (answer: HookAnswer) => void,
+  proceed: (answer: HookAnswer) => void,
 ): void {
-  if (hookId === undefined) goOn(UNCHANGED);
-  else session.waitFor(askHook(kernel, hookId, input), goOn);
+  if (hookId === undefined) proceed(UNCHANGED);
+  else session.waitFor(askHook(kernel, hookId, input), proceed);
 }
 
 function denier(session: Session, access: SessionAccess, messageType: string, id: string): (reason: string) => void {

@@ -2,12 +2,13 @@ import { CallError, type FunctionId, Payload } from "@svc/protocol";
 import type { Kernel } from "../kernel.ts";
 import { authResultSchema, type Grants, grantsOfAuthResult } from "./grants.ts";
 
-/** How long an auth function may take, in milliseconds. */
+/** Timeout of an auth function, in milliseconds. */
 const AUTH_TIMEOUT_MS = 5_000;
 
 /**
- * Asks a listener's auth function who is connecting. Rejects with `AUTH_ERROR` when it says no: it throws, answers nothing, or something that
- * is no grant. Rejects with another code when it cannot be asked, e.g. `function_not_found`: nobody gets in then.
+ * Calls a listener's auth function for a new connection. Rejects with `AUTH_ERROR` if the function throws, returns
+ * null, or returns an invalid grant. Rejects with another code if it cannot be called, e.g. `function_not_found`; the
+ * connection is refused then as well.
  */
 export async function askAuthFunction(kernel: Kernel, id: string, handshake: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<Grants> {
   let answer: unknown;

@@ -1,12 +1,15 @@
 import { CallError, type FunctionId, Payload } from "@svc/protocol";
 import type { Kernel } from "../kernel.ts";
 
-/** How long a registration hook may take, in milliseconds. */
+/** Timeout of a registration hook, in milliseconds. */
 const HOOK_TIMEOUT_MS = 10_000;
 
 export type HookAnswer = { readonly allowed: true; readonly fields: Readonly<Record<string, unknown>> } | { readonly allowed: false; readonly reason: string };
 
-/** Asks a registration hook. An object allows, and may rename fields; anything else denies, and so does a failure. Never rejects. */
+/**
+ * Calls a registration hook. An object as result allows the registration and may rewrite fields. Any other result or a
+ * failure denies it. Never rejects.
+ */
 export async function askHook(kernel: Kernel, hookId: string, input: Readonly<Record<string, unknown>>): Promise<HookAnswer> {
   let value: unknown;
   try {

@@ -1,7 +1,7 @@
 import type { Session } from "../session.ts";
 import type { SessionAccess } from "./session-access.ts";
 
-/** Tells the engine's log what a connection was denied, see ThrottledLog. */
+/** Logs a denied action of a connection, rate-limited by ThrottledLog. */
 export function auditDenial(session: Session, access: SessionAccess, denial: { readonly action: string; readonly id: string; readonly reason: string }): void {
   session.warn("access denied", {
     ...denial,

@@ -6,7 +6,7 @@ import type { SessionAccess } from "./session-access.ts";
 import { refusalToBind, refusalToDefer, refusalToList, refusalToSee } from "./target-refusal.ts";
 import { visibleDirectory } from "./visible-directory.ts";
 
-/** What the worker may see and do; undefined when it is not restricted. */
+/** Returns what the worker may see and do; undefined if it is not restricted. */
 export function callerAccess(workerId: string, kernel: Kernel): CallerAccess | undefined {
   const access = kernel.sessions.byId(workerId)?.access;
   return access === undefined ? undefined : accessOfSession(workerId, access, kernel);
@@ -19,12 +19,13 @@ function accessOfSession(workerId: string, access: SessionAccess, kernel: Kernel
     visible: (directory) => visibleDirectory(directory, { workerId, mayCall: (id) => refusalToList(id, access, registry) === undefined }),
     callRefusal: (functionId) => forbidden(refusalToSee(functionId, access, registry)),
     isOwnConnection: (id) => id === workerId || isOfPrincipal(access.grants.principal, kernel.sessions.byId(id)),
-    // The call that asks for it did not go through the middleware.
+    // A deferred call does not go through the middleware.
     deferRefusal: (functionId) => forbidden(refusalToDefer(functionId, access, registry) ?? refusalToSee(functionId, access, registry)),
     bindRefusal({ type, functionId, config }) {
       const { triggerTypes } = access.grants;
       if (triggerTypes !== undefined && !triggerTypes.has(type)) return forbidden(`this connection may not use the trigger type ${type}`);
-      // It may rewrite what it is asked about, so the connection's own registration is the way that leads past the hook.
+      // The hook may rewrite a registration, so the trigger must be registered over the connection, where the hook
+      // runs.
       const hook = access.policy.onTriggerRegistration;
       if (hook !== undefined) return forbidden(`${hook} decides over the triggers of this connection: register them over it, with registertrigger`);
       return forbidden(refusalToBind({ functionId, config }, access, registry));

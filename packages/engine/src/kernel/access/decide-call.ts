@@ -1,7 +1,7 @@
 import type { Grants } from "./grants.ts";
 import type { AccessPolicy } from "./policy.ts";
 
-/** What every client needs to work at all. */
+/** Functions that every client needs. */
 const INFRASTRUCTURE: ReadonlySet<string> = new Set([
   "engine::channels::create",
   "engine::workers::register",
@@ -15,12 +15,15 @@ const INFRASTRUCTURE: ReadonlySet<string> = new Set([
   "engine::baggage::get_all",
 ]);
 
-/** True for functions that every client may call, unless they are forbidden to it. */
+/** Returns true for functions that every client may call unless they are forbidden. */
 export function isInfrastructure(id: string): boolean {
   return INFRASTRUCTURE.has(id);
 }
 
-/** Begin functions that start, stop or configure things. A pattern never lets anybody call them; a name in a list does, and `admin`. */
+/**
+ * Id prefixes of functions that start, stop or configure something. Patterns never allow them; a full name in a list or
+ * `admin` does.
+ */
 const ADMINISTRATION = [
   "worker::",
   "configuration::",
@@ -28,7 +31,7 @@ const ADMINISTRATION = [
   "engine::workers::stop",
   "engine::shutdown",
   "state::snapshot",
-  // They act on everybody's schedules and jobs.
+  // They act on schedules and jobs of all principals.
   "cron::pause",
   "cron::resume",
   ...["pause", "resume", "purge", "discard", "cancel"].map((what) => `queue::${what}`),
@@ -38,14 +41,15 @@ const ADMINISTRATION = [
   ...["create", "update", "delete", "silence"].map((what) => `engine::alerts::${what}`),
   "engine::traces::clear",
   "engine::traces::import",
-  // Such triggers belong to no connection: they stay when it ends.
+  // Such triggers belong to no connection, so they outlive it.
   "engine::register_trigger",
   "engine::unregister_trigger",
 ];
 
 /**
- * Whether a connection may call a function: forbidden, allowed, infrastructure, the listener's expose rules, in this order. Undefined when
- * it may, else the sentence that tells why not. `metadata` is that of the function, asked only where a rule looks at it.
+ * Checks whether a connection may call a function: forbidden, allowed, infrastructure, then the listener's expose
+ * rules. Returns undefined if it may, else the reason. `metadata` returns the function's metadata; called only by rules
+ * that use it.
  */
 export function callRefusal(id: string, metadata: () => unknown, grants: Grants, policy: AccessPolicy): string | undefined {
   if (grants.forbidden.find(id) !== undefined) return `function '${id}' not allowed (remove from rbac.forbidden_functions)`;

@@ -2,10 +2,10 @@ import { compileGlob } from "@svc/protocol";
 import { patternOfMatch } from "./match-form.ts";
 import type { ExposeSetting } from "./settings.ts";
 
-/** True when the rule exposes the function. `metadata` is asked only by rules that look at it. */
+/** Returns true if the rule exposes the function. `metadata` is called only by rules that use it. */
 export type ExposeRule = (id: string, metadata: () => unknown) => boolean;
 
-/** One rule of `expose_functions`. Throws TypeError for a text that is no `match("…")`. */
+/** Compiles one rule of `expose_functions`. Throws TypeError for a string that is not `match("…")`. */
 export function compileExposeRule(setting: ExposeSetting): ExposeRule {
   if (typeof setting === "string") {
     const pattern = patternOfMatch(setting);
@@ -16,7 +16,7 @@ export function compileExposeRule(setting: ExposeSetting): ExposeRule {
   const wanted = Object.entries(setting.metadata).map(([key, value]) => [key, compileValue(value)] as const);
   return (_id, metadata) => {
     const found = metadata();
-    // A rule without keys would be met by everything, which nobody means.
+    // A rule without keys would match every function, which is never intended.
     if (wanted.length === 0 || typeof found !== "object" || found === null) return false;
     return wanted.every(([key, fits]) => Object.hasOwn(found, key) && fits((found as Readonly<Record<string, unknown>>)[key]));
   };

@@ -1,9 +1,9 @@
-/** Deeper than any trigger's config goes. */
+/** Deeper than any trigger config. */
 const MAX_DEPTH = 16;
 
 /**
- * Ids of functions that a trigger's config names and that the engine would call for it, e.g. `condition_function_id`: the values of all keys
- * that end with `function_id`, `function_ids` or `middleware`.
+ * Returns the ids of functions that a trigger's config names and that the engine would call, e.g.
+ * `condition_function_id`: the values of all keys that end with `function_id`, `function_ids` or `middleware`.
  */
 export function functionReferences(config: unknown, depth = 0): string[] {
   if (typeof config !== "object" || config === null || depth > MAX_DEPTH) return [];

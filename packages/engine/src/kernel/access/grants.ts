@@ -5,27 +5,30 @@ import { NameList } from "./name-list.ts";
 import { httpPathPrefixSchema, type Principal, restrictedPrincipal } from "./principal.ts";
 import type { RoleSettings } from "./settings.ts";
 
-/** What one connection may do. A connection without grants is not restricted. */
+/** Permissions of one connection. A connection without grants is not restricted. */
 export interface Grants {
-  /** Who, for the audit log, e.g. `role reader`. */
+  /** Name for the audit log, e.g. `role reader`. */
   readonly subject: string;
-  /** Connections with the same principal may provide the same function and trigger type. Those of one prefix are one principal. Never a trusted one. */
+  /**
+   * Connections with the same principal may provide the same function and trigger type. Connections with the same
+   * prefix share a principal, which is never a trusted one.
+   */
   readonly principal: Principal;
   readonly allowed: NameList;
   readonly forbidden: NameList;
-  /** Undefined: any. */
+  /** Undefined: all. */
   readonly triggerTypes: ReadonlySet<string> | undefined;
   readonly mayRegisterFunctions: boolean;
   readonly mayRegisterTriggerTypes: boolean;
   readonly prefix: string | undefined;
   readonly context: Readonly<Record<string, unknown>>;
-  /** May call functions that administer the engine without their being named. */
+  /** May call functions that administer the engine although no list names them. */
   readonly admin: boolean;
 }
 
 const ids = z.array(z.string().max(1024)).max(10_000);
 
-/** What an auth function answers (protocol section 11). Members that are not known here have no effect. */
+/** Result of an auth function (protocol section 11). Unknown members are ignored. */
 export const authResultSchema = z.object({
   allowed_functions: ids.nullish(),
   forbidden_functions: ids.nullish(),
@@ -37,7 +40,7 @@ export const authResultSchema = z.object({
   http_path_prefix: httpPathPrefixSchema.nullish(),
 });
 
-/** Grants that an auth function gave. */
+/** Returns the grants of an auth function's result. */
 export function grantsOfAuthResult(result: z.output<typeof authResultSchema>, authFunctionId: string): Grants {
   const prefix = result.function_registration_prefix ?? undefined;
   return {
@@ -69,7 +72,10 @@ export function grantsOfRole(role: RoleSettings): Grants {
   };
 }
 
-/** For a listener with rules and without an auth function: registering is free, calls follow the listener's rules. */
+/**
+ * For a listener with rules and without an auth function: registration is unrestricted, calls follow the listener's
+ * rules.
+ */
 export const ANONYMOUS: Grants = {
   subject: "an anonymous connection",
   principal: restrictedPrincipal("anonymous"),
@@ -84,8 +90,8 @@ export const ANONYMOUS: Grants = {
 };
 
 /**
- * For a listener that has a middleware and no rules: calls are free, but each goes through the middleware. It is not trusted, since it could
- * otherwise provide the middleware itself.
+ * For a listener with a middleware and without rules: all calls are allowed, but go through the middleware. The
+ * connection is not trusted, since it could otherwise provide the middleware itself.
  */
 export const THROUGH_MIDDLEWARE: Grants = {
   ...ANONYMOUS,
@@ -97,7 +103,7 @@ function principalOf(source: string, prefix: string | undefined, httpPathPrefix:
   return restrictedPrincipal(prefix === undefined ? source : `prefix ${prefix}`, httpPathPrefix, role);
 }
 
-/** On the wire an entry is an id; `match("…")` is understood as well. */
+/** On the wire an entry is an id; `match("…")` is accepted as well. */
 function listOf(entries: readonly string[]): NameList {
   const patterns = entries.map(patternOfMatch).filter((pattern) => pattern !== undefined);
   return new NameList(

@@ -1,6 +1,6 @@
 /**
- * What a worker calls a thing, and what the engine calls it: a prefix or a hook may have renamed it. The worker goes on being spoken to in
- * its own words.
+ * Maps a worker's own name for a function or type to the engine's name and back. They differ if a prefix or a hook
+ * renamed it. Messages to the worker always use its own name.
  */
 export class LocalNames<Name extends string> {
   readonly #full = new Map<Name, Name>();
@@ -16,7 +16,7 @@ export class LocalNames<Name extends string> {
   forget(full: Name): void {
     const local = this.#local.get(full);
     this.#local.delete(full);
-    // Unless it goes by another name by now.
+    // Unless the local name maps to another full name by now.
     if (local !== undefined && this.#full.get(local) === full) this.#full.delete(local);
   }
 

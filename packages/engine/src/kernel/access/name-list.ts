@@ -1,6 +1,6 @@
 import { compileGlob } from "@svc/protocol";
 
-/** Names and patterns of names. */
+/** A list of names and name patterns. */
 export class NameList {
   static readonly empty: NameList = new NameList([], []);
   readonly #names: ReadonlySet<string>;
@@ -11,7 +11,7 @@ export class NameList {
     this.#patterns = patterns.map(compileGlob);
   }
 
-  /** How the name is on the list; undefined when it is not. */
+  /** Returns how the name is on the list; undefined if it is not. */
   find(name: string): "named" | "matched" | undefined {
     if (this.#names.has(name)) return "named";
     return this.#patterns.some((matches) => matches(name)) ? "matched" : undefined;

@@ -1,7 +1,7 @@
 import { compileExposeRule, type ExposeRule } from "./expose-rules.ts";
 import type { AccessSettings } from "./settings.ts";
 
-/** The rules of one listener, ready for use. */
+/** The compiled rules of one listener. */
 export interface AccessPolicy {
   /** Undefined: the listener has no `rbac`, so every call is allowed. */
   readonly exposeRules: readonly ExposeRule[] | undefined;
@@ -13,7 +13,7 @@ export interface AccessPolicy {
 
 const compiled = new WeakMap<AccessSettings, AccessPolicy>();
 
-/** Compiled once for each settings object. */
+/** Returns the compiled rules; each settings object is compiled once. */
 export function policyOf(settings: AccessSettings): AccessPolicy {
   const known = compiled.get(settings);
   if (known !== undefined) return known;

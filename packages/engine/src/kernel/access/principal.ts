@@ -1,28 +1,28 @@
 import { z } from "zod";
 
 /**
- * Who a connection acts as. What is registered belongs to a principal, and resources are counted for each. Two connections with the same id are
- * one principal.
+ * The identity that a connection acts as. Registrations belong to a principal, and quotas are counted for each
+ * principal. Two connections with the same id are one principal.
  */
 export interface Principal {
   /** E.g. `role reader`, `prefix acme`. */
   readonly id: string;
-  /** May provide and take back everything. All trusted connections are one principal, to which the engine's modules belong as well. */
+  /** May provide and withdraw any id. All trusted connections and the engine's modules are one principal. */
   readonly isTrusted: boolean;
   /** Its HTTP routes must lie below this path, e.g. `/acme`. Undefined: anywhere. */
   readonly httpPathPrefix?: string | undefined;
-  /** The role that a token gave, also where the principal is a prefix. Undefined: no token of a role was presented. */
+  /** The role of the presented token, also if the principal is a prefix. Undefined: no role token was presented. */
   readonly role?: string | undefined;
 }
 
-/** Connections to which no access rules apply: those with the engine's token, and those of listeners without rules. */
+/** Connections without access rules: those with the engine's token and those of listeners without rules. */
 export const TRUSTED: Principal = { id: "trusted", isTrusted: true };
 
 export function restrictedPrincipal(id: string, httpPathPrefix?: string, role?: string): Principal {
   return { id, isTrusted: false, httpPathPrefix, role };
 }
 
-/** How lists show who made a job or a trigger; null: a trusted worker, or the engine. */
+/** How lists show the creator of a job or trigger; null: a trusted worker or the engine. */
 export const makerShape = z
   .object({
     principal: z.string().meta({ description: "Whose share it is in, e.g. `role reader`, `prefix acme`" }),
@@ -35,7 +35,7 @@ export function makerOf({ id, isTrusted, role }: Principal): z.input<typeof make
   return isTrusted ? null : { principal: id, role: role ?? null };
 }
 
-/** A path of literal segments, as roles and auth functions give it. */
+/** A path of literal segments, as in roles and results of auth functions. */
 export const httpPathPrefixSchema = z
   .string()
   .max(256)

@@ -6,7 +6,7 @@ import type { TriggerRegistry } from "../trigger-registry.ts";
 import { isSamePrincipal } from "./principal.ts";
 import type { ReservedIds } from "./reserved-ids.ts";
 
-/** What the rules look at. */
+/** The state that the rules use. */
 interface Parts {
   readonly registry: Registry;
   readonly sessions: Sessions;
@@ -15,8 +15,9 @@ interface Parts {
 }
 
 /**
- * Several workers may provide one function only when they have the same principal: a restricted connection cannot join another's function, and
- * a trusted one takes from it what it had before. Returns why the session may not register the id.
+ * Returns why the session may not register the function id. Workers may provide one function together only if they have
+ * the same principal. A restricted connection cannot join another principal's function; a trusted one takes the id over
+ * from restricted ones.
  */
 export function settlePrincipal(id: FunctionId, session: Session, parts: Parts): string | undefined {
   if (session.principal.isTrusted) {
@@ -31,7 +32,10 @@ export function settlePrincipal(id: FunctionId, session: Session, parts: Parts):
   return session.access?.grants.prefix === undefined ? refusalOfUnknown(id, parts) : undefined;
 }
 
-/** The same for a trigger type: who stands by for another would hear of all its bindings as soon as that one is away. */
+/**
+ * Like `settlePrincipal`, for a trigger type. Without this check a standby provider would get all bindings of another
+ * principal as soon as that one disconnects.
+ */
 export function settleTypePrincipal(id: TriggerTypeId, session: Session, parts: Parts): string | undefined {
   const providers = parts.triggers.providersOf(id);
   if (session.principal.isTrusted) {
@@ -50,12 +54,15 @@ export function settleTypePrincipal(id: TriggerTypeId, session: Session, parts: 
   return refusalOfUnknown(`the trigger type ${id}`, parts);
 }
 
-/** Why a restricted connection may not have what may belong to a trusted worker that is away. */
+/** Returns why a restricted connection may not have an id that may belong to a disconnected trusted worker. */
 function refusalOfUnknown(what: string, { reservedIds: { problem } }: Parts): string | undefined {
   return problem === undefined ? undefined : `${what} may belong to a trusted worker: ${problem}`;
 }
 
-/** Takes the function away from restricted connections that provide it. `reason` completes a sentence that begins with the id. */
+/**
+ * Withdraws the function from restricted connections that provide it. `reason` completes a sentence that begins with
+ * the id.
+ */
 export function withdrawFromRestricted(id: FunctionId, { registry, sessions }: Parts, reason: string): void {
   const restricted = registry.find(id)?.registrations.filter(({ provider }) => !provider.principal.isTrusted) ?? [];
   for (const { provider } of restricted) {

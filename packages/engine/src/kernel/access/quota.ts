@@ -1,17 +1,19 @@
 import { CallError } from "@svc/protocol";
 import type { Principal } from "./principal.ts";
 
-/** Bounds of one resource, in units of that resource. */
+/** Limits of one resource, in units of that resource. */
 export interface QuotaLimits {
   /** For each restricted principal. */
   readonly each: number;
-  /** For all restricted principals together. The rest of `total` is reserved for trusted ones. */
+  /** For all restricted principals together. The rest of `total` is reserved for trusted connections. */
   readonly restricted: number;
-  /** For everybody together. Default: unbounded. */
+  /** For all principals together. Default: unlimited. */
   readonly total?: number;
 }
 
-/** Counts how much of one resource each principal uses. Trusted connections are one principal, bounded by `total` alone. */
+/**
+ * Counts the usage of one resource for each principal. Trusted connections are one principal, limited by `total` alone.
+ */
 export class Quota {
   readonly #what: string;
   readonly #limits: () => QuotaLimits;
@@ -19,25 +21,28 @@ export class Quota {
   #restricted = 0;
   #total = 0;
 
-  /** `what`: the resource in the plural, e.g. `functions`. */
+  /** `what` is the resource in the plural, e.g. `functions`. */
   constructor(what: string, limits: QuotaLimits | (() => QuotaLimits)) {
     this.#what = what;
     this.#limits = typeof limits === "function" ? limits : () => limits;
   }
 
-  /** What everybody uses together. */
+  /** The usage of all principals together. */
   get used(): number {
     return this.#total;
   }
 
-  /** Counts `amount` for the principal. Returns undefined, or the bound that would be exceeded, in words; then nothing is counted. */
+  /**
+   * Counts `amount` for the principal. Returns undefined, or a description of the limit that would be exceeded; then
+   * nothing is counted.
+   */
   take(principal: Principal, amount = 1): string | undefined {
     const problem = this.problemOf(principal, amount);
     if (problem === undefined) this.add(principal, amount);
     return problem;
   }
 
-  /** Counts `amount` without a check, for what was checked by `problemOf` or replaces something. */
+  /** Counts `amount` without a check: for an amount that `problemOf` has checked, or that replaces another. */
   add(principal: Principal, amount = 1): void {
     this.#total += amount;
     if (principal.isTrusted) return;
@@ -47,12 +52,12 @@ export class Quota {
     else this.#used.set(principal.id, own);
   }
 
-  /** Takes back what was counted for the principal. */
+  /** Subtracts `amount` from the principal's usage. */
   release(principal: Principal, amount = 1): void {
     this.add(principal, -amount);
   }
 
-  /** The bound that `amount` more would exceed, in words, or undefined. */
+  /** Returns a description of the limit that `amount` more would exceed, or undefined. */
   problemOf(principal: Principal, amount = 1): string | undefined {
     const { each, restricted, total = Number.POSITIVE_INFINITY } = this.#limits();
     if (this.#total + amount > total) return `all connections together have ${this.#total} ${this.#what} of ${total}`;

@@ -1,18 +1,21 @@
 import { Quota } from "./quota.ts";
 
-/** How many times the share of one restricted principal all restricted principals may use together. */
+/** Limit of all restricted principals together, as a multiple of the limit of one. */
 const PRINCIPALS = 5;
-/** What a restricted principal may register, in bytes of its frames. It is kept as long as its connections live. */
+/**
+ * Maximum size of the registrations of one restricted principal, in bytes of their frames, while its connections are
+ * open.
+ */
 export const MAX_REGISTERED_BYTES = 32 * 1024 * 1024;
-/** The engine has room for 20,000: half of it stays for trusted connections. */
+/** The engine's limit is 20,000 channels; half of them are reserved for trusted connections. */
 const MAX_CHANNELS_EACH = 2_000;
 
-/** What the kernel counts for each principal. Modules count what they hold with quotas of their own. */
+/** Quotas of the kernel. Modules have their own quotas. */
 export interface Quotas {
   readonly functions: Quota;
   readonly triggers: Quota;
   readonly triggerTypes: Quota;
-  /** Of registrations. */
+  /** Bytes of registration frames. */
   readonly registeredBytes: Quota;
   readonly channels: Quota;
 }

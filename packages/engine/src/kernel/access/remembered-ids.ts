@@ -1,17 +1,20 @@
 import { z } from "zod";
 
-/** Maximum number of ids of each kind. Beyond it the oldest are forgotten. */
+/** Maximum number of ids of each kind. Above it the oldest are removed. */
 const MAX_REMEMBERED = 100_000;
 
 const KINDS = [
   /** A trusted worker registered it. */
   "function",
   "trigger type",
-  /** An auth function gave it to a connection. */
+  /** An auth function assigned it to a connection. */
   "prefix",
-  /** A trusted caller put a job on a queue that names the function, or subscribed it to a durable topic. */
+  /** A trusted caller enqueued a job for the function, or subscribed it to a durable topic. */
   "called function",
-  /** A trusted caller named a function that a restricted principal provided: it stays that principal's. As JSON: `[function, principal]`. */
+  /**
+   * A trusted caller named a function that a restricted principal provided. The function stays reserved for that
+   * principal. JSON: `[function, principal]`.
+   */
   "chosen function",
 ] as const;
 
@@ -20,12 +23,15 @@ export type RememberedKind = (typeof KINDS)[number];
 /** The id of a `chosen function`. */
 const chosenSchema = z.tuple([z.string(), z.string()]);
 
-/** Reads the id of a `chosen function`: the function and the principal. Throws if it is another text. */
+/** Parses the id of a `chosen function`: function and principal. Throws if it is malformed. */
 export function chosenFunctionOf(id: string): readonly [functionId: string, principal: string] {
   return chosenSchema.parse(JSON.parse(id));
 }
 
-/** Whether it is an entry that `RememberedIds` can read. A kind that only a newer engine knows counts: its entries are kept for that one. */
+/**
+ * Returns whether `RememberedIds` can read the entry. Entries of unknown kinds count as readable: they are kept for a
+ * newer engine.
+ */
 export function isRememberedEntry(entry: string): boolean {
   const chosen: RememberedKind = "chosen function";
   if (!entry.startsWith(`${chosen} `)) return true;
@@ -37,22 +43,25 @@ export function isRememberedEntry(entry: string): boolean {
   }
 }
 
-/** Keeps entries over restarts. The oldest come first. */
+/** Persists entries over restarts. The oldest come first. */
 export interface SavedIds {
   readonly entries: Iterable<string>;
-  /** Why entries of an earlier run are not known, and what to do; undefined if they are known. */
+  /** Why entries of an earlier run are missing, and what to do; undefined if none is. */
   readonly problem?: string | undefined;
-  /** As the newest one. */
+  /** Adds the entry as the newest. */
   add(entry: string): void;
   remove(entry: string): void;
 }
 
-/** Ids that matter although nobody has registered them at present. Each kind has a limit of its own, so that one cannot displace another. */
+/**
+ * Ids that stay reserved while no worker provides them. Each kind has its own limit, so that one cannot displace
+ * another.
+ */
 export class RememberedIds {
   #ids = emptySets();
   #saved: SavedIds | undefined;
 
-  /** From now on the ids are kept in `saved`, which has those of the run before. */
+  /** Loads the ids of the previous run from `saved`, and persists changes there from now on. */
   keepIn(saved: SavedIds): void {
     const before = this.#ids;
     this.#ids = emptySets();
@@ -68,7 +77,7 @@ export class RememberedIds {
     return this.#saved?.problem;
   }
 
-  /** The oldest first. */
+  /** Returns the ids, the oldest first. */
   all(kind: RememberedKind): Iterable<string> {
     return this.#ids[kind];
   }
@@ -77,7 +86,7 @@ export class RememberedIds {
     return this.#ids[kind].has(id);
   }
 
-  /** Adds the id as the newest of its kind. Over the limit, removes the oldest for which `isInUse` is false. */
+  /** Adds the id as the newest of its kind. Above the limit, removes the oldest for which `isInUse` returns false. */
   add(kind: RememberedKind, id: string, isInUse: (id: string) => boolean = () => false): void {
     const ids = this.#ids[kind];
     ids.delete(id);

@@ -5,7 +5,7 @@ import type { AccessSettings } from "./settings.ts";
 
 type Kind = "function" | "trigger type";
 
-/** What the rest of the kernel knows of a function. */
+/** The state of functions that the rules use. */
 interface KnownFunctions {
   /** Returns whether a trigger of a trusted worker names the function as its condition or middleware. */
   isNeededByTrusted(functionId: string): boolean;
@@ -19,9 +19,9 @@ interface KnownFunctions {
 export class ReservedIds {
   #deciders: ReadonlySet<string> = new Set();
   #configuredPrefixes: ReadonlySet<string> = new Set();
-  /** Prefixes of live connections, with how many have each. */
+  /** Prefixes of open connections, with the number of connections of each. */
   readonly #livePrefixes = new Map<string, number>();
-  /** Functions that settings and alerts name, with how many name each. */
+  /** Functions that settings and alerts name, with the number of references. */
   readonly #named = new Map<string, number>();
   readonly #remembered = new RememberedIds();
   /** Functions of restricted principals that trusted callers named, with the principal of each. */
@@ -32,7 +32,7 @@ export class ReservedIds {
     this.#functions = functions;
   }
 
-  /** Takes what the listeners' settings reserve, in place of what was taken before. Returns the ids that decide over access now. */
+  /** Replaces what the listeners' settings reserve. Returns the ids of functions that decide over access now. */
   configure(listeners: readonly AccessSettings[]): readonly string[] {
     const deciders = listeners.flatMap(({ middlewareFunctionId, rbac }) => [
       middlewareFunctionId,
@@ -47,20 +47,26 @@ export class ReservedIds {
     return [...this.#deciders];
   }
 
-  /** Reserves the prefix of a connection. One that an auth function gave stays reserved when the connection has left. */
+  /**
+   * Reserves the prefix of a connection. A prefix from an auth function stays reserved after the connection has closed.
+   */
   hold(prefix: string): Undo {
     if (!this.#configuredPrefixes.has(prefix)) this.#remembered.add("prefix", prefix, (other) => this.#livePrefixes.has(other));
     return count(this.#livePrefixes, prefix);
   }
 
-  /** Reserves a function that a setting or an alert of a trusted party names, until the undo. Who provides it at present keeps it. */
+  /**
+   * Reserves a function that a setting or an alert of a trusted principal names, until the undo. The current provider
+   * keeps it.
+   */
   name(functionId: string): Undo {
     return count(this.#named, functionId);
   }
 
   /**
-   * Reserves a function that a trusted caller named and that the engine calls later, e.g. for a job, until a trusted worker registers it. If a restricted
-   * principal provides it, the caller chose that function: it is reserved for that principal.
+   * Reserves a function that a trusted caller named and that the engine calls later, e.g. for a job, until a trusted
+   * worker registers it. If a restricted principal provides it, the caller chose that principal's function, so it is
+   * reserved for that principal.
    */
   rememberCalled(functionId: string): void {
     const remembered = this.#remembered;
@@ -75,7 +81,7 @@ export class ReservedIds {
     remembered.add("chosen function", JSON.stringify([functionId, provider]));
   }
 
-  /** From now on what is remembered is kept in `saved`, which has what the run before remembered. */
+  /** Loads the ids of the previous run from `saved`, and persists changes there from now on. */
   keepIn(saved: SavedIds): void {
     this.#remembered.keepIn(saved);
     for (const entry of this.#remembered.all("chosen function")) {
@@ -84,7 +90,7 @@ export class ReservedIds {
     }
   }
 
-  /** A trusted connection registered the id: it stays reserved when that connection leaves. */
+  /** Reserves an id that a trusted connection registered, also after that connection has closed. */
   remember(kind: Kind, id: string): void {
     this.#remembered.add(kind, id);
     if (kind === "trigger type") return;
@@ -95,20 +101,23 @@ export class ReservedIds {
     this.#remembered.remove("chosen function", JSON.stringify([id, provider]));
   }
 
-  /** A trusted connection took the id back: others may have it. */
+  /** Releases an id that a trusted connection unregistered. */
   release(kind: Kind, id: string): void {
     this.#remembered.remove(kind, id);
   }
 
-  /** Why a restricted connection may not provide the function; undefined when it may. `ownPrefix` and `principal` (its id) are the connection's. */
+  /**
+   * Returns why a restricted connection may not provide the function; undefined if it may. `ownPrefix` and `principal`
+   * (its id) are the connection's.
+   */
   refusalOfFunction(id: string, ownPrefix: string | undefined, principal?: string): string | undefined {
-    // A module that is loaded later would share the calls of its functions with the connection.
+    // A module loaded later would share the calls of its functions with the connection.
     if (isEngineFunction(id)) return `${id} is reserved for the engine: restricted connections cannot provide ids of its modules; choose another id`;
     if (this.#deciders.has(id)) return `${id} decides over access: only a trusted connection can provide it, e.g. one with the engine's token`;
     if (this.#functions.isNeededByTrusted(id)) return `${id} decides over a trigger of a trusted worker: only a trusted connection can provide it`;
     const prefix = this.#prefixOf(id);
     if (prefix !== undefined) return prefix === ownPrefix ? undefined : `${id} is reserved: ids that begin with ${prefix}:: belong to another`;
-    // It would get the requests, jobs and events of that trigger, also while nobody provides the function yet.
+    // It would receive the trigger's requests, jobs and events, even if the function has no provider yet.
     if (this.#functions.isCalledByTrusted(id))
       return `${id} is called by a trigger of a trusted worker: choose an id below a prefix of this connection, or provide it with a trusted one`;
     if (this.#named.has(id) || this.#remembered.has("called function", id))
@@ -119,17 +128,17 @@ export class ReservedIds {
     return undefined;
   }
 
-  /** Whether the id belongs to trusted workers, which may be away. */
+  /** Returns whether the id belongs to trusted workers, which may be disconnected. */
   isOfTrusted(kind: Kind, id: string): boolean {
     return this.#remembered.has(kind, id);
   }
 
-  /** Why nobody knows which ids belong to trusted workers, and what to do; undefined if it is known. */
+  /** Why the ids of trusted workers are not known, and what to do; undefined if they are known. */
   get problem(): string | undefined {
     return this.#remembered.problem;
   }
 
-  /** The longest reserved prefix that the id lies below; undefined when it lies below none. */
+  /** Returns the longest reserved prefix of the id; undefined if there is none. */
   #prefixOf(id: string): string | undefined {
     for (let cut = id.lastIndexOf("::"); cut > 0; cut = id.lastIndexOf("::", cut - 1)) {
       const prefix = id.slice(0, cut);

@@ -1,6 +1,9 @@
 import type { AccessSettings } from "./settings.ts";
 
-/** The roles of the config that was applied last. While another one is being applied, which may fail, the roles stay as they are. */
+/**
+ * The roles of the config that was applied last. They do not change while another config is being applied, which may
+ * fail.
+ */
 export class Roles {
   #listeners: readonly AccessSettings[] | undefined;
 
@@ -8,13 +11,19 @@ export class Roles {
     this.#listeners = listeners;
   }
 
-  /** Whether a listener has the role, and a token that gives it. A token may be another one than before. Without settings every role is in force. */
+  /**
+   * Returns whether a listener has the role and a token for it. The token may have changed. Without settings every role
+   * is active.
+   */
   isInForce(role: string): boolean {
     if (this.#listeners === undefined) return true;
     return this.#listeners.some((listener) => hasRole(listener, role));
   }
 
-  /** Returns the rules for the role, one JSON string for each listener that has it in force. Tokens are not part of them. */
+  /**
+   * Returns the rules for the role, as one JSON string for each listener on which it is active. Tokens are not part of
+   * them.
+   */
   rulesFor(role: string): readonly string[] {
     return (this.#listeners ?? [])
       .filter((listener) => hasRole(listener, role))

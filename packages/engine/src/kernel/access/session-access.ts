@@ -1,23 +1,23 @@
 import type { FunctionId, Message, TriggerTypeId, UndecodableFrame } from "@svc/protocol";
-import { FrameLine } from "./frame-line.ts";
+import { FrameQueue } from "./frame-queue.ts";
 import type { Grants } from "./grants.ts";
 import { LocalNames } from "./local-names.ts";
 import type { AccessPolicy } from "./policy.ts";
 
-/** What a restricted connection may do, and how the engine calls what it registered. */
+/** Permissions of a restricted connection, and the engine's names of what it registered. */
 export class SessionAccess {
   readonly grants: Grants;
   readonly policy: AccessPolicy;
   readonly functions = new LocalNames<FunctionId>();
   readonly triggerTypes = new LocalNames<TriggerTypeId>();
-  readonly line = new FrameLine<Message | UndecodableFrame>();
+  readonly frames = new FrameQueue<Message | UndecodableFrame>();
 
   constructor(grants: Grants, policy: AccessPolicy) {
     this.grants = grants;
     this.policy = policy;
   }
 
-  /** The id under which the engine has, or would have, a function that the worker calls `local`. */
+  /** Returns the engine's id of a function that the worker calls `local`, registered or not. */
   fullFunctionId(local: FunctionId): FunctionId {
     return this.functions.full(local) ?? this.withPrefix(local);
   }
@@ -27,7 +27,10 @@ export class SessionAccess {
     return prefix === undefined ? local : (`${prefix}::${local}` as FunctionId);
   }
 
-  /** The worker's own word for a function. Without a registration of its own by that id, the id without the prefix. */
+  /**
+   * Returns the worker's own name of a function. If the worker has not registered it, this is the id without the
+   * prefix.
+   */
   localFunctionId(full: FunctionId): FunctionId {
     const known = this.functions.local(full);
     if (known !== undefined) return known;

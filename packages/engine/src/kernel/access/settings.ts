@@ -1,21 +1,23 @@
-/** Which functions a listener exposes: ids that match a pattern, or functions whose metadata says so. As the config file has it. */
+/**
+ * Exposed functions of a listener, as in the config file: ids that match a pattern, or functions with certain metadata.
+ */
 export type ExposeSetting = string | { readonly metadata: Readonly<Record<string, unknown>> };
 
-/** What the holder of a role's token may do. */
+/** Permissions of the holder of a role's token. */
 export interface RoleSettings {
   readonly name: string;
-  /** Patterns of function ids; `*` stands for anything. Forbidden ones win. */
+  /** Patterns of function ids; `*` matches any characters. Forbidden patterns win. */
   readonly allowedFunctions: readonly string[];
   readonly forbiddenFunctions: readonly string[];
-  /** Undefined: any. */
+  /** Undefined: all. */
   readonly allowedTriggerTypes: readonly string[] | undefined;
   readonly allowTriggerTypeRegistration: boolean;
   readonly allowFunctionRegistration: boolean;
-  /** Ids registered become `PREFIX::id`. */
+  /** Registered ids become `PREFIX::id`. */
   readonly functionRegistrationPrefix: string | undefined;
   /** HTTP routes must lie below this path. */
   readonly httpPathPrefix?: string | undefined;
-  /** Given to hooks and to the middleware. */
+  /** Passed to hooks and to the middleware. */
   readonly context: Readonly<Record<string, unknown>>;
   /** May call functions that administer the engine. */
   readonly admin: boolean;
@@ -31,13 +33,13 @@ export interface RbacSettings {
   readonly tokens: readonly { readonly token: string; readonly role: string }[];
 }
 
-/** Who may connect to one listener for workers, and what they may do then. */
+/** Who may connect to one bridge listener, and with which permissions. */
 export interface AccessSettings {
-  /** True: without the engine's token, a role's or the auth function's consent nobody connects. */
+  /** True: a connection needs the engine's token, a role's token, or the consent of the auth function. */
   readonly tokenRequired: boolean;
   readonly rbac: RbacSettings | undefined;
-  /** Called in place of every permitted call. */
+  /** Called instead of every permitted call. */
   readonly middlewareFunctionId: string | undefined;
-  /** True: nobody may connect, whatever token they have, since the config file no longer has the listener. Default false. */
+  /** True: all connections are refused, since the config file no longer has the listener. Default false. */
   readonly isRemoved?: boolean;
 }

@@ -6,10 +6,13 @@ import { functionReferences } from "./function-references.ts";
 import { isSamePrincipal } from "./principal.ts";
 import type { SessionAccess } from "./session-access.ts";
 
-/** Puts a job on a queue. */
+/** The function that enqueues a job. */
 export const ENQUEUE = "engine::queue::enqueue";
 
-/** Why a connection may not call the function; undefined when it may. What its own principal provides it may, unless it is forbidden. */
+/**
+ * Returns why a connection may not call the function; undefined if it may. It may always call its principal's own
+ * functions, unless they are forbidden.
+ */
 export function refusalToCall(id: string, access: SessionAccess, registry: Registry): string | undefined {
   if (isOwn(id, access, registry) && access.grants.forbidden.find(id) === undefined) return undefined;
   const metadata = (): unknown => registry.find(id as FunctionId)?.registrations[0]?.description.metadata;
@@ -17,9 +20,9 @@ export function refusalToCall(id: string, access: SessionAccess, registry: Regis
 }
 
 /**
- * Whether a call of the function goes through the connection's middleware. Without rules only the middleware stands between a connection and the
- * functions that administer the engine. With rules the connection may call functions of the engine only where a rule says so. A job is a call by way
- * of the queue, so it goes through the middleware in any case.
+ * Returns whether a call of the function goes through the connection's middleware. Without rules, only the middleware
+ * protects the functions that administer the engine. With rules, the connection may call engine functions only where a
+ * rule allows it. A job calls its function through the queue, so enqueueing always goes through the middleware.
  */
 export function goesThroughMiddleware(id: string, { policy }: SessionAccess): boolean {
   if (policy.middlewareFunctionId === undefined) return false;
@@ -28,14 +31,17 @@ export function goesThroughMiddleware(id: string, { policy }: SessionAccess): bo
 }
 
 /**
- * Why the connection may not learn, without a call, what the function returns; undefined when it may. Triggers, traces and call history bypass the
- * middleware, so what goes through it cannot be learnt from them.
+ * Returns why the connection may not learn what the function returns without calling it; undefined if it may. Triggers,
+ * traces and call history bypass the middleware, so they must not show the results of calls that go through it.
  */
 export function refusalToSee(id: string, access: SessionAccess, registry: Registry): string | undefined {
   return (isOwn(id, access, registry) ? undefined : refusalToBypass(id, access)) ?? refusalToCall(id, access, registry);
 }
 
-/** Why the connection may not list the function; undefined when it may. Without rules, nothing says which functions the middleware would let it call. */
+/**
+ * Returns why the connection may not list the function; undefined if it may. Without rules, nothing says which
+ * functions the middleware allows.
+ */
 export function refusalToList(id: string, access: SessionAccess, registry: Registry): string | undefined {
   return access.policy.exposeRules === undefined ? refusalToSee(id, access, registry) : refusalToCall(id, access, registry);
 }
@@ -46,8 +52,8 @@ function refusalToBypass(id: string, access: SessionAccess): string | undefined 
 }
 
 /**
- * Why a job, a trigger or an alert of the connection may not call the function: the engine makes such a call, so a function of the engine would run with
- * the engine's rights.
+ * Returns why a job, trigger or alert of the connection may not call an engine function: the engine makes such calls,
+ * so the function would run with the engine's rights.
  */
 function refusalOfEngineTarget(id: string, registry: Registry): string | undefined {
   const isOfEngine = isEngineFunction(id) || registry.find(id as FunctionId)?.registrations.some(({ provider }) => provider.builtIn) === true;
@@ -56,30 +62,35 @@ function refusalOfEngineTarget(id: string, registry: Registry): string | undefin
     : undefined;
 }
 
-/** Why the engine may not call the function on behalf of the connection, e.g. as a job; undefined when it may. */
+/**
+ * Returns why the engine may not call the function on behalf of the connection, e.g. for a job; undefined if it may.
+ */
 export function refusalToDefer(id: string, access: SessionAccess, registry: Registry): string | undefined {
   return refusalOfEngineTarget(id, registry) ?? refusalToCall(id, access, registry);
 }
 
-/** Why a trigger of the connection may not call the function: it must be the connection's principal's, or one that it may call. */
+/**
+ * Returns why a trigger of the connection may not call the function. The function must belong to the connection's
+ * principal, or the connection must be allowed to call it.
+ */
 function refusalAsTarget(id: string, access: SessionAccess, registry: Registry): string | undefined {
   const engineTarget = refusalOfEngineTarget(id, registry);
   if (engineTarget !== undefined) return engineTarget;
   if (isOwn(id, access, registry)) return undefined;
   const isProvided = registry.find(id as FunctionId) !== undefined;
-  // Nobody but a trusted worker can take an id below the prefix. Once somebody does, this is decided again.
+  // Only a trusted worker can register an id below the prefix. If one does, this check runs again.
   const { prefix } = access.grants;
   if (!isProvided && prefix !== undefined && id.startsWith(`${prefix}::`)) return undefined;
   return (isProvided ? refusalToBypass(id, access) : undefined) ?? refusalToCall(id, access, registry);
 }
 
-/** Provided by connections of the same principal, and by nobody else. */
+/** Returns true if only connections of the same principal provide the function. */
 function isOwn(id: string, { grants }: SessionAccess, registry: Registry): boolean {
   const entry = registry.find(id as FunctionId);
   return entry?.registrations.every(({ provider }) => !provider.builtIn && isSamePrincipal(provider.principal, grants.principal)) ?? false;
 }
 
-/** A trigger as far as it names functions. */
+/** The functions that a trigger names. */
 export interface TriggerTargets {
   readonly functionId: string | undefined;
   readonly config: unknown;
@@ -89,7 +100,7 @@ export function targetsOf({ functionId, config }: TriggerTargets): string[] {
   return [...(functionId === undefined ? [] : [functionId]), ...functionReferences(config)];
 }
 
-/** The same for a trigger and all functions that its config names. */
+/** Like `refusalAsTarget`, for a trigger's function and all functions that its config names. */
 export function refusalToBind(trigger: TriggerTargets, access: SessionAccess, registry: Registry): string | undefined {
   for (const id of targetsOf(trigger)) {
     const refusal = refusalAsTarget(id, access, registry);

@@ -6,8 +6,8 @@ export interface Viewer {
 }
 
 /**
- * The directory as one restricted worker sees it: functions that it provides or may call, their triggers, itself and the workers that provide
- * such functions, each without its other functions.
+ * Returns the directory as one restricted worker sees it: functions that it provides or may call, their triggers,
+ * itself, and the workers that provide such functions, without their other functions.
  */
 export function visibleDirectory(all: Directory, viewer: Viewer): Directory {
   const seesFunction = (view: FunctionView): boolean => view.workers.some(({ id }) => id === viewer.workerId) || viewer.mayCall(view.function_id);
@@ -30,9 +30,9 @@ export function visibleDirectory(all: Directory, viewer: Viewer): Directory {
   const triggers = (): TriggerView[] => all.triggers().filter(seesTrigger);
   const seesChange = ({ kind, id, op }: DirectoryChange): boolean => {
     if (kind === "function") return seesFunctionId(id);
-    // Nothing here says which streams are whose.
+    // The owner of a stream is not known here.
     if (kind === "stream") return false;
-    // What a thing that is gone was cannot be asked any more; its id alone tells nothing.
+    // A removed object can no longer be looked up, and its id alone reveals nothing.
     if (op === "removed") return true;
     return kind === "worker" ? visible.workerById(id) !== undefined : visible.triggerById(id) !== undefined;
   };

@@ -1,14 +1,14 @@
 import type { Undo } from "../scope.ts";
 
 /**
- * Functions that triggers of restricted connections name. Whether they may is decided when they bind, and over again whenever somebody registers
- * such a function: an id that was theirs or nobody's may have become another's.
+ * Functions that triggers of restricted connections name. The permission is checked when a trigger binds, and again
+ * whenever such a function is registered: the id may belong to another principal then.
  */
 export class WatchedTargets {
   readonly #watchers = new Map<string, Set<() => void>>();
 
-  watch(ids: readonly string[], decideAgain: () => void): Undo {
-    const watcher = (): void => decideAgain();
+  watch(ids: readonly string[], recheck: () => void): Undo {
+    const watcher = (): void => recheck();
     for (const id of ids) {
       const others = this.#watchers.get(id);
       if (others === undefined) this.#watchers.set(id, new Set([watcher]));
@@ -23,8 +23,11 @@ export class WatchedTargets {
     };
   }
 
-  /** The function was registered, or registered anew. */
+  /**
+   * Runs the checks of all triggers that name the function. Called when the function is registered, for the first time
+   * or again.
+   */
   registered(id: string): void {
-    for (const decideAgain of [...(this.#watchers.get(id) ?? [])]) decideAgain();
+    for (const recheck of [...(this.#watchers.get(id) ?? [])]) recheck();
   }
 }

@@ -5,19 +5,25 @@ import type { Heartbeat } from "../heartbeat.ts";
 import type { ChannelItem } from "../module.ts";
 import type { Channel } from "./channel.ts";
 
-/** A reader's socket gets no more while so much is on its way to it, in bytes. */
+/** Maximum number of bytes queued on a reader's socket. */
 const MAX_SENDING_BYTES = 256 * 1024;
-/** A writer that we read from and that stays silent, pings unanswered, is cut off, in milliseconds: with the pace of the looks, within 25 s. */
+/**
+ * A writer whose socket is being read is disconnected after this time without a frame or pong, in milliseconds. Checked
+ * at heartbeats, so within 25 s.
+ */
 const WRITER_DEAD_AFTER_MS = 22_500;
-/** A reader may stop reading while it works on what it has, pings too; after so long it is taken for dead, in milliseconds. */
+/**
+ * Longer for readers, in milliseconds: a reader that processes earlier data may stop reading its socket, including
+ * pings.
+ */
 const READER_DEAD_AFTER_MS = 300_000;
 
 const CLOSE_NORMAL = 1000;
 const CLOSE_WITHOUT_CODE = 1005;
 const CLOSE_TAKEN = 1008;
-const CLOSE_TORN = 1011;
+const CLOSE_ABORTED = 1011;
 
-/** Ends of channels that sit behind WebSockets. */
+/** Connects channel ends to WebSockets. */
 export class ChannelSockets {
   readonly #clock: Clock;
   readonly #heartbeat: Heartbeat;
@@ -28,14 +34,14 @@ export class ChannelSockets {
     this.#heartbeat = parts.heartbeat;
   }
 
-  /** Gives an end of the channel to a socket; one that comes second is closed at once. */
+  /** Attaches a socket to an end of the channel. If the end is taken, the socket is closed at once. */
   attach(channel: Channel, direction: ChannelRef["direction"], socket: FrameSocket): void {
     this.#open.add(socket);
     if (direction === "read") this.#attachReader(channel, socket);
     else this.#attachWriter(channel, socket);
   }
 
-  /** Cuts all of them; the engine stops. */
+  /** Closes all sockets; used when the engine stops. */
   dropAll(): void {
     for (const socket of this.#open) socket.hangUp();
   }
@@ -59,12 +65,12 @@ export class ChannelSockets {
       if (channel.state === "open") return;
       isEnding = true;
       if (channel.state === "finished") socket.close();
-      else socket.close(CLOSE_TORN, channel.reason);
+      else socket.close(CLOSE_ABORTED, channel.reason);
     };
     const isOurs = channel.takeReader({ onChange: pump });
     const pulse = this.#watch(socket, READER_DEAD_AFTER_MS, () => false);
     socket.listen({
-      // A reader has nothing to say.
+      // A reader sends no data.
       onFrame: pulse.heard,
       onAlive: pulse.heard,
       onClosed: () => {
@@ -101,13 +107,13 @@ export class ChannelSockets {
         pulse.stop();
         if (!isOurs) return;
         if (code === CLOSE_NORMAL || code === CLOSE_WITHOUT_CODE) channel.finish();
-        else channel.tear(`the writer's connection broke off (${code})`);
+        else channel.abort(`the writer's connection broke off (${code})`);
       },
     });
     if (!isOurs) socket.close(CLOSE_TAKEN, "the writing end of this channel is taken");
   }
 
-  /** Pings the socket and cuts it off when it is silent for too long, unless `isExcused`. */
+  /** Pings the socket, and terminates it after `deadAfterMs` without a sign of life, unless `isExcused`. */
   #watch(socket: FrameSocket, deadAfterMs: number, isExcused: () => boolean): { readonly heard: () => void; readonly stop: () => void } {
     let lastHeardAt = this.#clock.monotonic();
     const beating = {

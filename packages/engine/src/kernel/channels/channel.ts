@@ -2,34 +2,37 @@ import { timingSafeEqual } from "node:crypto";
 import type { ChannelRef } from "@svc/protocol";
 import type { ChannelItem } from "../module.ts";
 
-/** `finished`: the writer ended it and nothing will be missing. `torn`: it broke off, and what was read is not the whole. */
-export type ChannelState = "open" | "finished" | "torn";
+/** `finished`: the writer ended the stream and all of it can be read. `aborted`: the stream is incomplete. */
+export type ChannelState = "open" | "finished" | "aborted";
 
-/** What all channels together hold, and so how much each may. */
+/** Bytes in all channels together, and the resulting limit of each. */
 export interface ByteBudget {
-  /** Bytes that wait in all channels. */
+  /** Bytes that wait in all channels together. */
   waiting: number;
-  /** Bytes that may wait in one channel; one item more is always taken, so that an item of any allowed size passes. */
+  /**
+   * Maximum bytes that wait in one channel. One more item is always accepted, so that an item of any allowed size
+   * passes.
+   */
   readonly perChannel: number;
 }
 
-/** What a reader hears of its channel. */
+/** Callbacks for a channel's reader. */
 export interface ReaderSide {
-  /** There may be something to take, or the state changed. */
+  /** An item may be available, or the state changed. */
   onChange(): void;
 }
 
-/** What a writer hears of its channel. */
+/** Callbacks for a channel's writer. */
 export interface WriterSide {
-  /** There is room again. */
+  /** There is room for items again. */
   onRoom(): void;
-  /** The reader is gone, or the channel was taken down; nothing more will be taken. */
+  /** The reader left or the channel was destroyed; no more items are accepted. */
   onGone(reason: string): void;
 }
 
 /**
- * One stream of items from one writer to one reader, in order and bounded: a writer is asked to hold back while too much waits.
- * Each end is taken at most once. Knows neither sockets nor time.
+ * An ordered, bounded stream of items from one writer to one reader, with backpressure. Each end can be taken once. Has
+ * no dependency on sockets or time.
  */
 export class Channel {
   readonly id: string;
@@ -39,7 +42,7 @@ export class Channel {
   readonly #budget: ByteBudget;
   readonly #onOver: (channel: Channel) => void;
   #items: ChannelItem[] = [];
-  /** Items before this index are taken; the array is cut when it is worth it. */
+  /** Items before this index are taken. The array is trimmed from time to time. */
   #head = 0;
   #bytes = 0;
   #state: ChannelState = "open";
@@ -49,12 +52,12 @@ export class Channel {
   #writerWaits = false;
   #over = false;
 
-  /** `onOver` is called once, when nothing more can happen. */
+  /** `onOver` is called once, when the channel can no longer change. */
   constructor(options: {
     readonly id: string;
     readonly key: string;
     readonly createdAtMs: number;
-    /** Items that may wait. */
+    /** Maximum number of waiting items. */
     readonly maxItems: number;
     readonly budget: ByteBudget;
     readonly onOver: (channel: Channel) => void;
@@ -71,7 +74,7 @@ export class Channel {
     return this.#state;
   }
 
-  /** Why it is torn; empty otherwise. */
+  /** Why the channel was aborted; empty otherwise. */
   get reason(): string {
     return this.#reason;
   }
@@ -96,7 +99,7 @@ export class Channel {
     return isSameKey(key, this.#key);
   }
 
-  /** False when someone took this end before. */
+  /** Returns false if this end is already taken. */
   takeReader(side: ReaderSide): boolean {
     if (this.#reader !== undefined) return false;
     this.#reader = side;
@@ -109,14 +112,14 @@ export class Channel {
     return true;
   }
 
-  // The writer's verbs.
+  // Methods for the writer.
 
-  /** Adds an item. Answers whether there is room for the next one; when not, `onRoom` will say when there is. */
+  /** Adds an item. Returns whether there is room for another one. If not, `onRoom` is called when there is. */
   push(item: ChannelItem): boolean {
     if (this.#state !== "open") return true;
     this.#items.push(item);
     this.#count(sizeOf(item));
-    this.#tellReader();
+    this.#notifyReader();
     this.#writerWaits = this.isFull;
     return !this.#writerWaits;
   }
@@ -125,21 +128,21 @@ export class Channel {
     return this.#items.length - this.#head >= this.#maxItems || this.#bytes >= this.#budget.perChannel;
   }
 
-  /** The writer has said all it had to say. */
+  /** Ends the stream: the writer has written everything. */
   finish(): void {
     this.#writer = "left";
     this.#settle("finished", "");
   }
 
-  /** The writer broke off. What it wrote before can still be read. */
-  tear(reason: string): void {
+  /** Aborts the stream: the writer disconnected early. Items written before can still be read. */
+  abort(reason: string): void {
     this.#writer = "left";
-    this.#settle("torn", reason);
+    this.#settle("aborted", reason);
   }
 
-  // The reader's verbs.
+  // Methods for the reader.
 
-  /** The oldest item, or undefined when none waits (then look at `state`). */
+  /** Returns the oldest item, or undefined if none waits; `state` then says whether more can come. */
   take(): ChannelItem | undefined {
     const item = this.#items[this.#head];
     if (item === undefined) return undefined;
@@ -160,28 +163,28 @@ export class Channel {
     return item;
   }
 
-  /** The reader wants no more: what waits is dropped and the writer is told. */
+  /** The reader leaves: waiting items are dropped and the writer is notified. */
   leave(reason: string): void {
     this.#reader = "left";
     this.#drop();
-    this.#settle("torn", reason);
+    this.#settle("aborted", reason);
     this.#endIfDone();
   }
 
-  /** Takes the channel down, whatever its ends are doing. */
+  /** Destroys the channel in any state. */
   destroy(reason: string): void {
     this.#drop();
-    this.#settle("torn", reason);
+    this.#settle("aborted", reason);
     this.#reader ??= "left";
     this.#writer ??= "left";
     this.#endIfDone();
   }
 
-  #settle(state: "finished" | "torn", reason: string): void {
+  #settle(state: "finished" | "aborted", reason: string): void {
     if (this.#state !== "open") return;
     this.#state = state;
     this.#reason = reason;
-    this.#tellReader();
+    this.#notifyReader();
     if (typeof this.#writer === "object") {
       const writer = this.#writer;
       this.#writer = "left";
@@ -190,7 +193,7 @@ export class Channel {
     this.#endIfDone();
   }
 
-  #tellReader(): void {
+  #notifyReader(): void {
     if (typeof this.#reader === "object") this.#reader.onChange();
   }
 
@@ -206,14 +209,14 @@ export class Channel {
   }
 
   #endIfDone(): void {
-    // An untaken reader may still come for what a finished writer left; the sweep of the table puts an end to that.
+    // A reader may still come for the items of a finished writer. The table's sweep removes the channel otherwise.
     if (this.#over || this.#state === "open" || !this.isEmpty || this.#reader === undefined) return;
     this.#over = true;
     this.#onOver(this);
   }
 }
 
-/** Compares in a time that does not tell how much of a guess was right. */
+/** Compares in constant time, so that the duration does not reveal how much of a guess was right. */
 export function isSameKey(given: string, own: string): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(own)];
   return a.length === b.length && timingSafeEqual(a, b);

@@ -3,23 +3,23 @@ import { CallError } from "@svc/protocol";
 import { type Clock, every } from "../clock.ts";
 import { type ByteBudget, Channel } from "./channel.ts";
 
-/** Items that wait in a channel of default size, at most. */
+/** Default maximum number of items that wait in a channel. */
 const DEFAULT_BUFFER_ITEMS = 64;
-/** Bytes that wait in one channel, at most (and one item more). */
+/** Maximum bytes that wait in one channel (plus one item). */
 const MAX_WAITING_BYTES = 1024 * 1024;
-/** When all channels together hold more than this, each may hold only so much. */
+/** Above this total of all channels, each is limited to CROWDED_WAITING_BYTES. */
 const CROWDED_AT_BYTES = 256 * 1024 * 1024;
 const CROWDED_WAITING_BYTES = 64 * 1024;
-/** Channels open at once, at most. */
+/** Maximum number of open channels. */
 const MAX_CHANNELS = 20_000;
-/** A channel that still has an end that nobody took after so long is removed, in milliseconds; looked at every minute. */
+/** A channel with an end that was not taken for this long is destroyed, in milliseconds. */
 const UNTAKEN_FOR_MS = 300_000;
 const SWEEP_EVERY_MS = 60_000;
 
-/** Finds, or makes, the channel that has such an end, when the key opens it. */
+/** Finds or creates the channel with this id, if the key is right. */
 type Resolver = (id: string, key: string, direction: "read" | "write") => Channel | undefined;
 
-/** The channels of this engine, by id. */
+/** The engine's channels, by id. */
 export class Channels {
   readonly #clock: Clock;
   readonly #channels = new Map<string, Channel>();
@@ -40,7 +40,7 @@ export class Channels {
     return this.#channels.size;
   }
 
-  /** Makes a channel. Throws CallError `overloaded` when there are too many. */
+  /** Creates a channel. Throws CallError `overloaded` if too many are open. */
   create(options: { readonly bufferItems?: number | undefined; readonly onOver?: () => void } = {}): Channel {
     if (this.#channels.size >= MAX_CHANNELS) {
       throw new CallError("overloaded", `${MAX_CHANNELS} channels are open, which is the limit; close those that are not used`);
@@ -61,7 +61,7 @@ export class Channels {
     return channel;
   }
 
-  /** The channel that has such an end, if the key opens it. */
+  /** Returns the channel with this id, if the key is right. */
   find(id: string, key: string, direction: "read" | "write"): Channel | undefined {
     const channel = this.#channels.get(id);
     if (channel !== undefined) return channel.opensWith(key) ? channel : undefined;
@@ -73,8 +73,9 @@ export class Channels {
   }
 
   /**
-   * Lets channels be found that are made only then: most are named in a payload and never used. Whoever names them keeps them; a
-   * table here that is written at each request would leave old tables behind that hold on to young objects.
+   * Adds a resolver for channels that are created on first use: most are named in a payload and never used. The
+   * resolver's owner stores them. A table here that is written at each request would leave old tables that keep young
+   * objects alive.
    */
   addResolver(resolver: Resolver): () => void {
     this.#resolvers.push(resolver);
@@ -82,8 +83,7 @@ export class Channels {
   }
 
   /**
-   * The owner of the channel is gone: a channel that not both ends have found will not be found any more. One whose writer has
-   * finished stays for its reader; one with both ends at work lives as long as they do.
+   * Handles the end of the channel's owner: destroys the channel unless both ends are taken or the writer has finished.
    */
   ownerLeft(channel: Channel): void {
     if (channel.state === "finished" || (channel.readerIsTaken && channel.writerIsTaken)) return;

@@ -10,10 +10,10 @@ import { localReader, localWriter } from "./local-ends.ts";
 const MAX_CHANNELS_PER_OWNER = 2_000;
 const MAX_CHANNELS_PER_RESTRICTED = 500;
 
-/** How many channels lie in a scope. */
+/** Number of open channels of each scope. */
 const openIn = new WeakMap<Scope, number>();
 
-/** Opens a channel that ends with its owner: the module, or the worker for which the module opens it. */
+/** Creates a channel that ends with its owner: the module, or the worker for which the module creates it. */
 export function createChannel(options: ChannelOptions, parts: { readonly kernel: Kernel; readonly scope: Scope }): Channel {
   const { channels, sessions, quotas } = parts.kernel;
   const { ownedBy } = options;

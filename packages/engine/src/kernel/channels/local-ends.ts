@@ -2,7 +2,7 @@ import type { ChannelItem, ChannelReader, ChannelWriter } from "../module.ts";
 import { Scope } from "../scope.ts";
 import type { Channel } from "./channel.ts";
 
-/** The reading end of a channel, taken by a module. Throws TypeError when it was taken before. */
+/** Takes the reading end of a channel for a module. Throws TypeError if it is already taken. */
 export function localReader(channel: Channel): ChannelReader {
   let wake: (() => void) | undefined;
   const isOurs = channel.takeReader({
@@ -28,14 +28,14 @@ export function localReader(channel: Channel): ChannelReader {
     },
     cancel() {
       channel.leave("the reader wants no more");
-      // Who left is not told of changes any more, and a read may be under way.
+      // A reader that has left gets no more callbacks, so a pending read is woken here.
       wake?.();
       wake = undefined;
     },
   };
 }
 
-/** The writing end of a channel, taken by a module. Throws TypeError when it was taken before. */
+/** Takes the writing end of a channel for a module. Throws TypeError if it is already taken. */
 export function localWriter(channel: Channel): ChannelWriter {
   const closedListeners = new Scope();
   let hasRoom: ((stillRead: boolean) => void) | undefined;
@@ -73,7 +73,7 @@ export function localWriter(channel: Channel): ChannelWriter {
     abort(reason) {
       if (!isOpen) return;
       close();
-      channel.tear(reason);
+      channel.abort(reason);
     },
     onClosed: (listener) => closedListeners.add(listener),
   };

@@ -5,7 +5,7 @@ import type { Scope, Undo } from "../scope.ts";
 import { type Channel, isSameKey } from "./channel.ts";
 import { localReader, localWriter } from "./local-ends.ts";
 
-/** Lets a module name channels that are made only when a worker comes for one of their ends. */
+/** Lets a module name channels that are created only when a worker opens one of their ends. */
 export function resolveChannels(find: (id: string) => ChannelOffer | undefined, parts: { readonly kernel: Kernel; readonly scope: Scope }): Undo {
   const { channels } = parts.kernel;
   const made = new WeakMap<ChannelOffer, { read?: Channel; write?: Channel }>();
@@ -15,7 +15,7 @@ export function resolveChannels(find: (id: string) => ChannelOffer | undefined, 
     if (offer === undefined || !isSameKey(key, offer.key)) return undefined;
     const pair = made.get(offer) ?? {};
     made.set(offer, pair);
-    // Whoever comes second finds the end taken.
+    // A second connection gets the same channel and finds its end taken.
     const channel = pair[direction] ?? make(offer, direction);
     if (channel !== undefined) pair[direction] = channel;
     return channel;

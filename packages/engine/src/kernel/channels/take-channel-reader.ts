@@ -4,7 +4,10 @@ import type { ChannelReader } from "../module.ts";
 import type { Scope } from "../scope.ts";
 import { localReader } from "./local-ends.ts";
 
-/** Gives a module the reading end that a ref names; see `ModuleContext.takeChannelReader`. Whoever holds the key may open it, as over a socket. */
+/**
+ * Takes the reading end that a ref names for a module; see `ModuleContext.takeChannelReader`. The key is sufficient, as
+ * over a socket.
+ */
 export function takeChannelReader(ref: ChannelRef, parts: { readonly kernel: Kernel; readonly scope: Scope }): ChannelReader {
   const { channel_id: id, access_key: key, direction } = ref;
   if (direction !== "read") {
@@ -18,7 +21,7 @@ export function takeChannelReader(ref: ChannelRef, parts: { readonly kernel: Ker
   if (channel.readerIsTaken) throw new CallError("NOT_FOUND", `the reading end of the channel ${id} is taken already`);
   const reader = localReader(channel);
   let isOpen = true;
-  // A module that stops leaves no end behind that its writer would wait for.
+  // When the module stops, the reader leaves, so that the writer does not wait for it.
   const cancel = parts.scope.add(() => {
     isOpen = false;
     reader.cancel();

@@ -16,12 +16,12 @@ import { unregisterTriggerType } from "./unregister-trigger-type.ts";
 
 type Handler<Type extends MessageType> = (message: MessageOf<Type>, session: Session, kernel: Kernel) => void;
 
-/** Only the engine says these; from a worker they mean nothing. */
+/** Messages that only the engine sends have no effect when a worker sends them. */
 function ignore(message: Message, session: Session): void {
-  session.log.debug("a message that has no effect was ignored", { messageType: message.type });
+  session.log.debug("a message without effect was ignored", { messageType: message.type });
 }
 
-/** One handler for each message; a message without one does not compile. */
+/** One handler for each message type; a missing one is a compile error. */
 const handlers: { readonly [Type in MessageType]: Handler<Type> } = {
   registerfunction: registerFunction,
   unregisterfunction: unregisterFunction,
@@ -46,6 +46,6 @@ export function dispatch(message: Message | UndecodableFrame, session: Session, 
     undecodable(message, session);
     return;
   }
-  // The table pairs each type with its handler; the compiler cannot follow that through an index.
+  // The table pairs each type with its handler; the compiler cannot infer that through an index.
   (handlers[message.type] as Handler<MessageType>)(message, session, kernel);
 }

@@ -3,14 +3,14 @@ import type { Outcome } from "../call.ts";
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
 
-/** What every SDK calls after each connect, to say who it is. */
+/** Every SDK calls this function after each connect, to introduce the worker. */
 export const REGISTER_WORKER = "engine::workers::register" as FunctionId;
 
 const MAX_SHOWN_CHARACTERS = 280;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: removing control and bidi characters is the purpose
 const UNSHOWN = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** Takes effect before the next frame of the connection is read: what follows may depend on the declared features. */
+/** Takes effect before the next frame of the connection is read: later frames may depend on the declared features. */
 export function introduceWorker(message: MessageOf<"invokefunction">, session: Session, kernel: Kernel): Outcome {
   let value: unknown;
   try {
@@ -36,7 +36,8 @@ export function introduceWorker(message: MessageOf<"invokefunction">, session: S
       os: os === undefined ? undefined : shared(shown(os)),
       pid,
       isolation: isolation === undefined ? undefined : shared(shown(isolation)),
-      // The console and the CLI are left out of listings, and what they do is not held against workers: nobody else may pass for them.
+      // The console and the CLI are not listed, and their activity does not count as a worker's, so restricted
+      // connections must not claim to be one.
       kind: session.principal.isTrusted ? (kind ?? "worker") : "worker",
     },
     featureSet(features ?? []),
@@ -45,21 +46,24 @@ export function introduceWorker(message: MessageOf<"invokefunction">, session: S
   return { ok: true, result: Payload.fromValue({ success: true }) };
 }
 
-const SHARED_TEXTS = 1_000;
-const sharedTexts = new Map<string, string>();
+const MAX_SHARED_STRINGS = 1_000;
+const sharedStrings = new Map<string, string>();
 
-/** One copy of what many workers say alike. The oldest goes when the table is full. */
+/** Returns one shared copy of a string that many workers send. Above the limit the oldest is removed. */
 function shared(text: string): string {
-  const known = sharedTexts.get(text);
+  const known = sharedStrings.get(text);
   if (known !== undefined) return known;
-  if (sharedTexts.size >= SHARED_TEXTS) sharedTexts.delete(sharedTexts.keys().next().value ?? "");
-  sharedTexts.set(text, text);
+  if (sharedStrings.size >= MAX_SHARED_STRINGS) sharedStrings.delete(sharedStrings.keys().next().value ?? "");
+  sharedStrings.set(text, text);
   return text;
 }
 
 const featureSets = new Map<string, ReadonlySet<Feature>>();
 
-/** One set for all connections with the same features: there are few combinations, and may be ten thousand connections. */
+/**
+ * Returns one set for all connections with the same features: there are few combinations, but up to ten thousand
+ * connections.
+ */
 function featureSet(features: readonly string[]): ReadonlySet<Feature> {
   const known = FEATURES.filter((feature) => features.includes(feature));
   const key = known.join();
@@ -68,7 +72,7 @@ function featureSet(features: readonly string[]): ReadonlySet<Feature> {
   return shared;
 }
 
-/** Names reach terminals and pages, so what could disturb those is taken out. */
+/** Removes characters that could disturb terminals and pages, and limits the length. */
 function shown(text: string): string {
   return text.replace(UNSHOWN, "").slice(0, MAX_SHOWN_CHARACTERS);
 }

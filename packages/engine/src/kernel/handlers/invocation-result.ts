@@ -3,11 +3,11 @@ import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
 import { cleanBaggage, cleanTraceparent } from "../trace-context.ts";
 
-/** A worker answers a call. Only calls that were sent to this connection can be answered by it. */
+/** A worker returns the result of a call. Only calls that were sent to this connection are accepted. */
 export function invocationResult(message: MessageOf<"invocationresult">, session: Session, kernel: Kernel): void {
   const call = session.held.get(message.invocation_id);
   if (call === undefined) {
-    session.log.debug("an answer came for a call that this worker does not hold", { invocationId: message.invocation_id });
+    session.log.debug("a result was ignored: the worker has no such call in flight", { invocationId: message.invocation_id });
     return;
   }
   if (message.error !== undefined) {

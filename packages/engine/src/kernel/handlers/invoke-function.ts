@@ -8,10 +8,10 @@ import type { Session } from "../session.ts";
 import { cleanBaggage, cleanTraceparent } from "../trace-context.ts";
 import { introduceWorker, REGISTER_WORKER } from "./introduce-worker.ts";
 
-/** The function that a queue provides for `action: enqueue`. */
+/** The function behind `action: enqueue`; a queue provides it. */
 const ENQUEUE = "engine::queue::enqueue" as FunctionId;
 
-/** A worker calls a function. The payload is passed on unread. */
+/** A worker calls a function. The payload is forwarded unparsed. */
 export function invokeFunction(message: MessageOf<"invokefunction">, session: Session, kernel: Kernel): void {
   const { invocation_id: wanted, function_id: functionId } = message;
   if (functionId === REGISTER_WORKER) {
@@ -23,7 +23,7 @@ export function invokeFunction(message: MessageOf<"invokefunction">, session: Se
   if (admitted !== undefined) makeCall(admitted, functionId, session, kernel);
 }
 
-/** `functionId` is what the caller asked for, and what the answer is about; a middleware may be called in its place. */
+/** `functionId` is the requested function, which the result names. A middleware may be called in its place. */
 function makeCall(message: MessageOf<"invokefunction">, functionId: FunctionId, session: Session, kernel: Kernel): void {
   const { invocation_id: wanted, action } = message;
   const isVoid = action?.type === "void" || wanted === undefined;
@@ -79,7 +79,7 @@ function requestOf(message: MessageOf<"invokefunction">, session: Session, kerne
     metadata: metadataOfCaller(message.metadata),
     caller: session.caller,
     job: undefined,
-    // A worker with calls in its hands may need further calls to finish them.
+    // A worker with in-flight calls may need further calls to finish them.
     whileDraining: session.held.size > 0,
     onSettled,
   };
@@ -115,7 +115,10 @@ function enqueue(message: MessageOf<"invokefunction">, queue: string, session: S
   kernel.router.start({ ...request, functionId: ENQUEUE, payload, timeoutMs: undefined });
 }
 
-/** The data stands in it as it came, to the digit. Throws CallError `invalid_message` when it is not JSON: it must not say anything besides. */
+/**
+ * Builds the payload with `data` copied as text, so that numbers keep their digits. Throws CallError `invalid_message`
+ * if it is not JSON, since other text could inject members.
+ */
 function enqueuePayload({ function_id, data, traceparent, baggage }: MessageOf<"invokefunction">, queue: string): Payload {
   data.value();
   const members = {

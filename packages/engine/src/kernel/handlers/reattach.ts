@@ -4,8 +4,8 @@ import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
 
 /**
- * A worker that reconnects retires its former connection, so that the replay of its registrations meets a clean slate. The
- * former connection is gone before the next frame is read. Never answered.
+ * A reconnected worker retires its former connection, so that no old registrations conflict with the ones it sends
+ * again. The former connection is removed before the next frame is read. There is no response.
  */
 export function reattach(message: MessageOf<"reattach">, session: Session, kernel: Kernel): void {
   const { previous_worker_id: previousId, reattach_token: token } = message;

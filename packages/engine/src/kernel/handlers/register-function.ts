@@ -7,16 +7,16 @@ import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
 import { reportFormatProblem } from "./report-format-problem.ts";
 
-/** Ids that belong to the engine; a queue provider may take this one. */
+/** The only engine id that a worker may register: a queue provides it. */
 const OPEN_ENGINE_ID = "engine::queue::enqueue";
 
-/** A worker offers a function. Registering the same id again on the same connection replaces it. */
+/** A worker registers a function. Registering the same id again on the same connection replaces it. */
 export function registerFunction(message: MessageOf<"registerfunction">, session: Session, kernel: Kernel): void {
   if (session.access === undefined) addFunction(message, session, kernel);
   else admitFunction(message, session.access, session, kernel, (admitted) => addFunction(admitted, session, kernel));
 }
 
-/** Answers whether it was taken. */
+/** Returns whether the registration was accepted. */
 function addFunction(message: MessageOf<"registerfunction">, session: Session, kernel: Kernel): boolean {
   const { id } = message;
   const provider = providerOf(message, session, kernel);
@@ -39,19 +39,22 @@ function addFunction(message: MessageOf<"registerfunction">, session: Session, k
     }),
   );
   session.functions.set(id, undo);
-  // After the new one is in, so that the function is never gone in between.
+  // After the new registration, so that the function never disappears in between.
   replaced?.();
   kernel.changes.registered(session.workerId);
   return true;
 }
 
-/** Who will run the function: the worker itself, or a module on its behalf. A CallError says why nobody may. */
+/**
+ * Returns the provider that runs the function: the worker itself, or a module on its behalf. Returns a CallError if the
+ * registration is refused.
+ */
 function providerOf({ id, invocation }: MessageOf<"registerfunction">, session: Session, kernel: Kernel): Provider | CallError {
   const problem = refusal(id, session, kernel);
   if (problem !== undefined) return new CallError("registration_refused", problem);
   const provider = invocation === undefined ? session : delegated(id, invocation, session, kernel);
   if (CallError.is(provider)) return provider;
-  // Last, since it takes the id away from others.
+  // Last, since it may withdraw the id from other connections.
   const dispute = settlePrincipal(id, session, kernel);
   return dispute === undefined ? provider : new CallError("registration_refused", dispute);
 }

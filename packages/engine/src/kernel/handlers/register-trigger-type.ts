@@ -6,13 +6,16 @@ import type { Session } from "../session.ts";
 import type { Binding, TriggerTypeProvider } from "../trigger-binding.ts";
 import { reportFormatProblem } from "./report-format-problem.ts";
 
-/** A worker offers a trigger type. A type that the engine provides cannot be taken over; of several workers the latest serves. */
+/**
+ * A worker registers a trigger type. A type that the engine provides cannot be taken over. Of several workers the
+ * latest serves.
+ */
 export function registerTriggerType(message: MessageOf<"registertriggertype">, session: Session, kernel: Kernel): void {
   if (session.access === undefined) addTriggerType(message, session, kernel);
   else admitTriggerType(message, session.access, session, kernel, (admitted) => addTriggerType(admitted, session, kernel));
 }
 
-/** Answers whether it was taken. */
+/** Returns whether the registration was accepted. */
 function addTriggerType(message: MessageOf<"registertriggertype">, session: Session, kernel: Kernel): boolean {
   const { id } = message;
   const refuse = (problem: string): false => {
@@ -33,7 +36,7 @@ function addTriggerType(message: MessageOf<"registertriggertype">, session: Sess
     const problem = kernel.quotas.triggerTypes.problemOf(session.principal);
     if (problem !== undefined) return refuse(problem);
   }
-  // Last, since it takes the type away from others.
+  // Last, since it may withdraw the type from other connections.
   const dispute = settleTypePrincipal(id, session, kernel);
   if (dispute !== undefined) return refuse(dispute);
   const check = kernel.formats.checkFor({ format: message.trigger_request_format, wanted: message.validate ?? false, principal: session.principal });
@@ -46,8 +49,8 @@ function addTriggerType(message: MessageOf<"registertriggertype">, session: Sess
     builtIn: false,
     principal: session.principal,
     attach: (binding) => {
-      const misfit = check?.isOn() ? check.problemOf(Payload.fromValue(binding.config), `the config of a ${id} trigger`) : undefined;
-      if (misfit !== undefined) throw new CallError("trigger_registration_failed", misfit.message, { details: misfit.details });
+      const mismatch = check?.isOn() ? check.problemOf(Payload.fromValue(binding.config), `the config of a ${id} trigger`) : undefined;
+      if (mismatch !== undefined) throw new CallError("trigger_registration_failed", mismatch.message, { details: mismatch.details });
       return deliverBinding(binding, session);
     },
   };
@@ -71,7 +74,10 @@ function addTriggerType(message: MessageOf<"registertriggertype">, session: Sess
   return true;
 }
 
-/** The provider fires by calling the function itself, so all that the engine does is to tell it of the binding, and of its end. */
+/**
+ * Sends the binding and its end to the provider. The provider calls the function itself, so the engine does nothing
+ * else.
+ */
 function deliverBinding(binding: Binding, session: Session): () => void {
   const { id, functionId, config, metadata } = binding;
   const type = session.access?.localTriggerTypeId(binding.type) ?? binding.type;

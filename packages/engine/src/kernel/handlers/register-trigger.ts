@@ -6,7 +6,10 @@ import type { Undo } from "../scope.ts";
 import type { Session } from "../session.ts";
 import { bindingKey, type TriggerRequest } from "../trigger-binding.ts";
 
-/** A worker asks for a binding. The same trigger id again replaces what it stood for (a reconnecting worker replays its triggers). */
+/**
+ * A worker registers a trigger. The same trigger id again replaces the previous binding (a reconnecting worker
+ * registers its triggers again).
+ */
 export function registerTrigger(message: MessageOf<"registertrigger">, session: Session, kernel: Kernel): void {
   if (session.access === undefined) {
     addTrigger(message, session, kernel);
@@ -43,7 +46,7 @@ function addTrigger(message: MessageOf<"registertrigger">, session: Session, ker
     }
   }
   const request: TriggerRequest = { id, type, functionId, config: message.config ?? null, metadata: withoutSvc(message.metadata) };
-  // First the old, then the new: a provider must never see two bindings of one id.
+  // Remove the old one first: a provider must never see two bindings with one id.
   if (replaced !== undefined && replaced.hold.key !== bindingKey(request)) replaced.hold.remove();
   const hold = kernel.triggers.register(session, request);
   replaced?.unwatch();
@@ -55,13 +58,13 @@ function addTrigger(message: MessageOf<"registertrigger">, session: Session, ker
   kernel.changes.registered(session.workerId);
 }
 
-/** Ends the binding, and its count, with the connection. */
+/** Removes the binding and its count when the connection ends. */
 function leaveWithSession(id: TriggerId, session: Session, kernel: Kernel): Undo {
   kernel.quotas.triggers.add(session.principal);
   return session.scope.add(() => {
-    const standing = session.triggers.get(id);
-    standing?.unwatch();
-    standing?.hold.leave();
+    const current = session.triggers.get(id);
+    current?.unwatch();
+    current?.hold.leave();
     kernel.quotas.triggers.release(session.principal);
   });
 }

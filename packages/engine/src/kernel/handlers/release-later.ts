@@ -1,12 +1,13 @@
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
 
-/** How long after it is unregistered the id of a trusted worker becomes free, in milliseconds. */
+/** Delay before the unregistered id of a trusted worker becomes free, in milliseconds. */
 const RELEASE_AFTER_MS = 60_000;
 
 /**
- * Releases a reserved id a minute after its worker unregistered it. SDKs unregister everything when they shut down, so an id whose connection ends within this
- * minute stays reserved; a connection that finishes its last calls for longer has no other functions, which `release` checks.
+ * Releases a reserved id a minute after its worker unregistered it. SDKs unregister everything at shutdown, so an id
+ * whose connection ends within this minute stays reserved. A connection that takes longer to finish its last calls has
+ * no other functions, which `release` checks.
  */
 export function releaseLater(session: Session, kernel: Kernel, release: () => void): void {
   if (!session.principal.isTrusted) return;

@@ -2,7 +2,9 @@ import { CallError } from "@svc/protocol";
 import type { FormatCheck } from "../format-check.ts";
 import type { Session } from "../session.ts";
 
-/** Tells a worker that what it registered is there, but that the check by its format, which it asked for, is not. */
+/**
+ * Informs a worker that its registration succeeded, but the validation by its format that it requested does not work.
+ */
 export function reportFormatProblem(check: FormatCheck | undefined, registration: { readonly type: string; readonly id: string }, session: Session): void {
   if (check?.problem === undefined) return;
   const { type, id } = registration;

@@ -2,7 +2,7 @@ import type { MessageOf, TriggerTypeId } from "@svc/protocol";
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
 
-/** The worker that provides a type says how a binding went. Only the provider of the type may say so. */
+/** The provider of a trigger type reports the result of a binding. Results of other workers are ignored. */
 export function triggerRegistrationResult(message: MessageOf<"triggerregistrationresult">, session: Session, kernel: Kernel): void {
   const named = message.trigger_type as TriggerTypeId;
   const type = session.access?.fullTriggerTypeId(named) ?? named;

@@ -2,13 +2,13 @@ import { CallError, type InvocationId, type UndecodableFrame } from "@svc/protoc
 import type { Session } from "../session.ts";
 
 /**
- * A frame that could not be read still gets an answer: the call it belongs to fails with `invalid_message`, or, when no call can
- * be named, an `error` frame says what was wrong. The connection lives on.
+ * Handles a frame that cannot be decoded. Its call fails with `invalid_message`; if it names no call, an `error` frame
+ * describes the problem. The connection stays open.
  */
 export function undecodable(frame: UndecodableFrame, session: Session): void {
   session.warn("a frame was refused", { messageType: frame.messageType, problem: frame.error.message });
   const { invocationId, functionId } = frame;
-  // Only a call is answered by its id, and only one that is not on its way already: a call has one answer.
+  // Only a call has a result, and only one: the id must not be that of a call in flight.
   if (invocationId !== undefined && frame.messageType === "invokefunction" && !session.made.has(invocationId as InvocationId)) {
     session.answer(invocationId as InvocationId, functionId ?? "", { ok: false, error: frame.error });
     return;

@@ -3,7 +3,7 @@ import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
 import { releaseLater } from "./release-later.ts";
 
-/** Takes away this connection's registration and no other. Calls in hand go on. */
+/** Removes this connection's registration only. In-flight calls continue. */
 export function unregisterFunction(message: MessageOf<"unregisterfunction">, session: Session, kernel: Kernel): void {
   const id = session.access?.fullFunctionId(message.id) ?? message.id;
   const hadIt = session.functions.has(id);

@@ -3,7 +3,7 @@ import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
 import { releaseLater } from "./release-later.ts";
 
-/** The type goes; bindings of it wait until somebody provides it again. */
+/** Removes this connection's type. Its bindings wait until a worker provides the type again. */
 export function unregisterTriggerType(message: MessageOf<"unregistertriggertype">, session: Session, kernel: Kernel): void {
   const id = session.access?.fullTriggerTypeId(message.id) ?? message.id;
   const hadIt = session.triggerTypes.has(id);

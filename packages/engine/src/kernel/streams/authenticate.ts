@@ -1,18 +1,18 @@
 import type { Clock } from "../clock.ts";
 import type { StreamAuthentication, StreamClient, StreamSource } from "../stream-contract.ts";
-import { within } from "./within.ts";
+import { withTimeout } from "./with-timeout.ts";
 
-/** How long an authentication may take, in milliseconds. */
+/** Timeout of an authentication, in milliseconds. */
 const DEADLINE_MS = 5_000;
 const CLOSE_UNKNOWN = 4401;
 
-/** Asks who a client is. Whatever goes wrong with that keeps it out. */
+/** Authenticates a client. Any failure refuses the connection. */
 export async function authenticate(source: StreamSource, client: StreamClient, clock: Clock): Promise<StreamAuthentication & { readonly problem?: unknown }> {
   try {
     const ask = source.authenticate;
     if (ask === undefined) return { ok: true, context: null, systemStreams: true };
-    const answer = await within(clock, DEADLINE_MS, "the authentication of a stream connection", () => ask.call(source, client));
-    // From a module, but on this answer everything rests.
+    const answer = await withTimeout(clock, DEADLINE_MS, "the authentication of a stream connection", () => ask.call(source, client));
+    // The result comes from a module, but it decides over access, so it is validated.
     if (answer?.ok === true && typeof answer.systemStreams === "boolean") return answer;
     if (answer?.ok === false && (answer.code === 4401 || answer.code === 4403)) return answer;
     return { ok: false, code: CLOSE_UNKNOWN, reason: "the authentication gave no answer that can be understood" };

@@ -31,7 +31,7 @@ export type ClientMessage = z.output<typeof clientMessage>;
 
 const EXPECTED = 'expected {"type":"join","data":{"subscriptionId","streamName","groupId"}}, or type leave, hello or ping';
 
-/** Reads what a client says; of what is no message it says why. */
+/** Parses a client's message. Returns the problem if it is malformed. */
 export function readClientMessage(text: string): ClientMessage | { readonly type: "malformed"; readonly problem: string } {
   let value: unknown;
   try {

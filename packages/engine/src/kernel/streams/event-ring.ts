@@ -1,32 +1,32 @@
 import type { NumberedEvent } from "./numbered-event.ts";
 
-/** What is kept of one group for those who come back: so many events, and so many bytes of their data. */
+/** Maximum number of buffered events of one group, and of bytes of their data. */
 const MAX_EVENTS = 1_000;
 const MAX_BYTES = 1024 * 1024;
-/** What an event holds of memory besides its data and its id, in bytes, about. */
+/** Approximate memory of an event besides its data and id, in bytes. */
 const OVERHEAD_BYTES = 200;
-/** Slots that were emptied at the front before the array is cut. */
+/** The array is trimmed after this many slots at its front are empty. */
 const CUT_AT = 1_024;
 
-/** The latest events of one group, numbered without a gap. */
+/** A buffer of the latest events of one group, numbered without gaps. */
 export class EventRing {
   #events: NumberedEvent[] = [];
   #head = 0;
   #bytes = 0;
   #heldBytes = 0;
-  /** Number of the latest event that is not held: what comes behind it is here. */
+  /** Number of the latest event that is no longer buffered. */
   #floor: number;
 
   constructor(floor: number) {
     this.#floor = floor;
   }
 
-  /** Of data. */
+  /** Size of the events' data, in bytes. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Of memory, about: many small events are mostly overhead. */
+  /** Approximate memory, in bytes: many small events are mostly overhead. */
   get heldBytes(): number {
     return this.#heldBytes;
   }
@@ -41,7 +41,7 @@ export class EventRing {
     this.#head = 0;
   }
 
-  /** What came after that number, in order; undefined when not all of it is here. */
+  /** Returns the events after that number, in order; undefined if some are no longer buffered. */
   after(seq: number): readonly NumberedEvent[] | undefined {
     if (seq < this.#floor || seq > this.#floor + this.#events.length - this.#head) return undefined;
     return this.#events.slice(this.#head + seq - this.#floor);
@@ -55,7 +55,7 @@ export class EventRing {
     this.#heldBytes = 0;
   }
 
-  /** A number without an event: nobody gets from before it to behind it. */
+  /** Consumes a number without an event, so that no client can resume across it. */
   skip(): void {
     this.clear();
     this.#floor++;
@@ -63,7 +63,7 @@ export class EventRing {
 
   #dropFirst(): void {
     const first = this.#events[this.#head] as NumberedEvent;
-    // The slot must not hold on to the data.
+    // Deleted, so that the slot does not keep the data in memory.
     delete this.#events[this.#head];
     this.#head++;
     this.#floor++;

@@ -14,19 +14,22 @@ import { Tap, tapSpec } from "./tap.ts";
 import { Topics } from "./topics.ts";
 import { UserStreamNames } from "./user-stream-names.ts";
 
-/** So long after its keeper has stopped a stream may be back, in milliseconds. */
+/** After its provider has stopped, a stream may come back within this time, in milliseconds. */
 const AWAY_MS = 10_000;
 
 export interface StreamHubParts {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Names this run of the engine. */
+  /** Identifies this run of the engine. */
   readonly epoch: string;
-  /** A user-defined stream has appeared or gone. */
+  /** A user-defined stream was created or removed. */
   readonly onChange: (stream: string, op: "created" | "removed") => void;
 }
 
-/** Where streams meet their subscribers: numbers events, keeps the latest, and serves the clients of the real-time listener. */
+/**
+ * Connects streams with their subscribers: numbers events, buffers the latest, and serves the clients of the real-time
+ * listener.
+ */
 export class StreamHub implements Streams {
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -38,7 +41,7 @@ export class StreamHub implements Streams {
   readonly #connections = new Set<StreamConnection>();
   #source: StreamSource | undefined;
   #sourceStoppedAt = Number.NEGATIVE_INFINITY;
-  /** Whether the source that stopped last had an authentication. */
+  /** True if the source that stopped last had an authentication. */
   #hadAuthentication = false;
   #stopHeartbeat: (() => void) | undefined;
 
@@ -64,24 +67,27 @@ export class StreamHub implements Streams {
     tap.publishTo(this.#system.provide(tapSpec(tap)));
   }
 
-  /** User-defined streams that hold items, as last counted, that functions keep and have written, or that have subscribers: those that `list` shows. */
+  /**
+   * Number of user-defined streams that `list` shows: with items at the last count, with an event from a
+   * function-backed stream, or with subscribers.
+   */
   get userStreams(): number {
     return this.#names.count;
   }
 
-  /** The keeper of the streams decides who may connect, or will when it is back; a token is not needed then. */
+  /** True if the streams' provider decides who may connect, now or after its restart. No token is needed then. */
   get authenticates(): boolean {
     return this.#source === undefined ? this.#sourceIsAway && this.#hadAuthentication : this.#source.authenticate !== undefined;
   }
 
-  /** True for the paths that streams are served at. */
+  /** Returns true for the paths of streams. */
   serves(path: string): boolean {
     return readStreamPath(path) !== undefined;
   }
 
-  /** A client has connected. */
+  /** Accepts a client's connection. */
   accept(socket: RealtimeSocket): void {
-    // Nobody is let in unasked because whoever is to be asked is starting again.
+    // While the source restarts it cannot authenticate, so untrusted clients are refused.
     if (this.#source === undefined && this.authenticates && !socket.client.trusted) {
       socket.close(CLOSE.restart, "the keeper of the streams is away for a moment; connect again");
       return;
@@ -100,7 +106,7 @@ export class StreamHub implements Streams {
     if (this.#source !== undefined) throw new TypeError("another module already keeps the user-defined streams");
     this.#source = source;
     this.#names.follow(source);
-    // Who came before there was an authentication has not been asked who it is.
+    // Existing connections have not been authenticated.
     if (source.authenticate !== undefined) for (const connection of [...this.#connections]) if (!connection.isTrusted) connection.restart();
     return {
       publish: (event) => {
@@ -135,7 +141,7 @@ export class StreamHub implements Streams {
       return view;
     };
     for (const { stream, group, items } of groups) groupOf(stream, group).items = items;
-    for (const name of this.#names.keptElsewhere) if (!views.has(name)) views.set(name, new Map());
+    for (const name of this.#names.functionBacked) if (!views.has(name)) views.set(name, new Map());
     for (const name of this.#system.names) groupOf(name, SYSTEM_GROUP);
     for (const topic of this.#topics.all()) if (topic.subscribers > 0) groupOf(topic.stream, topic.group).subscribers = topic.subscribers;
     return [...views].sort(byName).map(([name, own]) => {
@@ -171,7 +177,7 @@ export class StreamHub implements Streams {
     try {
       source.left(join);
     } catch (error) {
-      this.#log.error("the end of a subscription could not be told", { stream: join.stream, group: join.group, error });
+      this.#log.error("the end of a subscription could not be reported", { stream: join.stream, group: join.group, error });
     }
   }
 
@@ -183,7 +189,7 @@ export class StreamHub implements Streams {
     for (const connection of [...this.#connections]) {
       if ((source.authenticate !== undefined && !connection.isTrusted) || connection.uses(source)) connection.restart();
     }
-    // Another keeper may have other items: numbers of this one must not lead anyone to them.
+    // Another provider may have other items, so clients must not resume with numbers of this one.
     for (const topic of this.#topics.all()) if (!topic.stream.startsWith(SYSTEM_PREFIX)) this.#topics.forget(topic);
     this.#names.follow(undefined);
   }

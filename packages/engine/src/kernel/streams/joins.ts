@@ -1,18 +1,18 @@
 import { CallError } from "@svc/protocol";
 import type { StreamJoin, StreamSource } from "../stream-contract.ts";
-import { Opener, type Since } from "./opener.ts";
 import type { Outbox } from "./outbox.ts";
 import { left, problem, unauthorized } from "./server-messages.ts";
 import { CLOSE, MAX_SUBSCRIPTIONS } from "./stream-codes.ts";
 import type { StreamParts } from "./stream-parts.ts";
 import { SYSTEM_GROUP, SYSTEM_PREFIX } from "./stream-path.ts";
 import { Subscription } from "./subscription.ts";
+import { type Since, Synchronizer } from "./synchronizer.ts";
 import type { Receiver } from "./topic.ts";
-import { within } from "./within.ts";
+import { withTimeout } from "./with-timeout.ts";
 
-/** How long a source may think about a join, in milliseconds; sources have shorter deadlines of their own. */
+/** Timeout for deciding over a join, in milliseconds. Sources have shorter timeouts of their own. */
 const ADMIT_DEADLINE_MS = 30_000;
-/** Joins that are being decided at once, those that were replaced or left meanwhile included. */
+/** Maximum number of joins being decided at a time, including those that were replaced or left meanwhile. */
 const MAX_DECIDING = MAX_SUBSCRIPTIONS;
 
 export interface JoinsParts {
@@ -23,14 +23,14 @@ export interface JoinsParts {
   readonly close: (code: number, reason: string) => void;
 }
 
-/** The subscriptions of one connection: who may have one, and how each begins and ends. */
+/** The subscriptions of one connection: checks, starts and ends them. */
 export class Joins {
   readonly #parts: StreamParts;
   readonly #outbox: Outbox;
   readonly #receiver: Receiver;
   readonly #isExtended: () => boolean;
   readonly #close: JoinsParts["close"];
-  readonly #opener: Opener;
+  readonly #synchronizer: Synchronizer;
   readonly #subscriptions = new Map<string, Subscription>();
   #deciding = 0;
 
@@ -40,7 +40,7 @@ export class Joins {
     this.#receiver = receiver;
     this.#isExtended = isExtended;
     this.#close = close;
-    this.#opener = new Opener({ parts, outbox, isExtended, failed: (subscription, error) => this.#openingFailed(subscription, error) });
+    this.#synchronizer = new Synchronizer({ parts, outbox, isExtended, failed: (subscription, error) => this.#openFailed(subscription, error) });
   }
 
   all(): readonly Subscription[] {
@@ -51,7 +51,10 @@ export class Joins {
     return this.#subscriptions.get(subscriptionId);
   }
 
-  /** A join under a name that is in use takes its place. `systemStreams`: the connection may join the engine's own streams. */
+  /**
+   * Joins. A join replaces the subscription with the same id. `systemStreams`: the connection may join the engine's own
+   * streams.
+   */
   join(join: StreamJoin, options: { readonly since: Since | undefined; readonly systemStreams: boolean }): void {
     this.#end(join.subscriptionId);
     const source = isSystem(join) ? undefined : this.#parts.source();
@@ -76,20 +79,20 @@ export class Joins {
     });
   }
 
-  /** Of a name that was never joined, or no longer is, nothing ends; it is confirmed all the same. */
+  /** Leaves. An unknown subscription id has no effect, but is confirmed as well. */
   leave(subscriptionId: string): void {
     const join = this.#end(subscriptionId);
     if (this.#isExtended()) this.#outbox.reply(left(subscriptionId), { stream: join?.stream ?? null, group: join?.group ?? null, type: "left" });
   }
 
-  /** Events were left out after that number: the client does not keep up. It gets what there is once it has room. */
+  /** Handles a slow client: events after `since` were dropped. It gets a snapshot when it has room. */
   fellBehind(subscription: Subscription, since: number): void {
-    this.#opener.reopen(subscription, { since, reason: "overflow" });
+    this.#synchronizer.reopen(subscription, { since, reason: "overflow" });
   }
 
-  /** After that number something may have changed that no event tells of. */
+  /** Sends a snapshot: after `since`, something may have changed without an event. */
   resync(subscription: Subscription, since: number): void {
-    this.#opener.reopen(subscription, { since, reason: "unclear" });
+    this.#synchronizer.reopen(subscription, { since, reason: "unclear" });
   }
 
   /** Ends a subscription that the engine can no longer serve. */
@@ -98,12 +101,12 @@ export class Joins {
     if (this.#isExtended()) this.#refuse(error, subscription.join);
   }
 
-  /** The connection is over. */
+  /** Ends all subscriptions; the connection has ended. */
   endAll(): void {
     for (const subscription of this.all()) this.#forget(subscription);
   }
 
-  /** What stands against a join before its source is asked. */
+  /** Returns why a join is refused before its source is asked, or undefined. */
   #refusalOf({ stream, group }: StreamJoin, source: StreamSource | undefined, systemStreams: boolean): CallError | undefined {
     if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS) return new CallError("overloaded", `a connection may have ${MAX_SUBSCRIPTIONS} subscriptions`);
     if (stream.startsWith(SYSTEM_PREFIX)) {
@@ -126,7 +129,7 @@ export class Joins {
     this.#deciding++;
     let refusal: string | undefined;
     try {
-      const answer = await within(this.#parts.clock, ADMIT_DEADLINE_MS, "deciding over a join", () => source.admit(join));
+      const answer = await withTimeout(this.#parts.clock, ADMIT_DEADLINE_MS, "deciding over a join", () => source.admit(join));
       refusal = answer?.refusal;
     } catch (error) {
       refusal = `whether the client may join could not be found out: ${(error as Error).message}`;
@@ -140,17 +143,17 @@ export class Joins {
       return;
     }
     subscription.admitted = true;
-    // It has gone meanwhile, but its source has let it in.
+    // The subscription has ended meanwhile, but the source admitted it and must be notified.
     if (subscription.hasEnded) this.#parts.end(subscription);
     else this.#subscribe(subscription, since);
   }
 
   #subscribe(subscription: Subscription, since: Since | undefined): void {
     this.#parts.subscribe(subscription);
-    this.#opener.open(subscription, since);
+    this.#synchronizer.open(subscription, since);
   }
 
-  /** Ends the subscription of this name, if there is one. */
+  /** Ends the subscription with this id, if there is one. */
   #end(subscriptionId: string): StreamJoin | undefined {
     const subscription = this.#subscriptions.get(subscriptionId);
     if (subscription !== undefined) this.#forget(subscription);
@@ -163,14 +166,14 @@ export class Joins {
     this.#parts.end(subscription);
   }
 
-  #openingFailed(subscription: Subscription, error: CallError): void {
+  #openFailed(subscription: Subscription, error: CallError): void {
     const { stream, group } = subscription.join;
     this.#parts.log.warn("a stream could not be read for a client", { stream, group, code: error.code, reason: error.message });
     if (this.#isExtended()) this.drop(subscription, error);
     else this.#close(CLOSE.internal, "the stream could not be read");
   }
 
-  /** A join that is not to be. The published protocol has one word for it. */
+  /** Refuses a join. The published protocol has one message for it. */
   #refuse({ code, message }: CallError, join: StreamJoin): void {
     const { subscriptionId, stream, group } = join;
     if (this.#isExtended()) this.#outbox.reply(problem(code, message, subscriptionId), { stream, group, type: "error" });

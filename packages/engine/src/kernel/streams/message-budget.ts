@@ -1,10 +1,10 @@
 import type { Clock } from "../clock.ts";
 
-/** Messages that a client may send at once, and for each second after that. */
+/** Token bucket: initial messages, and messages added per second. */
 const BURST = 1_000;
 const PER_SECOND = 100;
 
-/** How often one client may say something. */
+/** Rate limit for the messages of one client. */
 export class MessageBudget {
   readonly #clock: Clock;
   #left = BURST;
@@ -15,7 +15,7 @@ export class MessageBudget {
     this.#lookedAt = clock.monotonic();
   }
 
-  /** False when this message is one too many. */
+  /** Returns false if the message exceeds the limit. */
   take(): boolean {
     const now = this.#clock.monotonic();
     this.#left = Math.min(BURST, this.#left + ((now - this.#lookedAt) / 1_000) * PER_SECOND);

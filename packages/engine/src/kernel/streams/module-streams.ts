@@ -2,7 +2,7 @@ import type { Scope } from "../scope.ts";
 import type { Streams } from "../stream-contract.ts";
 import type { StreamHub } from "./hub.ts";
 
-/** The hub as one module sees it: what it provides ends with its scope. */
+/** Wraps the hub for one module: everything that it provides ends with its scope. */
 export function moduleStreams(hub: StreamHub, scope: Scope): Streams {
   return {
     provideSystemStream(spec) {

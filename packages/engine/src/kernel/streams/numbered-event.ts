@@ -1,22 +1,25 @@
 import type { Frame } from "@svc/protocol";
 import type { StreamEvent } from "../stream-contract.ts";
 
-/** An event with its place in its group. */
+/** An event with its sequence number in its group. */
 export interface NumberedEvent extends StreamEvent {
-  /** In (stream, group), from 1. */
+  /** Within (stream, group), from 1. */
   readonly seq: number;
   /** Milliseconds since 1970. */
   readonly timestamp: number;
-  /** Of `json`, in bytes of UTF-8. */
+  /** Size of `json` in UTF-8 bytes. */
   readonly bytes: number;
 }
 
-/** Frames up to this many characters travel as text: the transport joins small ones. Larger ones are encoded once, and shared by all sockets. */
+/**
+ * Frames up to this many characters are sent as text, since the transport joins small ones. Larger ones are encoded
+ * once and shared by all sockets.
+ */
 const MAX_TEXT_FRAME = 16 * 1024;
-/** Lists of subscriptions whose frames are remembered while an event goes out. */
+/** Maximum number of subscription lists whose frames are cached while an event is sent. */
 const MAX_REMEMBERED = 64;
 
-/** One event on its way out: written once for all plain clients, and once for each list of subscriptions. */
+/** An event being sent: serialized once for all plain clients, and once for each list of subscriptions. */
 export class OutgoingEvent {
   readonly event: NumberedEvent;
   readonly #body: string;
@@ -29,13 +32,15 @@ export class OutgoingEvent {
     this.#body = openMessage(event, eventMember(event));
   }
 
-  /** As the published protocol has it. */
+  /** The frame of the published protocol. */
   get plain(): Frame {
     this.#plain ??= asFrame(`${this.#body}}`);
     return this.#plain;
   }
 
-  /** With number, version and the subscriptions that it is for; `ids` are their names as JSON, with commas between. */
+  /**
+   * Returns the frame with sequence number, version and subscriptions. `ids` are their JSON names, separated by commas.
+   */
   extended(ids: string): Frame {
     let frame = this.#byIds.get(ids);
     if (frame !== undefined) return frame;
@@ -55,13 +60,13 @@ function eventMember({ type, json }: StreamEvent): string {
   return type === "event" ? `{"type":"event","event":${json}}` : `{"type":"${type}","data":${json}}`;
 }
 
-/** A stream message without its closing brace. `event` is JSON. */
+/** Returns a stream message without its closing brace. `event` is JSON. */
 export function openMessage(about: { timestamp: number; stream: string; group: string; id: string | null }, event: string): string {
   const { timestamp, stream, group, id } = about;
   return `{"type":"stream","timestamp":${timestamp},"streamName":${JSON.stringify(stream)},"groupId":${JSON.stringify(group)},"id":${JSON.stringify(id)},"event":${event}`;
 }
 
-/** What an extended client gets besides, and the closing brace. */
+/** Returns the members for extended clients and the closing brace. */
 export function messageTail(seq: number, version: number | undefined, ids: string): string {
   return `,"seq":${seq}${version === undefined ? "" : `,"version":${version}`},"subscriptionIds":[${ids}]}`;
 }

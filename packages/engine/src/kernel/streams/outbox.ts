@@ -4,22 +4,22 @@ import type { RealtimeSocket } from "./realtime-socket.ts";
 import { MAX_BUFFERED_BYTES } from "./stream-codes.ts";
 import type { MessageFacts, Tap } from "./tap.ts";
 
-/** A client that takes nothing for so long is closed, in milliseconds. */
+/** A client that reads nothing for this long is disconnected, in milliseconds. */
 const STALLED_AFTER_MS = 30_000;
-/** Replies that a client gets while it is behind with taking them. */
+/** Maximum number of replies sent while the client's buffer is full. */
 const MAX_REPLIES_WHILE_FULL = 1_000;
 
-/** What one client is sent, and how much of it may wait in its socket. */
+/** The send queue of one client, with a limit on the bytes in its socket. */
 export class Outbox {
   readonly #connectionId: string;
   readonly #socket: RealtimeSocket;
   readonly #clock: Clock;
   readonly #tap: Tap;
-  /** The client takes nothing any more. */
+  /** Called when the client has stopped reading. */
   readonly #onStalled: (reason: string) => void;
   readonly #waiting = new Set<(hasRoom: boolean) => void>();
   #cancelStall: (() => void) | undefined;
-  /** Bytes of the snapshot that may still be on its way: it does not count as falling behind. */
+  /** Bytes of the snapshot that may still be in the buffer. They do not count as falling behind. */
   #allowance = 0;
   #repliesWhileFull = 0;
   #ended = false;
@@ -38,19 +38,19 @@ export class Outbox {
     this.#onStalled = parts.onStalled;
   }
 
-  /** The client does not keep up with its events. */
+  /** True if the client does not read its events fast enough. */
   get isFull(): boolean {
     const { bufferedBytes } = this.#socket;
     this.#allowance = Math.min(this.#allowance, bufferedBytes);
     return bufferedBytes > MAX_BUFFERED_BYTES + this.#allowance;
   }
 
-  /** There is room for a snapshot, however large. */
+  /** True if there is room for a snapshot of any size. */
   get hasRoom(): boolean {
     return this.#socket.bufferedBytes <= MAX_BUFFERED_BYTES;
   }
 
-  /** An event, or what announces a snapshot; whoever sends it has looked whether there is room. */
+  /** Sends an event, or the message before a snapshot. The caller must have checked that there is room. */
   send(frame: Frame, facts: MessageFacts): void {
     if (this.#ended) return;
     this.#socket.send(frame);
@@ -62,14 +62,14 @@ export class Outbox {
     this.send(frame, facts);
   }
 
-  /** Answers the client. That comes even when it is behind, but not without end. */
+  /** Sends a reply. Replies are sent to a slow client as well, up to a limit. */
   reply(frame: Frame, facts: MessageFacts): void {
     if (this.hasRoom) this.#repliesWhileFull = 0;
     else if (++this.#repliesWhileFull > MAX_REPLIES_WHILE_FULL) this.#onStalled("the client does not take the answers to what it says");
     this.send(frame, facts);
   }
 
-  /** Resolves when there is room for a snapshot, with false when the connection ends first. */
+  /** Resolves with true when there is room for a snapshot, or with false if the connection ends first. */
   room(): Promise<boolean> {
     if (this.#ended || this.hasRoom) return Promise.resolve(!this.#ended);
     return new Promise((resolve) => {
@@ -80,7 +80,7 @@ export class Outbox {
     });
   }
 
-  /** The connection is over. */
+  /** Ends the outbox; the connection has ended. */
   end(): void {
     this.#ended = true;
     this.#release(false);

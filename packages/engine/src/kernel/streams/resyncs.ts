@@ -4,18 +4,18 @@ import type { Logger } from "../logger.ts";
 import { READ_DEADLINE_MS } from "./stream-codes.ts";
 import type { Subscription } from "./subscription.ts";
 import type { Topic } from "./topic.ts";
-import { within } from "./within.ts";
+import { withTimeout } from "./with-timeout.ts";
 
-/** Least time between two resyncs of one group, in milliseconds. */
+/** Minimum time between two resyncs of one group, in milliseconds. */
 const PAUSE_MS = 1_000;
-/** Longest time between two tries to read a group that cannot be read, in milliseconds. */
+/** Maximum time between two attempts to read a group that cannot be read, in milliseconds. */
 const LONGEST_PAUSE_MS = 30_000;
 
-/** One group that was resynced a moment ago, or waits for it. */
+/** A group that was resynced recently or waits for it. */
 interface Round {
-  /** Who has to be sent what there is, with the number up to which it knows everything. They get no events meanwhile. */
+  /** Subscriptions to resynchronize, with the last number whose events they have. They get no events meanwhile. */
   readonly stale: Map<Subscription, number>;
-  /** Until the group may be read again. */
+  /** Cancels the pause before the next read. */
   cancelPause: (() => void) | undefined;
   isReading: boolean;
   pauseMs: number;
@@ -24,13 +24,14 @@ interface Round {
 export interface ResyncsParts {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Sends the subscription what there is. */
+  /** Sends the content to the subscription. */
   readonly reopen: (subscription: Subscription, since: number) => void;
 }
 
 /**
- * Groups in which something may have changed that no event tells of. One read for each group and second at most finds out whether the store answers; only
- * then everyone concerned is brought up to date, so that a store that hangs is not asked by thousands.
+ * Resynchronizes groups that may have changed without an event. Each group is read at most once a second to find out
+ * whether the store works. Only then all its subscriptions read, so that thousands of clients do not query a store that
+ * hangs.
  */
 export class Resyncs {
   readonly #clock: Clock;
@@ -44,7 +45,10 @@ export class Resyncs {
     this.#reopen = reopen;
   }
 
-  /** The number of the group has moved on just now, without an event. Who is being opened reads anew by itself. */
+  /**
+   * Resyncs a group whose number has just advanced without an event. Subscriptions that are being opened read it by
+   * themselves.
+   */
   begin(topic: Topic): void {
     for (const subscription of topic.subscriptions()) if (subscription.state === "live") this.add(subscription, topic.seq - 1);
   }
@@ -59,11 +63,11 @@ export class Resyncs {
       this.#rounds.set(topic, round);
     }
     round.stale.set(subscription, since);
-    // All who are added in this turn are found by the same read.
+    // Subscriptions added in this turn share one read.
     if (!round.isReading && round.cancelPause === undefined) this.#pause(topic, round, 0);
   }
 
-  /** The subscription has ended. Call it while it has its topic. */
+  /** Removes an ended subscription. Must be called while it has its topic. */
   forget(subscription: Subscription): void {
     const { topic } = subscription;
     if (topic !== undefined) this.#rounds.get(topic)?.stale.delete(subscription);
@@ -82,18 +86,18 @@ export class Resyncs {
   async #read(topic: Topic, round: Round, { join, source }: Subscription): Promise<void> {
     round.isReading = true;
     const { stream, group, id } = join;
-    const error = await within(this.#clock, READ_DEADLINE_MS, `reading ${stream}`, async () => source?.snapshot(stream, group, id)).then(
+    const error = await withTimeout(this.#clock, READ_DEADLINE_MS, `reading ${stream}`, async () => source?.snapshot(stream, group, id)).then(
       () => undefined,
       (thrown: unknown) => CallError.from(thrown),
     );
     round.isReading = false;
-    if (error !== undefined && mayPass(error)) {
+    if (error !== undefined && isTransient(error)) {
       if (round.pauseMs === PAUSE_MS) this.#log.warn("a stream cannot be read after an unclear write; its clients wait", { stream, group, error });
       this.#pause(topic, round, round.pauseMs);
       round.pauseMs = Math.min(2 * round.pauseMs, LONGEST_PAUSE_MS);
       return;
     }
-    // What cannot be read for good is told to each by its own read.
+    // After a permanent failure each subscription gets the error from its own read.
     round.pauseMs = PAUSE_MS;
     const stale = [...round.stale];
     round.stale.clear();
@@ -102,7 +106,7 @@ export class Resyncs {
   }
 }
 
-/** The store may answer when it is asked again. */
-export function mayPass({ code }: CallError): boolean {
+/** Returns true if a retry may succeed. */
+export function isTransient({ code }: CallError): boolean {
   return code === "storage_failed" || code === "call_timeout" || code === "overloaded";
 }

@@ -6,9 +6,9 @@ import type { Subscription } from "./subscription.ts";
 
 export type GapReason = "restarted" | "expired" | "overflow" | "unclear";
 
-/** What an extended client missed, and why. */
+/** The events that an extended client missed, and why. */
 export interface Gap {
-  /** The last number that it had. */
+  /** The last number that the client received. */
   readonly since: number;
   readonly reason: GapReason;
 }
@@ -44,7 +44,7 @@ export function heartbeat(timestamp: number, live: readonly Subscription[]): Fra
 
 export const PONG: Frame = '{"type":"pong"}';
 
-/** What there is, for one subscription. `more` undefined: for a plain client. */
+/** Returns the snapshot message for one subscription. `more` undefined: for a plain client. */
 export function sync(
   subscription: Subscription,
   json: string,

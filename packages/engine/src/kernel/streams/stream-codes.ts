@@ -1,20 +1,20 @@
-/** Why a connection of the real-time listener is closed. */
+/** Close codes of the real-time listener. */
 export const CLOSE = {
-  /** It sends too much, or nothing that can be understood. */
+  /** The client sends too many messages, or only malformed ones. */
   policy: 1008,
   /** The engine failed. */
   internal: 1011,
-  /** Connect again: who keeps the streams has changed. */
+  /** The provider of the streams has changed; the client should reconnect. */
   restart: 1012,
-  /** It does not take what it is sent. */
+  /** The client does not read its messages fast enough. */
   tooSlow: 4008,
 } as const;
 
-/** How often an extended client hears from the engine, in milliseconds. */
+/** Interval of heartbeats to extended clients, in milliseconds. */
 export const HEARTBEAT_MS = 10_000;
-/** Above this, in bytes, a client does not keep up. */
+/** A client with more buffered bytes than this is too slow. */
 export const MAX_BUFFERED_BYTES = 1024 * 1024;
-/** How long reading a group may take, in milliseconds. */
+/** Timeout for reading a group, in milliseconds. */
 export const READ_DEADLINE_MS = 30_000;
-/** Of one connection. */
+/** Maximum number of subscriptions of one connection. */
 export const MAX_SUBSCRIPTIONS = 100;

@@ -16,13 +16,13 @@ import type { Subscription } from "./subscription.ts";
 import type { MessageFacts } from "./tap.ts";
 import type { Receiver } from "./topic.ts";
 
-/** What a plain client may say that nobody understands, before it is closed. */
+/** Malformed messages of a plain client before it is disconnected. */
 const MAX_MALFORMED = 100;
-/** What may wait until it is known who the client is. */
+/** Maximum number of messages that wait for the authentication. */
 const MAX_WAITING_MESSAGES = 200;
 const MAX_WAITING_CHARS = 256 * 1024;
 
-/** One client of the real-time listener: who it is, what it says, and what it is sent. */
+/** One client of the real-time listener: authentication, incoming messages and deliveries. */
 export class StreamConnection implements Receiver {
   readonly id = randomUUID();
   readonly #parts: StreamParts;
@@ -31,7 +31,7 @@ export class StreamConnection implements Receiver {
   readonly #joins: Joins;
   readonly #budget: MessageBudget;
   readonly #onEnd: (connection: StreamConnection) => void;
-  /** Undefined until it is known who the client is. */
+  /** Undefined until the client is authenticated. */
   #admitted: { readonly context: unknown; readonly systemStreams: boolean } | undefined;
   readonly #waiting: string[] = [];
   #waitingChars = 0;
@@ -69,7 +69,7 @@ export class StreamConnection implements Receiver {
     return this.#isExtended;
   }
 
-  /** Begins to serve it. */
+  /** Starts to serve the client. */
   start(path: StreamPath): void {
     this.#socket.onMessage((text) => this.#receive(text));
     this.#socket.onClose(() => this.#end());
@@ -98,14 +98,14 @@ export class StreamConnection implements Receiver {
     }
   }
 
-  /** Shows an extended client that the engine is there, and where each subscription stands. */
+  /** Sends an extended client a heartbeat with the position of each subscription. */
   beat(now: number): void {
     if (this.#outbox.isFull) return;
     const live = this.#joins.all().filter(({ state }) => state === "live");
-    this.#say(heartbeat(now, live), "heartbeat");
+    this.#reply(heartbeat(now, live), "heartbeat");
   }
 
-  /** Sends what there is, since after that number something may have changed that no event tells of. */
+  /** Sends a snapshot: after `since`, something may have changed without an event. */
   resync(subscription: Subscription, since: number): void {
     this.#joins.resync(subscription, since);
   }
@@ -114,12 +114,12 @@ export class StreamConnection implements Receiver {
     this.#joins.drop(subscription, error);
   }
 
-  /** True when it has a subscription that this source let in, or is asked about. */
+  /** Returns true if this source has admitted one of the subscriptions or is deciding over one. */
   uses(source: StreamSource): boolean {
     return this.#joins.all().some((subscription) => subscription.source === source);
   }
 
-  /** Who keeps the user-defined streams, or who says who may connect, is another now. */
+  /** Closes the connection after the provider of the user-defined streams or its authentication has changed. */
   restart(): void {
     this.close(CLOSE.restart, "the keeper of the streams has changed; connect again");
   }
@@ -161,7 +161,7 @@ export class StreamConnection implements Receiver {
     const isFirst = !this.#hasSpoken;
     this.#hasSpoken = true;
     if (!this.#budget.take()) {
-      this.#floods("more messages than a client may send");
+      this.#closeAsFlooding("more messages than a client may send");
       return;
     }
     const { context, systemStreams } = this.#admitted;
@@ -171,7 +171,7 @@ export class StreamConnection implements Receiver {
         else this.#malformedMessage("hello must be the first message, once");
         break;
       case "ping":
-        if (this.#isExtended) this.#say(PONG, "pong");
+        if (this.#isExtended) this.#reply(PONG, "pong");
         else this.#malformedMessage("ping is for clients that said hello");
         break;
       case "join": {
@@ -190,7 +190,7 @@ export class StreamConnection implements Receiver {
   #wait(text: string): void {
     this.#waitingChars += text.length;
     if (this.#waiting.length >= MAX_WAITING_MESSAGES || this.#waitingChars > MAX_WAITING_CHARS) {
-      this.#floods("too many messages before it is known who the client is");
+      this.#closeAsFlooding("too many messages before it is known who the client is");
     } else {
       this.#waiting.push(text);
     }
@@ -198,21 +198,21 @@ export class StreamConnection implements Receiver {
 
   #greet(): void {
     this.#isExtended = true;
-    this.#say(welcome(this.id, this.#parts.epoch), "welcome");
+    this.#reply(welcome(this.id, this.#parts.epoch), "welcome");
   }
 
   #malformedMessage(text: string): void {
     this.#malformed++;
-    if (this.#isExtended) this.#say(problem("invalid_message", text), "error");
+    if (this.#isExtended) this.#reply(problem("invalid_message", text), "error");
     else if (this.#malformed >= MAX_MALFORMED) this.close(CLOSE.policy, text);
   }
 
-  #floods(reason: string): void {
-    if (this.#isExtended) this.#say(problem("rate_limited", reason), "error");
+  #closeAsFlooding(reason: string): void {
+    if (this.#isExtended) this.#reply(problem("rate_limited", reason), "error");
     this.close(CLOSE.policy, reason);
   }
 
-  #say(frame: Frame, type: string): void {
+  #reply(frame: Frame, type: string): void {
     this.#outbox.reply(frame, { stream: null, group: null, type });
   }
 

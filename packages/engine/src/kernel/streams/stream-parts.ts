@@ -5,22 +5,22 @@ import type { Subscription } from "./subscription.ts";
 import type { SystemStreams } from "./system-streams.ts";
 import type { Tap } from "./tap.ts";
 
-/** What connections work with. */
+/** The dependencies of connections. */
 export interface StreamParts {
   readonly clock: Clock;
   readonly log: Logger;
-  /** Names the run of the engine in which sequence numbers hold. */
+  /** Identifies the run of the engine. Sequence numbers are valid within one run. */
   readonly epoch: string;
   readonly system: SystemStreams;
-  /** Who keeps the user-defined streams now. */
+  /** The current provider of the user-defined streams. */
   readonly source: () => StreamSource | undefined;
-  /** Whoever kept them has stopped a moment ago, and may be starting again. */
+  /** True if the provider stopped recently and may be restarting. */
   readonly sourceIsAway: () => boolean;
   readonly tap: Tap;
-  /** Gives an admitted subscription its place. */
+  /** Adds an admitted subscription to its topic. */
   subscribe(subscription: Subscription): void;
-  /** It is not up to date, and cannot be brought so at present: it knows of everything up to `since`. Tried again soon. */
+  /** Retries later to synchronize a subscription that has all events up to `since`. */
   resyncLater(subscription: Subscription, since: number): void;
-  /** Ends a subscription, whatever became of it. Its source is told when it was admitted. */
+  /** Ends a subscription in any state. Notifies its source if it was admitted. */
   end(subscription: Subscription): void;
 }

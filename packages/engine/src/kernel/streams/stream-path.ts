@@ -1,9 +1,9 @@
 import { nameProblem } from "@svc/protocol";
 
-/** The one group of every system stream. */
+/** The only group of every system stream. */
 export const SYSTEM_GROUP = "all";
 
-/** Names that begin with this are the engine's own. */
+/** Prefix of the names of the engine's own streams. */
 export const SYSTEM_PREFIX = "svc.";
 
 /** Longest id of an item that can be joined, in characters. */
@@ -16,12 +16,15 @@ export interface StreamTarget {
   readonly id: string | undefined;
 }
 
-/** What a path asks for: a join at once, under the path as its name, or nothing yet. */
+/** A parsed path. With `join`, the connection joins at once, with the path as subscription id. */
 export interface StreamPath {
   readonly join: (StreamTarget & { readonly subscriptionId: string }) | undefined;
 }
 
-/** Reads `/` and `/stream/{name}/{group}[/{id}]`, percent-encoded; a slash at the end is accepted. Undefined: there is no such path. */
+/**
+ * Parses `/` and `/stream/{name}/{group}[/{id}]`, percent-encoded, with or without a trailing slash. Returns undefined
+ * for other paths.
+ */
 export function readStreamPath(path: string): StreamPath | undefined {
   if (path === "/") return { join: undefined };
   const subscriptionId = path.endsWith("/") ? path.slice(0, -1) : path;
@@ -38,7 +41,7 @@ export function readStreamPath(path: string): StreamPath | undefined {
   return { join: { subscriptionId, stream, group, id } };
 }
 
-/** As a join message may name them. What a message can name and a path cannot: names with slashes. */
+/** Returns whether a join message could use the names. Names with slashes can be used in messages but not in paths. */
 function isJoinable([stream = "", group = "", id]: readonly string[]): boolean {
   return nameProblem(stream, "") === undefined && nameProblem(group, "") === undefined && (id === undefined || id.length <= MAX_ITEM_ID_CHARS);
 }

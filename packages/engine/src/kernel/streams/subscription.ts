@@ -1,19 +1,19 @@
 import type { StreamEvent, StreamJoin, StreamSource } from "../stream-contract.ts";
 import type { Receiver, Topic } from "./topic.ts";
 
-/** `asking`: whether it may; `opening`: what there is is to be read for it; `live`: it gets events; `ended`. */
+/** `asking`: being decided. `opening`: waiting for its snapshot or missed events. `live`: receives events. `ended`. */
 export type SubscriptionState = "asking" | "opening" | "live" | "ended";
 
-/** One subscription of one connection. */
+/** A subscription of one connection. */
 export class Subscription {
   readonly join: StreamJoin;
   readonly receiver: Receiver;
-  /** Its name as JSON. */
+  /** Its id as JSON. */
   readonly idJson: string;
-  /** Who admits it and is told of its end; undefined for a system stream. */
+  /** Admits the subscription and is notified of its end; undefined for a system stream. */
   readonly source: StreamSource | undefined;
   state: SubscriptionState = "asking";
-  /** Its source has let it in, and is to be told of its end. */
+  /** True if its source has admitted it and must be notified of its end. */
   admitted = false;
   /** Set while it is subscribed. */
   topic: Topic | undefined;
@@ -29,7 +29,7 @@ export class Subscription {
     return this.state === "ended";
   }
 
-  /** Of its own stream and group. */
+  /** Returns whether an event of its group is for this subscription. */
   matches({ id }: StreamEvent): boolean {
     return this.join.id === undefined || this.join.id === id;
   }

@@ -9,14 +9,14 @@ interface Provided {
   subscribers: number;
 }
 
-/** The engine's own streams, as modules provide them. */
+/** The engine's own streams, provided by modules. */
 export class SystemStreams {
   readonly #topics: Topics;
   readonly #clock: Clock;
   readonly #onStopped: (name: string) => void;
   readonly #provided = new Map<string, Provided>();
 
-  /** `onStopped` ends the subscriptions of a stream that is no more. */
+  /** `onStopped` ends the subscriptions of a stopped stream. */
   constructor(parts: { readonly topics: Topics; readonly clock: Clock; readonly onStopped: (name: string) => void }) {
     this.#topics = parts.topics;
     this.#clock = parts.clock;
@@ -54,14 +54,14 @@ export class SystemStreams {
       },
       stop: () => {
         if (this.#provided.get(name) !== own) return;
-        // While it is still counted: whoever holds it learns that nobody watches any more.
+        // Before the stream is deleted, so that its module is notified that there are no subscribers left.
         this.#onStopped(name);
         this.#provided.delete(name);
       },
     };
   }
 
-  /** A subscription has come (1) or gone (-1). */
+  /** Counts a subscription that was added (1) or removed (-1). */
   count(name: string, change: 1 | -1): void {
     const own = this.#provided.get(name);
     if (own === undefined) return;

@@ -3,23 +3,23 @@ import { EventRing } from "./event-ring.ts";
 import { type NumberedEvent, OutgoingEvent } from "./numbered-event.ts";
 import type { Subscription } from "./subscription.ts";
 
-/** Who takes events for its subscriptions: one connection. */
+/** Receives events for its subscriptions: one connection. */
 export interface Receiver {
-  /** `subscriptions` are those of this receiver that match, all live, at least one. */
+  /** `subscriptions` are the live ones of this receiver that match; at least one. */
   deliver(event: OutgoingEvent, subscriptions: readonly Subscription[]): void;
 }
 
-/** One group of one stream: its numbers, its latest events and its subscribers. */
+/** One group of a stream: sequence numbers, latest events and subscribers. */
 export class Topic {
   readonly stream: string;
   readonly group: string;
-  /** Of the latest event. */
+  /** Number of the latest event. */
   seq: number;
-  /** The latest number that no event has; what was read before it was given may lack a change. */
+  /** The latest number without an event. Content read before it may lack a change. */
   skippedTo = 0;
   readonly #members = new Map<Receiver, Set<Subscription>>();
   #subscribers = 0;
-  /** Kept from the first subscription on: before it nobody can have a number to come back with. */
+  /** Created with the first subscription: before it, no client has a number to resume from. */
   #ring: EventRing | undefined;
 
   constructor(stream: string, group: string, seq: number) {
@@ -28,12 +28,12 @@ export class Topic {
     this.seq = seq;
   }
 
-  /** Subscriptions, those that still wait for their first message included. */
+  /** Number of subscriptions, including those that wait for their first message. */
   get subscribers(): number {
     return this.#subscribers;
   }
 
-  /** Of memory, about. */
+  /** Approximate memory of buffered events, in bytes. */
   get keptBytes(): number {
     return this.#ring?.heldBytes ?? 0;
   }
@@ -56,30 +56,30 @@ export class Topic {
     this.#subscribers--;
   }
 
-  /** Numbers the event and keeps it for those who come back. */
+  /** Numbers the event and buffers it for clients that resume. */
   append(event: StreamEvent, timestamp: number): NumberedEvent {
     this.seq++;
     const { id, type, json, version } = event;
-    // The names of the topic, so that not every event holds names of its own.
+    // Use the topic's strings, so that events do not each keep their own copies.
     const { stream, group } = this;
     const numbered: NumberedEvent = { stream, group, id, type, json, version, seq: this.seq, timestamp, bytes: Buffer.byteLength(json) };
     this.#ring?.push(numbered);
     return numbered;
   }
 
-  /** Moves the number on without an event: something may have changed that no event tells of. */
+  /** Advances the number without an event: something may have changed without one. */
   skip(): void {
     this.seq++;
     this.skippedTo = this.seq;
     this.#ring?.skip();
   }
 
-  /** What came after that number; undefined when not all of it is kept. */
+  /** Returns the events after that number; undefined if some are no longer buffered. */
   after(seq: number): readonly NumberedEvent[] | undefined {
     return this.#ring?.after(seq);
   }
 
-  /** Gives up what is kept for those who come back. */
+  /** Discards the buffered events. */
   forgetEvents(): void {
     this.#ring?.clear();
   }
@@ -88,7 +88,7 @@ export class Topic {
     return [...this.#members.values()].flatMap((own) => [...own]);
   }
 
-  /** Hands the event to who is live. */
+  /** Delivers the event to live subscriptions. */
   fanOut(event: NumberedEvent): void {
     if (this.#members.size === 0) return;
     const outgoing = new OutgoingEvent(event);

@@ -2,19 +2,24 @@ import type { StreamEvent } from "../stream-contract.ts";
 import type { Subscription } from "./subscription.ts";
 import { Topic } from "./topic.ts";
 
-/** Groups without subscribers whose numbers are remembered; beyond it those that were quiet for longest go. */
+/** Maximum number of groups without subscribers. Above it the ones with the oldest events are removed. */
 const MAX_QUIET_TOPICS = 10_000;
-/** What all groups keep together for those who come back, in bytes of memory; beyond it the group that was quiet for longest loses what it keeps. */
+/**
+ * Maximum approximate memory of the buffered events of all groups, in bytes. Above it the groups with the oldest events
+ * lose their buffers.
+ */
 const MAX_KEPT_BYTES = 64 * 1024 * 1024;
 
-/** All groups that have subscribers, or had an event lately. */
+/** All groups that have subscribers or had an event recently. */
 export class Topics {
   readonly #byStream = new Map<string, Map<string, Topic>>();
   /** In the order of their latest event. */
   readonly #byUse = new Set<Topic>();
   #subscribed = 0;
   #keptBytes = 0;
-  /** No number above this was given by a topic that is gone. New ones begin here, so that numbers of a group never repeat. */
+  /**
+   * At least the highest number of all removed topics. New topics start here, so that numbers of a group never repeat.
+   */
   #floor = 0;
   readonly #maxQuiet: number;
   readonly #maxKeptBytes: number;
@@ -47,20 +52,20 @@ export class Topics {
     return [...this.#byUse];
   }
 
-  /** Numbers the event, keeps it for those who come back, and hands it out. Answers its number. */
+  /** Numbers the event, buffers it for clients that resume, and sends it to subscribers. Returns its number. */
   publish(event: StreamEvent, timestamp: number): number {
     const topic = this.#open(event.stream, event.group);
     const numbered = this.#use(topic, () => topic.append(event, timestamp));
     topic.fanOut(numbered);
-    this.#keepBounds();
+    this.#evict();
     return numbered.seq;
   }
 
-  /** Moves the number of a group on without an event, so that nobody resumes across it. */
+  /** Advances the number of a group without an event, so that no client resumes across it. */
   skip(stream: string, group: string): Topic {
     const topic = this.#open(stream, group);
     this.#use(topic, () => topic.skip());
-    this.#keepBounds();
+    this.#evict();
     return topic;
   }
 
@@ -73,7 +78,7 @@ export class Topics {
     return result;
   }
 
-  /** Takes on a subscription. */
+  /** Adds a subscription to its topic. */
   subscribe(subscription: Subscription): void {
     const topic = this.#open(subscription.join.stream, subscription.join.group);
     topic.add(subscription);
@@ -81,7 +86,10 @@ export class Topics {
     subscription.topic = topic;
   }
 
-  /** `forget`: nobody numbers events of the group while it has no subscribers, so its numbers end with the last one. */
+  /**
+   * `forget`: events of the group are not numbered while it has no subscribers, so its numbers are discarded with the
+   * last one.
+   */
   unsubscribe(subscription: Subscription, options: { readonly forget: boolean }): void {
     const { topic } = subscription;
     if (topic === undefined) return;
@@ -90,17 +98,17 @@ export class Topics {
     if (topic.subscribers > 0) return;
     this.#subscribed--;
     if (options.forget) this.forget(topic);
-    else this.#keepBounds();
+    else this.#evict();
   }
 
-  /** Ends the numbers of a group without subscribers: who comes back to it starts anew. */
+  /** Discards the numbers of a group without subscribers. A client that resumes gets a snapshot. */
   forget(topic: Topic): void {
     topic.seq++;
     this.#remove(topic);
   }
 
-  /** Goes a tenth below the bounds, so that not every event has to look for what can go. */
-  #keepBounds(): void {
+  /** Evicts down to 90 % of the bounds, so that not every event causes evictions. */
+  #evict(): void {
     if (this.#keptBytes <= this.#maxKeptBytes && this.#byUse.size - this.#subscribed <= this.#maxQuiet) return;
     for (const topic of this.#byUse) {
       const tooMany = this.#byUse.size - this.#subscribed > this.#maxQuiet * 0.9;

@@ -2,24 +2,30 @@ import type { Clock } from "../clock.ts";
 import type { Logger } from "../logger.ts";
 import type { StreamEvent, StreamSource } from "../stream-contract.ts";
 
-/** Names that are kept; of more streams than that the number shown is too small. */
+/** Maximum number of stored names. With more streams, the shown number is too small. */
 const MAX_NAMES = 100_000;
-/** After a deletion the streams are counted again, but not more often than this, in milliseconds, nor for more than a twentieth of the time. */
+/**
+ * After a deletion the streams are counted again: at most once in this time, in milliseconds, and at most a twentieth
+ * of the time is spent on counting.
+ */
 const RECOUNT_MS = 1_000;
 const SHARE = 20;
 
 type Groups = Awaited<ReturnType<StreamSource["groups"]>>;
 
-/** Which user-defined streams there are: with items as last counted, written by functions that keep their items, or with subscribers. */
+/**
+ * Names of the user-defined streams: with items at the last count, written by functions that store their items, or with
+ * subscribers.
+ */
 export class UserStreamNames {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #onChange: (stream: string, op: "created" | "removed") => void;
   #withItems = new Set<string>();
-  /** For each count under way which got items since it began: it may not have seen them. */
-  readonly #underWay = new Set<Set<string>>();
-  /** Whose items are not the source's to count: functions keep them. */
-  readonly #keptElsewhere = new Set<string>();
+  /** For each running count, the streams that got items since it began: it may have missed them. */
+  readonly #runningCounts = new Set<Set<string>>();
+  /** Streams whose items are stored by functions, so that the source cannot count them. */
+  readonly #functionBacked = new Set<string>();
   readonly #subscribers = new Map<string, number>();
   #source: StreamSource | undefined;
   #cancelRecount: (() => void) | undefined;
@@ -33,20 +39,20 @@ export class UserStreamNames {
 
   get count(): number {
     let count = this.#withItems.size;
-    for (const name of this.#keptElsewhere) if (!this.#withItems.has(name)) count++;
+    for (const name of this.#functionBacked) if (!this.#withItems.has(name)) count++;
     for (const name of this.#subscribers.keys()) if (!this.#holds(name)) count++;
     return count;
   }
 
-  get keptElsewhere(): Iterable<string> {
-    return this.#keptElsewhere;
+  get functionBacked(): Iterable<string> {
+    return this.#functionBacked;
   }
 
   #holds(stream: string): boolean {
-    return this.#withItems.has(stream) || this.#keptElsewhere.has(stream);
+    return this.#withItems.has(stream) || this.#functionBacked.has(stream);
   }
 
-  /** Counts what this source keeps; undefined: nobody keeps any. */
+  /** Counts the streams of this source. Undefined: there is no provider. */
   follow(source: StreamSource | undefined): void {
     this.#source = source;
     this.#cancelRecount?.();
@@ -55,22 +61,22 @@ export class UserStreamNames {
       this.#recount(source);
       return;
     }
-    const kept = [...this.#keptElsewhere];
-    this.#keptElsewhere.clear();
+    const kept = [...this.#functionBacked];
+    this.#functionBacked.clear();
     for (const name of kept) if (!this.#withItems.has(name) && !this.#subscribers.has(name)) this.#onChange(name, "removed");
-    this.#take(new Set());
+    this.#replace(new Set());
   }
 
-  /** Lists what the source keeps, and counts by it: who lists streams and who counts them shall not differ. */
+  /** Lists the source's groups and updates the count with them, so that list and count agree. */
   async listed(source: StreamSource): Promise<Groups> {
     const since = new Set<string>();
-    this.#underWay.add(since);
+    this.#runningCounts.add(since);
     try {
       const groups = await source.groups();
-      if (this.#source === source) this.#take(new Set([...since, ...streamsOf(groups)]));
+      if (this.#source === source) this.#replace(new Set([...since, ...streamsOf(groups)]));
       return groups;
     } finally {
-      this.#underWay.delete(since);
+      this.#runningCounts.delete(since);
     }
   }
 
@@ -80,16 +86,16 @@ export class UserStreamNames {
       this.#recountSoon();
       return;
     }
-    // Only what functions keep has no versions.
-    const names = version === undefined ? this.#keptElsewhere : this.#withItems;
-    if (version !== undefined) for (const since of this.#underWay) if (since.size < MAX_NAMES) since.add(stream);
+    // Only items that functions store have no versions.
+    const names = version === undefined ? this.#functionBacked : this.#withItems;
+    if (version !== undefined) for (const since of this.#runningCounts) if (since.size < MAX_NAMES) since.add(stream);
     if (names.has(stream) || names.size >= MAX_NAMES) return;
     const isNew = !this.#holds(stream) && !this.#subscribers.has(stream);
     names.add(stream);
     if (isNew) this.#onChange(stream, "created");
   }
 
-  /** A subscription has come (1) or gone (-1). */
+  /** Counts a subscription that was added (1) or removed (-1). */
   subscribed(stream: string, change: 1 | -1): void {
     const before = this.#subscribers.get(stream) ?? 0;
     if (before + change > 0) this.#subscribers.set(stream, before + change);
@@ -116,12 +122,12 @@ export class UserStreamNames {
     );
   }
 
-  #take(names: Set<string>): void {
+  #replace(names: Set<string>): void {
     const before = this.#withItems;
     this.#withItems = names;
-    const isThereAnyway = (name: string): boolean => this.#keptElsewhere.has(name) || this.#subscribers.has(name);
-    for (const name of before) if (!names.has(name) && !isThereAnyway(name)) this.#onChange(name, "removed");
-    for (const name of names) if (!before.has(name) && !isThereAnyway(name)) this.#onChange(name, "created");
+    const existsOtherwise = (name: string): boolean => this.#functionBacked.has(name) || this.#subscribers.has(name);
+    for (const name of before) if (!names.has(name) && !existsOtherwise(name)) this.#onChange(name, "removed");
+    for (const name of names) if (!before.has(name) && !existsOtherwise(name)) this.#onChange(name, "created");
   }
 }
 

@@ -5,7 +5,7 @@ import { answerInvoke, type InvokeRules } from "./invoke.ts";
 import { answerOpenApi } from "./openapi.ts";
 import { sendError } from "./respond.ts";
 
-/** `/_console/*` on the engine's HTTP listener: calls one function, and describes the routes. */
+/** Serves `/_console/*` on the engine's HTTP listener: calls a function and describes the routes. */
 export function consoleApi(rules: () => InvokeRules): Module<unknown> {
   return defineModule({
     name: "console-api",

@@ -9,15 +9,15 @@ import { sendError, sendJson } from "./respond.ts";
 
 export interface InvokeRules {
   readonly enabled: boolean;
-  /** True when a page of this origin may call. Undefined: no page sent it. */
+  /** Returns true if a page of this origin may call. Undefined: the request does not come from a page. */
   originIsAllowed(origin: string | undefined): boolean;
-  /** True when the browser's `Sec-Fetch-Site` says that it is not another site's doing. */
+  /** Returns true if the browser's `Sec-Fetch-Site` does not name another site. */
   fetchSiteIsSafe(request: IncomingMessage): boolean;
 }
 
-/** The function that a queue provides. */
+/** A queue provides this function. */
 const ENQUEUE = "engine::queue::enqueue";
-/** Largest request body, in bytes. */
+/** Maximum size of a request body, in bytes. */
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 const bodySchema = z
@@ -33,7 +33,9 @@ const bodySchema = z
   })
   .strict();
 
-/** Calls the function that the body names and answers its result, or `{"error":{...}}` with a fitting status. */
+/**
+ * Calls the function that the body names. Responds with its result, or with `{"error":{...}}` and a matching status.
+ */
 export async function answerInvoke(own: {
   request: IncomingMessage;
   response: ServerResponse;
@@ -66,7 +68,10 @@ export async function answerInvoke(own: {
   await call(parsed, response, context);
 }
 
-/** A page of another site can send a form or plain text unasked; it cannot send this content type without asking, and is refused then. */
+/**
+ * Refuses requests from pages of other sites. Such a page can send a form or plain text without a preflight, but not
+ * this content type.
+ */
 function refusalOf(request: IncomingMessage, rules: InvokeRules): { readonly status: number; readonly code: string; readonly message: string } | undefined {
   if (!rules.originIsAllowed(request.headers.origin)) {
     return {
@@ -92,7 +97,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   return Buffer.concat(chunks);
 }
 
-/** The names under which the payload may stand; the first that is there counts. */
+/** Names of the payload member; the first that is present is used. */
 const PAYLOAD_NAMES: readonly string[] = ["payload", "input", "data"];
 
 type Invocation = Omit<z.output<typeof bodySchema>, "payload"> & { readonly payload: Payload };
@@ -113,7 +118,7 @@ function parseBody(body: Buffer): Invocation {
   throw new CallError("invalid_input", `${where}: ${issue?.message ?? "malformed"}; expected {"function_id": "...", "payload": ...}`);
 }
 
-/** The payload with the text it has in the body: numbers keep their digits. */
+/** The payload keeps its text from the body, so that numbers keep their digits. */
 function payloadOf(text: string, members: Readonly<Record<string, unknown>>): Payload {
   const name = PAYLOAD_NAMES.find((candidate) => members[candidate] !== undefined);
   if (name === undefined) return Payload.null;
@@ -123,15 +128,15 @@ function payloadOf(text: string, members: Readonly<Record<string, unknown>>): Pa
 }
 
 async function call(body: Invocation, response: ServerResponse, context: ModuleContext<unknown>): Promise<void> {
-  // Who looks at the engine itself leaves no trace: a console that asks each second would show nothing but its own questions.
+  // Calls of engine functions are not traced: the traces of a console that polls each second would hide all others.
   const span = body.function_id.startsWith("engine::") || body.function_id.startsWith("worker::") ? undefined : beginSpan(body, context);
   const traceparent = span === undefined ? undefined : (span.traceparent ?? newTraceparent());
   const invocationId = randomUUID();
-  // Without a trace no id of one: whoever follows it would find nothing.
+  // Without a span there is no trace to look up, so no trace id is sent.
   const headers = { "x-svc-invocation-id": invocationId, ...(traceparent === undefined ? {} : { "x-svc-trace-id": traceparent.slice(3, 35) }) };
   const { payload } = body;
-  const gone = new AbortController();
-  const onClose = (): void => gone.abort();
+  const disconnected = new AbortController();
+  const onClose = (): void => disconnected.abort();
   response.once("close", onClose);
   const options = {
     invocationId,
@@ -141,7 +146,7 @@ async function call(body: Invocation, response: ServerResponse, context: ModuleC
   };
   try {
     if (body.mode === "void") {
-      // Answered as soon as the call is on its way; how it ends is nobody's to wait for.
+      // The response is sent at once; the call's result is only logged.
       context
         .call(body.function_id, payload, options)
         .catch((thrown: unknown) => context.log.info("a void call failed", { functionId: body.function_id, problem: (thrown as Error).message }));
@@ -153,8 +158,8 @@ async function call(body: Invocation, response: ServerResponse, context: ModuleC
     const result =
       body.mode === "enqueue"
         ? await enqueue(body, payload, context, options)
-        : await context.call(body.function_id, payload, { ...options, signal: gone.signal });
-    // A worker's answer is passed on unread; if it is not JSON, that must not look like a success.
+        : await context.call(body.function_id, payload, { ...options, signal: disconnected.signal });
+    // A worker's result is passed on unparsed. If it is not JSON, the call must fail.
     if (!result.isJson()) throw new CallError("invalid_message", `${body.function_id} answered with something that is not JSON`);
     sendJson(response, 200, result.text(), headers);
     span?.setAttribute("http.response.status_code", 200);
@@ -175,7 +180,7 @@ function beginSpan({ function_id, mode }: Invocation, { telemetry }: ModuleConte
   return telemetry.startSpan({ name: `console ${function_id}`, kind: "server", attributes });
 }
 
-/** Nobody records: the callee and what it calls can be found by it all the same. */
+/** Used without a collector, so that the callee and the functions that it calls share a trace id. */
 function newTraceparent(): string {
   return `00-${randomBytes(16).toString("hex")}-${randomBytes(8).toString("hex")}-01`;
 }

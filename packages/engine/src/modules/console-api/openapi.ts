@@ -4,10 +4,10 @@ import type { ModuleContext } from "../../kernel/module.ts";
 import type { InvokeRules } from "./invoke.ts";
 import { sendError, sendJson } from "./respond.ts";
 
-/** Function of svc-http that describes its routes. */
+/** The function of svc-http that describes its routes. */
 const DESCRIBE_ROUTES = "engine::http::openapi";
 
-/** Answers the routes as an OpenAPI 3.1 document. Only reads, but what it says is not for the pages of other sites. */
+/** Responds with the routes as an OpenAPI 3.1 document. Read-only, but pages of other sites must not read it either. */
 export async function answerOpenApi(own: {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-/** Sends JSON text. Answers may hold anything, so a browser must not guess what they are. */
+/** Sends JSON. The content may be anything, so a browser must not guess its type. */
 export function sendJson(response: ServerResponse, status: number, text: string, headers: Readonly<Record<string, string>> = {}): void {
   if (response.headersSent || response.destroyed) return;
   response.writeHead(status, {
@@ -14,7 +14,7 @@ export function sendJson(response: ServerResponse, status: number, text: string,
   response.end(text);
 }
 
-/** Sends `{"error":{"code","message"}}`, with `details` where there are any. */
+/** Sends `{"error":{"code","message"}}`, with `details` if there are any. */
 export function sendError(
   response: ServerResponse,
   status: number,

@@ -3,19 +3,22 @@ import { z } from "zod";
 import type { FunctionView } from "../../kernel/directory.ts";
 import type { ModuleContext, TriggerBinding } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
+import { CallerView } from "./caller-view.ts";
 import { functionRow } from "./functions.ts";
-import { Sight } from "./sight.ts";
 
-/** Changes of this time go out together: a worker that registers ten functions is one change. In milliseconds. */
+/** Changes within this time are sent together, in milliseconds: a worker that registers ten functions is one change. */
 const BATCH_MS = 50;
-/** Events that wait for a function that is slow to take them; the oldest goes. */
+/** Maximum number of events that wait for a slow function. Above it the oldest is dropped. */
 const MAX_WAITING = 1_000;
 
 type Context = Pick<ModuleContext<unknown>, "accessOf" | "directory" | "clock" | "log" | "provideTrigger">;
 type Binding = TriggerBinding<unknown>;
-type Hearer = FunctionView["workers"][number];
+type Subscriber = FunctionView["workers"][number];
 
-/** Trigger types by which workers hear at once who comes and goes. Returns how to stop listening. */
+/**
+ * Provides the trigger types that notify workers of connected and disconnected workers and of changed functions.
+ * Returns a function that stops listening.
+ */
 export function provideAvailabilityTriggers(context: Context): Undo {
   const { directory, clock, provideTrigger } = context;
   const functions = new FunctionsAvailable(context);
@@ -72,26 +75,26 @@ function openOutbox(outboxes: Map<Binding, Outbox>, outbox: Outbox): Undo {
   };
 }
 
-/** False while the trigger is kept for a worker that is away: what happens meanwhile it sees in the listings when it returns. */
-function isHeard({ functionId }: Binding, { directory }: Context): boolean {
+/** Returns false while the trigger is kept for a disconnected worker. It reads the listings when it returns. */
+function hasProvider({ functionId }: Binding, { directory }: Context): boolean {
   return directory.functionById(functionId) !== undefined;
 }
 
-/** The worker that hears. */
-function hearerOf({ functionId }: Binding, { directory }: Context): Hearer | undefined {
+/** Returns the worker that receives the events. */
+function subscriberOf({ functionId }: Binding, { directory }: Context): Subscriber | undefined {
   return directory.functionById(functionId)?.workers[0];
 }
 
-/** What the worker that hears may see, in the shape that its client expects. */
-function sightOf(hearer: Hearer | undefined, { directory, accessOf }: Context): Sight {
-  if (hearer === undefined) return new Sight(directory, { caller: undefined, access: undefined });
-  return new Sight(directory, { caller: { worker_id: hearer.id, name: hearer.name }, access: accessOf(hearer.id) });
+/** Returns the directory as the receiving worker may see it, in the format of its client. */
+function viewOf(subscriber: Subscriber | undefined, { directory, accessOf }: Context): CallerView {
+  if (subscriber === undefined) return new CallerView(directory, { caller: undefined, access: undefined });
+  return new CallerView(directory, { caller: { worker_id: subscriber.id, name: subscriber.name }, access: accessOf(subscriber.id) });
 }
 
 class FunctionsAvailable {
   readonly #context: Context;
   readonly #outboxes = new Map<Binding, Outbox>();
-  /** The ids that were told of last. */
+  /** The function ids of the last event. */
   #known = "";
 
   constructor(context: Context) {
@@ -99,19 +102,19 @@ class FunctionsAvailable {
   }
 
   bind(binding: Binding): Undo {
-    // While nobody listens nobody looks.
+    // Without listeners the ids are not tracked.
     if (this.#outboxes.size === 0) this.#known = this.#ids();
-    // Only the latest list is of interest to who was slow to take the one before.
+    // A slow function needs only the latest list.
     return openOutbox(this.#outboxes, new Outbox(binding, this.#context.log, 1));
   }
 
   changed(): void {
     if (this.#outboxes.size === 0) return;
     const now = this.#ids();
-    // What went and came back meanwhile has not changed.
+    // A function that was removed and added again meanwhile has not changed.
     if (now === this.#known) return;
     this.#known = now;
-    for (const [binding, outbox] of this.#outboxes) if (isHeard(binding, this.#context)) outbox.put(() => this.#eventFor(binding));
+    for (const [binding, outbox] of this.#outboxes) if (hasProvider(binding, this.#context)) outbox.put(() => this.#eventFor(binding));
   }
 
   #ids(): string {
@@ -119,22 +122,25 @@ class FunctionsAvailable {
   }
 
   #eventFor(binding: Binding): unknown {
-    const sight = sightOf(hearerOf(binding, this.#context), this.#context);
-    return { event: "functions_changed", functions: sight.functions().map((view) => functionRow(view, sight.dialect)) };
+    const view = viewOf(subscriberOf(binding, this.#context), this.#context);
+    return { event: "functions_changed", functions: view.functions().map((row) => functionRow(row, view.dialect)) };
   }
 }
 
 class WorkersAvailable {
   readonly #context: Context;
   readonly #outboxes = new Map<Binding, Outbox>();
-  /** Workers that were told of, so that each is told of once, and nobody hears of the end of one that was never told of. */
-  readonly #told: Set<string>;
-  /** By restricted subscriber: the workers that it could see at some time. Only their disconnects are reported to it. */
+  /**
+   * Workers that were reported as connected, so that each is reported once, and no disconnect is reported without a
+   * connect.
+   */
+  readonly #reported: Set<string>;
+  /** The workers that each restricted subscriber could see at some time. Only their disconnects are reported to it. */
   readonly #shown = new Map<string, Set<string>>();
 
   constructor(context: Context) {
     this.#context = context;
-    this.#told = new Set(
+    this.#reported = new Set(
       context.directory
         .workers()
         .filter(({ internal }) => !internal)
@@ -143,13 +149,13 @@ class WorkersAvailable {
   }
 
   bind(binding: Binding): Undo {
-    this.#shownTo(hearerOf(binding, this.#context));
+    this.#shownTo(subscriberOf(binding, this.#context));
     return openOutbox(this.#outboxes, new Outbox(binding, this.#context.log, MAX_WAITING));
   }
 
-  /** These workers may have become visible. */
+  /** Called for workers that may have become visible. */
   registered(ids: ReadonlySet<string>): void {
-    for (const binding of this.#outboxes.keys()) this.#shownTo(hearerOf(binding, this.#context));
+    for (const binding of this.#outboxes.keys()) this.#shownTo(subscriberOf(binding, this.#context));
     for (const id of ids) this.#show(id);
   }
 
@@ -157,52 +163,57 @@ class WorkersAvailable {
     for (const id of ids) {
       const view = this.#context.directory.workerById(id);
       if (view === undefined) {
-        if (this.#told.delete(id)) this.#tell("worker_disconnected", id);
+        if (this.#reported.delete(id)) this.#report("worker_disconnected", id);
         this.#shown.delete(id);
         for (const shown of this.#shown.values()) shown.delete(id);
       } else if (!view.internal) {
         this.#show(id);
-        if (!this.#told.has(id)) this.#tell("worker_connected", id);
-        this.#told.add(id);
-        this.#tell("worker_metadata_updated", id);
+        if (!this.#reported.has(id)) this.#report("worker_connected", id);
+        this.#reported.add(id);
+        this.#report("worker_metadata_updated", id);
       }
     }
   }
 
-  #tell(event: string, worker_id: string): void {
+  #report(event: string, worker_id: string): void {
     for (const [binding, outbox] of this.#outboxes) {
-      const hearer = hearerOf(binding, this.#context);
-      if (hearer === undefined) continue;
+      const subscriber = subscriberOf(binding, this.#context);
+      if (subscriber === undefined) continue;
       const isSeen =
-        event === "worker_disconnected" ? (this.#shownTo(hearer)?.has(worker_id) ?? true) : sightOf(hearer, this.#context).worker(worker_id) !== undefined;
+        event === "worker_disconnected"
+          ? (this.#shownTo(subscriber)?.has(worker_id) ?? true)
+          : viewOf(subscriber, this.#context).worker(worker_id) !== undefined;
       if (isSeen) outbox.put(() => ({ event, worker_id }));
     }
   }
 
-  /** Workers that the hearer could see since it first heard; undefined when it is not restricted. */
-  #shownTo(hearer: Hearer | undefined): ReadonlySet<string> | undefined {
-    if (hearer === undefined || this.#context.accessOf(hearer.id) === undefined) return undefined;
-    let shown = this.#shown.get(hearer.id);
+  /** Returns the workers that the subscriber could see since its first event; undefined if it is not restricted. */
+  #shownTo(subscriber: Subscriber | undefined): ReadonlySet<string> | undefined {
+    if (subscriber === undefined || this.#context.accessOf(subscriber.id) === undefined) return undefined;
+    let shown = this.#shown.get(subscriber.id);
     if (shown === undefined) {
       shown = new Set(
-        sightOf(hearer, this.#context)
+        viewOf(subscriber, this.#context)
           .workers()
           .map(({ id }) => id),
       );
-      this.#shown.set(hearer.id, shown);
+      this.#shown.set(subscriber.id, shown);
     }
     return shown;
   }
 
   #show(id: string): void {
     const { directory, accessOf } = this.#context;
-    for (const [hearer, shown] of this.#shown) {
-      if (!shown.has(id) && accessOf(hearer)?.visible(directory).workerById(id) !== undefined) shown.add(id);
+    for (const [subscriber, shown] of this.#shown) {
+      if (!shown.has(id) && accessOf(subscriber)?.visible(directory).workerById(id) !== undefined) shown.add(id);
     }
   }
 }
 
-/** Calls one bound function with one event after the other, in order. At most `limit` events wait; then the oldest goes. */
+/**
+ * Calls one bound function with events, one at a time and in order. At most `limit` events wait; above it the oldest is
+ * dropped.
+ */
 class Outbox {
   readonly binding: Binding;
   readonly #log: Context["log"];
@@ -216,14 +227,14 @@ class Outbox {
     this.#limit = limit;
   }
 
-  /** The event is made when its turn comes. */
+  /** Adds an event. It is created when it is sent. */
   put(event: () => unknown): void {
     if (this.#waiting.length >= this.#limit) this.#waiting.shift();
     this.#waiting.push(event);
     if (!this.#isSending) void this.#send();
   }
 
-  /** What waits is dropped. */
+  /** Drops the waiting events. */
   close(): void {
     this.#waiting.length = 0;
   }
@@ -234,7 +245,7 @@ class Outbox {
       try {
         await this.binding.fire(Payload.fromValue(event()));
       } catch (error) {
-        this.#log.warn("a function that hears of availability failed", { functionId: this.binding.functionId, error });
+        this.#log.warn("a function bound to an availability trigger failed", { functionId: this.binding.functionId, error });
       }
     }
     this.#isSending = false;

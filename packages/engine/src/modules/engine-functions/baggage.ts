@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ModuleContext } from "../../kernel/module.ts";
 
-/** `engine::baggage::*`: what travels with the call, for those who look into it. */
+/** Provides `engine::baggage::*`: the baggage of the call. */
 export function provideBaggage({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">): void {
   provideFunction({
     id: "engine::baggage::get",
@@ -23,7 +23,7 @@ export function provideBaggage({ provideFunction }: Pick<ModuleContext<unknown>,
   });
 }
 
-/** Members of a W3C baggage header: `key=value;property,key2=value2`, values percent-encoded. */
+/** Parses a W3C baggage header: `key=value;property,key2=value2`, values percent-encoded. */
 function entriesOf(header: string | undefined): ReadonlyMap<string, string> {
   const entries = new Map<string, string>();
   for (const member of header?.split(",") ?? []) {

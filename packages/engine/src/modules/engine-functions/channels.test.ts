@@ -75,7 +75,7 @@ describe("a channel", () => {
     expect(reader.ended).toBe("open");
     expect(await reader.read()).toEqual(text("a"));
     expect(await reader.read()).toBeUndefined();
-    expect(reader.ended).toBe("torn");
+    expect(reader.ended).toBe("aborted");
   });
 
   it("tells a writer that waits, and one that comes later, that the reader has left", async () => {
@@ -185,7 +185,7 @@ describe("engine::channels::create", () => {
     worker.close();
     await worker.closed;
     expect(await reader.read()).toBeUndefined();
-    expect(reader.ended).toBe("torn");
+    expect(reader.ended).toBe("aborted");
     expect(() => engine.takeReader(untaken.reader)).toThrow("no channel");
     expect(await engine.takeReader(finished.reader).read()).toEqual(text("whole"));
     await engine.stop();

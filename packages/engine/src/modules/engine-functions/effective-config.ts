@@ -2,7 +2,7 @@ import { maskConfig } from "@svc/protocol";
 import { z } from "zod";
 import type { ModuleContext } from "../../kernel/module.ts";
 
-/** Where a value comes from, strongest first. */
+/** Source of a value, in descending order of precedence. */
 export type ConfigSource = "flag" | "env" | "file" | "default";
 
 export interface ConfigSetting {
@@ -12,14 +12,14 @@ export interface ConfigSetting {
   readonly source: ConfigSource;
 }
 
-/** The configuration in force, secrets not yet masked. */
+/** The active configuration; secrets are not masked yet. */
 export interface EffectiveConfig {
   /** Absolute path. */
   readonly file: string;
   readonly settings: readonly ConfigSetting[];
   readonly modules: readonly {
     readonly name: string;
-    /** Tells several entries of one module apart. */
+    /** Distinguishes several entries of one module. */
     readonly instance: string;
     /** E.g. `config.yaml:12`. */
     readonly where: string;
@@ -37,7 +37,7 @@ export interface EffectiveConfig {
   readonly warnings: readonly string[];
 }
 
-/** `engine::config::effective`. */
+/** Provides `engine::config::effective`. */
 export function provideEffectiveConfig({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, config: () => EffectiveConfig): void {
   provideFunction({
     id: "engine::config::effective",

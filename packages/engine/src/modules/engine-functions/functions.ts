@@ -2,11 +2,11 @@ import { CallError } from "@svc/protocol";
 import { z } from "zod";
 import type { FunctionView } from "../../kernel/directory.ts";
 import type { ModuleContext } from "../../kernel/module.ts";
+import { CallerView, type Dialect } from "./caller-view.ts";
 import { page, pageInput } from "./page.ts";
 import { ranked, withoutNulls } from "./search.ts";
-import { type Dialect, Sight } from "./sight.ts";
 
-/** Functions that one call of `engine::functions::info` asks about, at most. */
+/** Maximum number of functions in one call of `engine::functions::info`. */
 const MAX_BATCH = 32;
 
 const listInput = z.object({
@@ -19,17 +19,17 @@ const listInput = z.object({
 });
 const infoInput = z.object({ function_id: z.string().nullish(), function_ids: z.array(z.string()).nullish() });
 
-/** `engine::functions::*`. */
+/** Provides `engine::functions::*`. */
 export function provideFunctionListings({ provideFunction, directory }: Pick<ModuleContext<unknown>, "provideFunction" | "directory">): void {
   provideFunction({
     id: "engine::functions::list",
     summary: "Functions that live workers provide",
     input: listInput,
     handle: (input, context) => {
-      const sight = new Sight(directory, context);
-      const matching = sight.functions().filter((view) => matches(view, input));
+      const visible = new CallerView(directory, context);
+      const matching = visible.functions().filter((view) => matches(view, input));
       const views = ranked(matching, input.search, ({ function_id, description }) => ({ id: function_id, others: [description] }));
-      return page("functions", views, (view) => functionRow(view, sight.dialect), { request: input, dialect: sight.dialect });
+      return page("functions", views, (view) => functionRow(view, visible.dialect), { request: input, dialect: visible.dialect });
     },
   });
   provideFunction({
@@ -37,17 +37,17 @@ export function provideFunctionListings({ provideFunction, directory }: Pick<Mod
     summary: "One function, or up to 32 at once, with formats and triggers",
     input: infoInput,
     handle: ({ function_id, function_ids }, context) => {
-      const sight = new Sight(directory, context);
+      const visible = new CallerView(directory, context);
       if ((function_id ?? undefined) !== undefined && (function_ids ?? undefined) !== undefined) refuse("give function_id or function_ids, not both");
-      if (typeof function_id === "string") return detailOrThrow(function_id, sight);
+      if (typeof function_id === "string") return detailOrThrow(function_id, visible);
       const ids = function_ids ?? refuse("give function_id or function_ids");
       if (ids.length === 0) refuse("function_ids is empty; give 1 to 32 ids");
       if (ids.length > MAX_BATCH) refuse(`function_ids has ${ids.length} ids; ${MAX_BATCH} is the limit`);
       return {
         functions: ids.map((id) => {
-          const view = sight.function(id);
+          const view = visible.function(id);
           if (view === undefined) return { function_id: id, error: "not_found" };
-          return view === "forbidden" ? { function_id: id, error: "forbidden" } : functionDetail(view, sight);
+          return view === "forbidden" ? { function_id: id, error: "forbidden" } : functionDetail(view, visible);
         }),
       };
     },
@@ -58,11 +58,11 @@ function refuse(problem: string): never {
   throw new CallError("INVALID_ARGUMENTS", `engine::functions::info: ${problem}`);
 }
 
-function detailOrThrow(id: string, sight: Sight): unknown {
-  const view = sight.function(id);
+function detailOrThrow(id: string, visible: CallerView): unknown {
+  const view = visible.function(id);
   if (view === undefined) throw new CallError("NOT_FOUND", `Function '${id}' is not registered.`);
   if (view === "forbidden") throw new CallError("FORBIDDEN", `Function '${id}' is not visible to this session.`);
-  return functionDetail(view, sight);
+  return functionDetail(view, visible);
 }
 
 function matches(view: FunctionView, input: z.output<typeof listInput>): boolean {
@@ -72,7 +72,7 @@ function matches(view: FunctionView, input: z.output<typeof listInput>): boolean
   return names.length === 0 || view.workers.some(({ id, name }) => names.includes(name) || names.includes(id));
 }
 
-/** A row of the listing. */
+/** Returns a row of the list. */
 export function functionRow(view: FunctionView, dialect: Dialect): Readonly<Record<string, unknown>> {
   const { internal: _internal, ...ours } = view;
   if (dialect === "svc") return ours;
@@ -81,17 +81,17 @@ export function functionRow(view: FunctionView, dialect: Dialect): Readonly<Reco
   return { function_id, worker_name, ...withoutNulls({ description, metadata }) };
 }
 
-/** All about one function. The published names of the formats stand beside ours. */
-export function functionDetail(view: FunctionView, sight: Sight): Readonly<Record<string, unknown>> {
+/** Returns all details of a function. SDK clients also get the published names of the formats. */
+export function functionDetail(view: FunctionView, visible: CallerView): Readonly<Record<string, unknown>> {
   const { function_id, worker_name, description, metadata } = view;
   const published = {
     function_id,
     worker_name,
     ...withoutNulls({ description, request_schema: view.request_format, response_schema: view.response_format, metadata }),
     registered_triggers: view.triggers.flatMap(({ id }) => {
-      const binding = sight.binding(id);
+      const binding = visible.binding(id);
       return binding === undefined ? [] : [{ id, trigger_type: binding.trigger_type, config: binding.config }];
     }),
   };
-  return sight.dialect === "svc" ? { ...functionRow(view, "svc"), ...published } : published;
+  return visible.dialect === "svc" ? { ...functionRow(view, "svc"), ...published } : published;
 }

@@ -12,10 +12,10 @@ import { provideWorkerListings } from "./workers.ts";
 
 export type { EffectiveConfig } from "./effective-config.ts";
 
-/** What `engine::info` answers. */
+/** Result of `engine::info`. */
 export interface EngineInfo {
   readonly version: string;
-  /** Changes with every start. */
+  /** Changes at every start. */
   readonly instance_id: string;
   readonly pid: number;
   /** In production every client needs a token. */
@@ -34,11 +34,11 @@ const channelInput = z.object({ buffer_size: z.int().min(1).max(MAX_BUFFER_ITEMS
 
 const NO_CONFIG: EffectiveConfig = { file: "", settings: [], modules: [], workers: [], warnings: [] };
 
-/** The functions by which the CLI, the console and workers look into the engine. */
+/** The functions by which the CLI, the console and workers inspect the engine. */
 export function engineFunctions(info: () => EngineInfo, options: { readonly config?: () => EffectiveConfig } = {}): Module<unknown> {
   return defineModule({
     name: "engine-functions",
-    summary: "Looks into the running engine",
+    summary: "Inspects the running engine",
     config: z.unknown(),
     start(context) {
       context.provideFunction({

@@ -1,12 +1,15 @@
 import { Payload } from "@svc/protocol";
 import { z } from "zod";
-import type { Dialect } from "./sight.ts";
+import type { Dialect } from "./caller-view.ts";
 
-/** Bytes of rows in one answer, which must fit into a frame of 16 MiB. Published clients know no pages: they get what fits. */
+/**
+ * Maximum size of the rows of one page, in bytes; it must fit into a frame of 16 MiB. Published clients do not support
+ * pages: they get as many rows as fit.
+ */
 const MAX_PAGE_BYTES = { svc: 8 * 1024 * 1024, published: 15 * 1024 * 1024 } as const;
 const MAX_PAGE_ROWS = 10_000;
 
-/** Members that every listing takes besides its filters. */
+/** Paging members of every list function. */
 export const pageInput = {
   limit: z
     .number()
@@ -24,8 +27,8 @@ export interface PageRequest {
 }
 
 /**
- * Returns `{[name]: rows, ...more}` with as many rows as were asked for and fit into one frame. Clients of ours also get `total`, and `next_offset` if
- * rows are left. Published clients get the published members alone.
+ * Returns `{[name]: rows, ...more}` with the requested rows, as many as fit into one frame. SDK clients also get
+ * `total`, and `next_offset` if rows are left. Published clients get the published members only.
  */
 export function page<View>(
   name: string,

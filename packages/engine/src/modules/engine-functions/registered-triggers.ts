@@ -2,10 +2,10 @@ import { CallError, nameProblem } from "@svc/protocol";
 import { z } from "zod";
 import type { TriggerView } from "../../kernel/directory.ts";
 import type { ModuleContext } from "../../kernel/module.ts";
+import { CallerView, type Dialect } from "./caller-view.ts";
 import { functionDetail } from "./functions.ts";
 import { page, pageInput } from "./page.ts";
 import { ranked, withoutNulls } from "./search.ts";
-import { type Dialect, Sight } from "./sight.ts";
 import { typeDetail } from "./triggers.ts";
 
 const listInput = z.object({
@@ -23,10 +23,10 @@ const registerInput = z.object({
   metadata: z.unknown().optional(),
 });
 
-/** Characters of a trigger's config that a listing shows. */
+/** Maximum length of a trigger's config in a list, in characters. */
 const CONFIG_SUMMARY_CHARACTERS = 80;
 
-/** `engine::registered-triggers::*`, and the functions by which triggers without an owner come and go. */
+/** Provides `engine::registered-triggers::*`, and the functions that add and remove triggers without an owner. */
 export function provideBindingListings({
   provideFunction,
   directory,
@@ -37,13 +37,13 @@ export function provideBindingListings({
     summary: "Triggers with their status",
     input: listInput,
     handle: (input, context) => {
-      const sight = new Sight(directory, context);
-      const matching = sight.bindings().filter((view) => matches(view, input));
+      const visible = new CallerView(directory, context);
+      const matching = visible.bindings().filter((view) => matches(view, input));
       const views = ranked(matching, input.search, ({ function_id, trigger_type, config }) => ({
         id: function_id,
         others: [trigger_type, JSON.stringify(config)],
       }));
-      return page("registered_triggers", views, (view) => bindingRow(view, sight.dialect), { request: input, dialect: sight.dialect });
+      return page("registered_triggers", views, (view) => bindingRow(view, visible.dialect), { request: input, dialect: visible.dialect });
     },
   });
   provideFunction({
@@ -51,13 +51,13 @@ export function provideBindingListings({
     summary: "One trigger with its type and its function",
     input: z.object({ id: z.string() }),
     handle: ({ id }, context) => {
-      const sight = new Sight(directory, context);
-      const { dialect } = sight;
-      const view = sight.binding(id);
+      const visible = new CallerView(directory, context);
+      const { dialect } = visible;
+      const view = visible.binding(id);
       if (view === undefined) throw new CallError("NOT_FOUND", `Registered trigger '${id}' was not found.`);
       const { trigger_type, function_id, worker_name, made_by, config, metadata, status, reason } = view;
-      const type = sight.type(trigger_type);
-      const target = sight.function(function_id);
+      const type = visible.type(trigger_type);
+      const target = visible.function(function_id);
       return {
         id: view.id,
         trigger_type,
@@ -67,7 +67,7 @@ export function provideBindingListings({
         ...withoutNulls({ metadata }),
         ...(dialect === "svc" ? { made_by, status, reason } : {}),
         trigger: type === undefined ? null : typeDetail(type, dialect),
-        function: target === undefined || target === "forbidden" ? null : functionDetail(target, sight),
+        function: target === undefined || target === "forbidden" ? null : functionDetail(target, visible),
       };
     },
   });
@@ -86,7 +86,7 @@ export function provideBindingListings({
       if (refusal !== undefined) throw refusal;
       const id = await unownedTriggers.register({ triggerType: trigger_type, functionId: function_id, config, metadata }, caller);
       const view = directory.triggerById(id);
-      if (view === undefined || new Sight(directory, context).dialect !== "svc") return { id };
+      if (view === undefined || new CallerView(directory, context).dialect !== "svc") return { id };
       const { status, reason } = view;
       return { id, status, reason };
     },
@@ -114,7 +114,7 @@ function matches(view: TriggerView, input: z.output<typeof listInput>): boolean 
   return !input.worker || view.worker_name === input.worker;
 }
 
-/** A row of the listing. */
+/** Returns a row of the list. */
 export function bindingRow(view: TriggerView, dialect: Dialect): Readonly<Record<string, unknown>> {
   const text = JSON.stringify(view.config) ?? "null";
   const config_summary = text.length > CONFIG_SUMMARY_CHARACTERS ? `${text.slice(0, CONFIG_SUMMARY_CHARACTERS)}…` : text;

@@ -1,9 +1,10 @@
-/** An optional member may be null on this wire, or an empty text that asks for nothing. */
+/** An optional member may be null or an empty string on this wire; both mean that it is absent. */
 export type Wanted = string | null | undefined;
 
 /**
- * The items that hold `search` in their id or their other texts, best first: the id itself, ids that begin with it, ids with a part that
- * begins with it, ids that hold it, then the other texts. Without a search all of them, as they are.
+ * Returns the items that contain `search` in their id or their other texts, best match first: the id itself, ids with
+ * this prefix, ids with a part with this prefix, ids that contain it, then other texts. Without a search, returns all
+ * items unchanged.
  */
 export function ranked<Item>(
   items: readonly Item[],
@@ -18,7 +19,7 @@ export function ranked<Item>(
     const rank = rankOf(id.toLowerCase(), others, wanted);
     if (rank !== undefined) found.push({ item, rank });
   }
-  // Stable, so that equals stay in the order in which they came.
+  // The sort is stable, so items of one rank keep their order.
   return found.sort((a, b) => a.rank - b.rank).map(({ item }) => item);
 }
 
@@ -30,7 +31,7 @@ function rankOf(id: string, others: readonly Wanted[], wanted: string): number |
   return others.some((text) => text?.toLowerCase().includes(wanted)) ? 4 : undefined;
 }
 
-/** A copy without the members that are null or undefined: where a published listing leaves them out. */
+/** Returns a copy without members that are null or undefined, for published lists, which omit them. */
 export function withoutNulls<Row extends Readonly<Record<string, unknown>>>(row: Row): Partial<Row> {
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null && value !== undefined)) as Partial<Row>;
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ModuleContext } from "../../kernel/module.ts";
 
-/** Whoever may call it may know which user-defined streams there are. */
+/** Callers that may call this function may list user-defined streams. */
 const LISTS_STREAMS = "stream::list_all";
 
 const listInput = z.object({ include_system: z.boolean().nullish() });
@@ -16,7 +16,7 @@ const listOutput = z.object({
   ),
 });
 
-/** `engine::streams::list`. */
+/** Provides `engine::streams::list`. */
 export function provideStreamListing({ provideFunction, streams }: Pick<ModuleContext<unknown>, "provideFunction" | "streams">): void {
   provideFunction({
     id: "engine::streams::list",
@@ -26,7 +26,7 @@ export function provideStreamListing({ provideFunction, streams }: Pick<ModuleCo
     async handle({ include_system }, { access }) {
       const views = await streams.list();
       const seesUsers = access === undefined || access.callRefusal(LISTS_STREAMS) === undefined;
-      // The engine's own show everything of everyone.
+      // The engine's own streams show data of all principals.
       const seesSystem = access === undefined && include_system === true;
       return { streams: views.filter(({ type }) => (type === "user" ? seesUsers : seesSystem)) };
     },

@@ -2,9 +2,9 @@ import { CallError } from "@svc/protocol";
 import { z } from "zod";
 import type { TriggerTypeView } from "../../kernel/directory.ts";
 import type { ModuleContext } from "../../kernel/module.ts";
+import { CallerView, type Dialect } from "./caller-view.ts";
 import { page, pageInput } from "./page.ts";
 import { ranked, withoutNulls } from "./search.ts";
-import { type Dialect, Sight } from "./sight.ts";
 
 const listInput = z.object({
   search: z.string().nullish(),
@@ -14,17 +14,17 @@ const listInput = z.object({
   ...pageInput,
 });
 
-/** `engine::triggers::*` and `engine::trigger-types::list`: the kinds of trigger that there are. */
+/** Provides `engine::triggers::*` and `engine::trigger-types::list`, which list trigger types. */
 export function provideTriggerTypeListings({ provideFunction, directory }: Pick<ModuleContext<unknown>, "provideFunction" | "directory">): void {
   provideFunction({
     id: "engine::triggers::list",
     summary: "Trigger types that modules and workers provide; callers of version 0.11 get the triggers themselves",
     input: listInput,
     handle: (input, context) => {
-      const sight = new Sight(directory, context);
-      const { dialect } = sight;
-      if (dialect === "0.11") return page("triggers", boundTriggers(sight, input.include_internal ?? false), (row) => row, { request: input, dialect });
-      const views = sight.types().filter((view) => matches(view, input));
+      const visible = new CallerView(directory, context);
+      const { dialect } = visible;
+      if (dialect === "0.11") return page("triggers", boundTriggers(visible, input.include_internal ?? false), (row) => row, { request: input, dialect });
+      const views = visible.types().filter((view) => matches(view, input));
       const found = ranked(views, input.search, ({ id, description }) => ({ id, others: [description] }));
       return page("triggers", found, (view) => typeRow(view, dialect), { request: input, dialect });
     },
@@ -34,9 +34,9 @@ export function provideTriggerTypeListings({ provideFunction, directory }: Pick<
     summary: "Trigger types that modules and workers provide, with their formats",
     input: z.object({ include_internal: z.boolean().nullish(), ...pageInput }),
     handle: ({ include_internal, ...request }, context) => {
-      const sight = new Sight(directory, context);
-      const views = sight.types().filter((view) => matches(view, { include_internal }));
-      const { dialect } = sight;
+      const visible = new CallerView(directory, context);
+      const views = visible.types().filter((view) => matches(view, { include_internal }));
+      const { dialect } = visible;
       return page("trigger_types", views, (view) => (dialect === "svc" ? typeRow(view, "svc") : publishedTypeWithFormats(view)), { request, dialect });
     },
   });
@@ -45,17 +45,17 @@ export function provideTriggerTypeListings({ provideFunction, directory }: Pick<
     summary: "One trigger type with its formats",
     input: z.object({ id: z.string() }),
     handle: ({ id }, context) => {
-      const sight = new Sight(directory, context);
-      const view = sight.type(id);
+      const visible = new CallerView(directory, context);
+      const view = visible.type(id);
       if (view === undefined) throw new CallError("NOT_FOUND", `Trigger type '${id}' is not registered in namespace 'default'.`);
-      return typeDetail(view, sight.dialect);
+      return typeDetail(view, visible.dialect);
     },
   });
 }
 
-/** What 0.11 calls triggers. */
-function boundTriggers(sight: Sight, includeInternal: boolean): unknown[] {
-  return sight
+/** Returns what version 0.11 calls triggers. */
+function boundTriggers(visible: CallerView, includeInternal: boolean): unknown[] {
+  return visible
     .bindings()
     .filter(({ internal }) => !internal || includeInternal)
     .map(({ id, trigger_type, function_id, config, metadata }) => ({ id, trigger_type, function_id, config, ...withoutNulls({ metadata }) }));
@@ -77,7 +77,7 @@ function publishedTypeWithFormats({ id, description, trigger_request_format, cal
   return { id, description, ...withoutNulls({ trigger_request_format, call_request_format }) };
 }
 
-/** All about one type: the schema of a trigger's config, and of what functions are called with. */
+/** Returns all details of a type: the schema of a trigger's config, and of the payload of its calls. */
 export function typeDetail(view: TriggerTypeView, dialect: Dialect): Readonly<Record<string, unknown>> {
   const { id, worker_name, description, trigger_request_format, call_request_format, instance_count } = view;
   const schemas = withoutNulls({ configuration_schema: trigger_request_format, request_schema: call_request_format });

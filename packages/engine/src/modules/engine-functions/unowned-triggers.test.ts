@@ -185,10 +185,10 @@ describe("a trigger that a role made", () => {
         [ofOwner, null],
       ]),
     );
-    engine.kernel.unownedTriggers.removeThoseOfChangedRoles();
+    engine.kernel.unownedTriggers.removeTriggersOfChangedRoles();
     expect(bindings.size).toBe(3);
     engine.kernel.roles.set([rulesWith("other")]);
-    engine.kernel.unownedTriggers.removeThoseOfChangedRoles();
+    engine.kernel.unownedTriggers.removeTriggersOfChangedRoles();
     expect([...bindings.keys()].sort()).toEqual([made[1], ofOwner].sort());
     expect(engine.logs.find(({ message }) => message.startsWith("a trigger was removed"))).toMatchObject({ fields: { id: made[0], role: "guest" } });
   });

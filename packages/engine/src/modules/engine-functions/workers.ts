@@ -3,11 +3,11 @@ import { z } from "zod";
 import type { WorkerView } from "../../kernel/directory.ts";
 import type { ModuleContext } from "../../kernel/module.ts";
 import type { WorkerMetrics } from "../../kernel/telemetry-contract.ts";
+import { CallerView, type Dialect } from "./caller-view.ts";
 import { functionRow } from "./functions.ts";
 import { page, pageInput } from "./page.ts";
 import { bindingRow } from "./registered-triggers.ts";
 import { ranked } from "./search.ts";
-import { type Dialect, Sight } from "./sight.ts";
 
 const listInput = z.object({
   worker_id: z.string().nullish(),
@@ -19,7 +19,7 @@ const listInput = z.object({
 });
 const infoInput = z.object({ name: z.string().meta({ description: "The worker's name, or its id" }) });
 
-/** `engine::workers::*`. */
+/** Provides `engine::workers::*`. */
 export function provideWorkerListings({
   provideFunction,
   directory,
@@ -31,7 +31,7 @@ export function provideWorkerListings({
     id: "engine::workers::register",
     summary: "How a worker introduces itself after each connect; the bridge itself answers it",
     input: workerIntroductionSchema,
-    // A worker's own call never comes here: it must take effect before the connection's next frame is read.
+    // A worker's own call never gets here: the bridge handles it before the connection's next frame is read.
     handle: () => {
       throw new CallError("invalid_input", "engine::workers::register introduces a connected worker; call it over the worker's own connection");
     },
@@ -41,9 +41,9 @@ export function provideWorkerListings({
     summary: "Connected workers",
     input: listInput,
     handle: (input, context) => {
-      const sight = new Sight(directory, context);
-      const { dialect } = sight;
-      const matching = sight.workers().filter((view) => matches(view, input, dialect));
+      const visible = new CallerView(directory, context);
+      const { dialect } = visible;
+      const matching = visible.workers().filter((view) => matches(view, input, dialect));
       const views = ranked(matching, input.search, ({ name, description }) => ({ id: name, others: [description] }));
       const more = dialect === "0.22" ? {} : { timestamp: clock.now() };
       return page("workers", views, (view) => row(view, dialect), { request: input, dialect, more });
@@ -54,9 +54,9 @@ export function provideWorkerListings({
     summary: "One worker with its functions, trigger types and triggers",
     input: infoInput,
     handle: ({ name }, context) => {
-      const sight = new Sight(directory, context);
-      const { dialect } = sight;
-      const all = sight.workers();
+      const visible = new CallerView(directory, context);
+      const { dialect } = visible;
+      const all = visible.workers();
       const replicas = all.filter((view) => view.name === name);
       const worker = replicas[0] ?? all.find(({ id }) => id === name);
       if (worker === undefined) throw new CallError("NOT_FOUND", `Worker '${name}' is not connected.`);
@@ -65,15 +65,15 @@ export function provideWorkerListings({
       return {
         worker: { ...row(worker, dialect), ...(pid === null ? {} : { pid }), internal },
         ...(dialect === "svc" ? { replicas: [...ids] } : {}),
-        functions: sight
+        functions: visible
           .functions()
           .filter(({ workers }) => workers.some(({ id }) => ids.has(id)))
           .map((view) => functionRow(view, dialect)),
-        trigger_types: sight
+        trigger_types: visible
           .types()
           .filter(({ workers }) => workers.some(({ id }) => ids.has(id)))
           .map(({ id, worker_name, description }) => ({ id, worker_name, description })),
-        registered_triggers: sight
+        registered_triggers: visible
           .bindings()
           .filter(({ worker_name }) => worker_name === worker.name)
           .map((view) => bindingRow(view, dialect)),
@@ -85,7 +85,7 @@ export function provideWorkerListings({
 function matches(view: WorkerView, input: z.output<typeof listInput>, dialect: Dialect): boolean {
   if (input.worker_id) return view.id === input.worker_id;
   if (view.internal && !input.include_internal) return false;
-  // The published listings leave out who never told its process id; ours has workers in browsers, which have none.
+  // Published lists omit workers without a process id. Ours includes workers in browsers, which have none.
   if (dialect !== "svc" && view.pid === null) return false;
   if (input.runtime && view.runtime !== input.runtime) return false;
   return !input.status || view.status === input.status;

@@ -2,8 +2,8 @@ import { execBlockSchema } from "../../config/exec-block.ts";
 import { defineModule } from "../../kernel/module.ts";
 
 /**
- * Plain commands beside the engine. The engine hands what the block names to the supervisor, which runs it as it runs workers: how processes are
- * started, watched, logged, restarted and ended is decided in one place.
+ * Runs plain commands beside the engine. The supervisor runs the commands of the config block like workers, so that one
+ * place starts, watches, logs, restarts and stops processes.
  */
 export const exec = defineModule({
   name: "svc-exec",

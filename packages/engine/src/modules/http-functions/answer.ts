@@ -2,10 +2,13 @@ import { STATUS_CODES } from "node:http";
 import { CallError, MAX_DEPTH, nameProblem, nestsDeeperThan, Payload } from "@svc/protocol";
 import type { HttpAnswer } from "../../outbound-http/exchange.ts";
 
-/** Longest message of an error that the function may give, in characters. */
+/** Maximum length of an error message from the function, in characters. */
 const MAX_MESSAGE_CHARACTERS = 16_384;
 
-/** What an HTTP answer means (protocol section 7): undefined is a call without a result. Throws CallError where it means a failure. */
+/**
+ * Converts an HTTP response into a result (protocol section 7); undefined is a call without a result. Throws CallError
+ * if the response means a failure.
+ */
 export function readAnswer(functionId: string, { status, body }: HttpAnswer): Payload | undefined {
   const isRedirect = status >= 300 && status < 400;
   if (status < 200 || status >= 400) throw errorOf(status, body);
@@ -37,7 +40,7 @@ function memberOf(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null && Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
 }
 
-/** Undefined when the bytes are not UTF-8, not JSON or nested too deep to travel on. */
+/** Returns undefined if the bytes are not UTF-8, not JSON, or nested too deep for a result. */
 function jsonOf(body: Buffer): Payload | undefined {
   let text: string;
   try {

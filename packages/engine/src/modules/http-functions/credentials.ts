@@ -5,20 +5,20 @@ import type { HttpAuth } from "./invocation.ts";
 /** The environment of the engine's process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What proves to the function that the request is ours. */
+/** Authenticates the engine's requests to the function. */
 export type Credential = { readonly kind: "hmac"; readonly secret: string } | { readonly kind: "header"; readonly name: string; readonly value: string };
 
-const LACKING = { hmac: ["secret_not_found", "secret"], bearer: ["token_not_found", "token"], api_key: ["api_key_not_found", "API key"] } as const;
-/** With it whoever receives the request could command this engine. */
+const MISSING = { hmac: ["secret_not_found", "secret"], bearer: ["token_not_found", "token"], api_key: ["api_key_not_found", "API key"] } as const;
+/** Never sent: a receiver could use it to control this engine. */
 const ENGINE_TOKEN = "SVC_TOKEN";
 
 /**
- * Reads the secret that `auth` names, now: a changed variable counts from the next call on. Throws `secret_not_found`, `token_not_found` or
- * `api_key_not_found`; the value is in no message.
+ * Reads the secret that `auth` names from the environment; a changed variable applies from the next call. Throws
+ * `secret_not_found`, `token_not_found` or `api_key_not_found`. No message contains the value.
  */
 export function readCredential(auth: HttpAuth | undefined, env: Environment): Credential | undefined {
   if (auth === undefined) return undefined;
-  const [code, noun] = LACKING[auth.type];
+  const [code, noun] = MISSING[auth.type];
   const variable = auth.type === "hmac" ? auth.secret_key : auth.type === "bearer" ? auth.token_key : auth.value_key;
   if (variable === ENGINE_TOKEN) throw new CallError(code, `the ${noun} may not be taken from ${ENGINE_TOKEN}, which opens this engine`);
   const value = Object.hasOwn(env, variable) ? env[variable] : undefined;

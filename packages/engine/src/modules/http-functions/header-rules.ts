@@ -1,4 +1,4 @@
-/** They frame the message or belong to one connection; whoever sets them speaks for the engine. */
+/** Headers that frame the message or belong to one connection. Only the engine may set them. */
 const FRAMING: ReadonlySet<string> = new Set([
   "host",
   "content-length",
@@ -14,15 +14,15 @@ const FRAMING: ReadonlySet<string> = new Set([
   "expect",
 ]);
 
-/** Names that the engine itself puts on every request, as published and as ours. */
+/** Headers that the engine sets on every request, with the published prefix and with ours. */
 export const ENGINE_HEADERS = ["function-path", "invocation-id", "timestamp", "signature", "attempt"] as const;
 const OURS: ReadonlySet<string> = new Set([...ENGINE_HEADERS.flatMap((name) => [`x-iii-${name}`, `x-svc-${name}`]), "traceparent", "baggage"]);
 
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,256}$/;
-/** Visible ASCII, space and tab, and not at the ends: a line break would begin another header. */
+/** Visible ASCII, and space and tab except at the ends. A line break would start another header. */
 const VALUE = /^(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?$/;
 
-/** Why a registration may not have this header, or undefined. */
+/** Returns why a registration may not set this header, or undefined. */
 export function headerProblem(name: string, value: string): string | undefined {
   if (!TOKEN.test(name)) return "is not the name of a header";
   const lower = name.toLowerCase();

@@ -1,7 +1,7 @@
 import { CallError } from "@svc/protocol";
 import { overQuota, type Principal, type Quota } from "../../kernel/module.ts";
 
-/** Bytes that one call holds of a quota: its body, and what has arrived of its answer. */
+/** Counts the bytes that one call uses of a quota: its body and the received part of the response. */
 export class HeldBytes {
   readonly #functionId: string;
   readonly #principal: Principal;
@@ -20,7 +20,10 @@ export class HeldBytes {
     if (problem !== undefined) throw overQuota(`${this.#functionId}: ${problem}`);
   }
 
-  /** Counts a part of the answer. Throws CallError `http_response_failed` if the quota has no room: the function has run. */
+  /**
+   * Counts a part of the response. Throws CallError `http_response_failed` if the quota has no room: the function has
+   * already run.
+   */
   takeAnswer(bytes: number): void {
     const problem = this.#take(bytes);
     if (problem !== undefined) throw new CallError("http_response_failed", `${this.#functionId}: its answer was not read: ${problem}`);
@@ -32,7 +35,7 @@ export class HeldBytes {
     return problem;
   }
 
-  /** Gives back what is held beyond this. */
+  /** Releases everything above `bytes`. */
   releaseTo(bytes: number): void {
     this.#quota.release(this.#principal, this.#bytes - bytes);
     this.#bytes = bytes;

@@ -11,11 +11,11 @@ import {
   type Registrar,
   type RunDelegatedCall,
 } from "../../kernel/module.ts";
+import { orAborted, pause } from "../../outbound-http/abortable.ts";
 import { ExchangeFailure, Exchanger, type HttpAnswer } from "../../outbound-http/exchange.ts";
-import { NotResolved, notResolved, type Resolve, resolveChecked, sharing, systemResolve } from "../../outbound-http/resolve.ts";
+import { coalesced, NotResolved, notResolved, type Resolve, resolveChecked, systemResolve } from "../../outbound-http/resolve.ts";
 import { hostOf } from "../../outbound-http/url-pattern.ts";
 import { checkUrl } from "../../outbound-http/url-policy.ts";
-import { orAborted, pause } from "../../outbound-http/waiting.ts";
 import { readAnswer } from "./answer.ts";
 import { type Environment, readCredential } from "./credentials.ts";
 import { HeldBytes } from "./held-bytes.ts";
@@ -24,31 +24,34 @@ import { requestHeaders } from "./request-headers.ts";
 
 export interface HttpFunctionsOptions {
   readonly rules: () => HttpFunctionRules;
-  /** Holds the secrets that registrations name. Read at registration and at each call. */
+  /** Contains the secrets that registrations name. Read at registration and at each call. */
   readonly env: Environment;
-  /** Default: the system's. */
+  /** Default: the system's resolver. */
   readonly resolve?: Resolve;
-  /** Certificates (PEM) that count instead of those that Node knows. Default: Node's. */
+  /** Trusted certificates (PEM), instead of Node's. Default: Node's. */
   readonly trust?: string;
-  /** 0 up to 1. Default `Math.random`. */
+  /** Returns a number from 0 up to 1. Default `Math.random`. */
   readonly random?: () => number;
 }
 
-/** Requests under way at once; above it calls fail with `overloaded`. Counted for the principal that registered the function, or that calls it. */
+/**
+ * Maximum number of concurrent requests; above it calls fail with `overloaded`. Counted for the principal that
+ * registered the function, or for the calling one.
+ */
 const MAX_REQUESTS: QuotaLimits = { each: 128, restricted: 512, total: 1_024 };
 const MAX_REQUESTS_PER_FUNCTION = 256;
-/** Bytes of their bodies and answers. A single call may have 16 MiB. */
+/** Maximum bytes of their bodies and responses. One call may use 16 MiB. */
 const MAX_BYTES: QuotaLimits = { each: 32 * 1024 * 1024, restricted: 64 * 1024 * 1024, total: 256 * 1024 * 1024 };
 const BACKOFF: BackoffOptions = { firstMs: 200, maxMs: 5_000, jitter: 0.25 };
 
-/** One call with what stays the same over its attempts. */
+/** A call, with everything that is the same for all its attempts. */
 interface Job {
   readonly call: DelegatedCall;
   readonly invocation: HttpInvocation;
   readonly body: Buffer;
   readonly held: HeldBytes;
   readonly requestId: string;
-  /** On the monotonic clock. */
+  /** On the monotonic clock, in milliseconds. */
   readonly deadlineAt: number;
   readonly signal: AbortSignal;
 }
@@ -60,7 +63,7 @@ export class HttpFunctions implements InvocationRunner {
   readonly #resolve: Resolve;
   readonly #random: () => number;
   readonly #exchanger: Exchanger;
-  /** One for each call in hand; aborted with what the caller is told. */
+  /** One for each call in flight. Aborted with the error for the caller. */
   readonly #calls = new Set<AbortController>();
   #stopped = false;
   readonly #requests = new Quota("HTTP requests under way", MAX_REQUESTS);
@@ -69,7 +72,7 @@ export class HttpFunctions implements InvocationRunner {
   constructor(options: HttpFunctionsOptions, clock: Clock) {
     this.#options = options;
     this.#clock = clock;
-    this.#resolve = sharing(options.resolve ?? systemResolve);
+    this.#resolve = coalesced(options.resolve ?? systemResolve);
     this.#random = options.random ?? Math.random;
     this.#exchanger = new Exchanger(clock, options.trust);
   }
@@ -95,7 +98,7 @@ export class HttpFunctions implements InvocationRunner {
       requests++;
       const held = new HeldBytes(functionId, charged, this.#bytes);
       try {
-        return await this.#carryOut(call, invocation, held);
+        return await this.#execute(call, invocation, held);
       } finally {
         requests--;
         this.#requests.release(charged);
@@ -110,44 +113,44 @@ export class HttpFunctions implements InvocationRunner {
     this.#exchanger.close();
   }
 
-  async #carryOut(call: DelegatedCall, invocation: HttpInvocation, held: HeldBytes): Promise<Payload | undefined> {
-    // Throws when it is not JSON: only our own clients take what is not.
+  async #execute(call: DelegatedCall, invocation: HttpInvocation, held: HeldBytes): Promise<Payload | undefined> {
+    // Throws if the payload is not JSON, which only SDK clients accept.
     call.payload.value();
     if (this.#stopped) throw stopped();
     const body = Buffer.from(call.payload.text());
     held.takeBody(body.byteLength);
-    const ending = new AbortController();
+    const controller = new AbortController();
     const { timeoutMs } = invocation;
-    const late = (): void => ending.abort(noAnswer(call.functionId, `did not answer within ${timeoutMs} ms`, { timeout_ms: timeoutMs }));
-    const withdrawn = (): void => ending.abort(call.signal.reason);
-    const cancelTimer = this.#clock.after(timeoutMs, late);
-    call.signal.addEventListener("abort", withdrawn, { once: true });
-    this.#calls.add(ending);
+    const onTimeout = (): void => controller.abort(noAnswer(call.functionId, `did not answer within ${timeoutMs} ms`, { timeout_ms: timeoutMs }));
+    const onCancel = (): void => controller.abort(call.signal.reason);
+    const cancelTimer = this.#clock.after(timeoutMs, onTimeout);
+    call.signal.addEventListener("abort", onCancel, { once: true });
+    this.#calls.add(controller);
     try {
-      return await this.#tryUntilAnswered({
+      return await this.#callWithRetries({
         call,
         invocation,
         body,
         held,
         requestId: randomUUID(),
         deadlineAt: this.#clock.monotonic() + timeoutMs,
-        signal: ending.signal,
+        signal: controller.signal,
       });
     } finally {
       cancelTimer();
-      call.signal.removeEventListener("abort", withdrawn);
-      this.#calls.delete(ending);
+      call.signal.removeEventListener("abort", onCancel);
+      this.#calls.delete(controller);
     }
   }
 
-  async #tryUntilAnswered(job: Job): Promise<Payload | undefined> {
+  async #callWithRetries(job: Job): Promise<Payload | undefined> {
     const { invocation, call } = job;
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.#attempt(job, attempt);
       const pauseMs = backoffMs(BACKOFF, attempt, this.#random);
       const attempts = invocation.attempts ?? 1 + this.#options.rules().retries;
-      const again = attempt < attempts && mayTryAgain(outcome, invocation) && this.#clock.monotonic() + pauseMs < job.deadlineAt;
-      if (!again) {
+      const retries = attempt < attempts && mayRetry(outcome, invocation) && this.#clock.monotonic() + pauseMs < job.deadlineAt;
+      if (!retries) {
         if (outcome instanceof Error) throw errorOf(outcome, job);
         return readAnswer(call.functionId, outcome);
       }
@@ -155,10 +158,12 @@ export class HttpFunctions implements InvocationRunner {
     }
   }
 
-  /** One request. Settings, secrets and addresses are those of this moment. Rejects where trying again is out of the question. */
+  /**
+   * Sends one request, with the current settings, secrets and addresses. Rejects for failures that must not be retried.
+   */
   async #attempt(job: Job, attempt: number): Promise<HttpAnswer | ExchangeFailure | NotResolved> {
     const { call, invocation, body, held, requestId, signal } = job;
-    // The answer of the attempt before is not needed any more.
+    // The response of the previous attempt is not needed any more.
     held.releaseTo(body.byteLength);
     const rules = this.#options.rules();
     const url = checkUrl(invocation.url, rules);
@@ -189,8 +194,11 @@ function stopped(): CallError {
   return new CallError("invocation_stopped", "Invocation stopped");
 }
 
-/** A call runs at most once: without the registration's word only what reached nobody is tried again. */
-function mayTryAgain(outcome: HttpAnswer | ExchangeFailure | NotResolved, { idempotent, retryStatuses }: HttpInvocation): boolean {
+/**
+ * Returns whether to retry. A call runs at most once: unless the registration allows more, only requests that were not
+ * sent are retried.
+ */
+function mayRetry(outcome: HttpAnswer | ExchangeFailure | NotResolved, { idempotent, retryStatuses }: HttpInvocation): boolean {
   if (outcome instanceof NotResolved) return true;
   if (outcome instanceof ExchangeFailure) return outcome.phase === "unconnected" || (idempotent && outcome.phase !== "unsent");
   return retryStatuses.has(outcome.status);
@@ -209,8 +217,10 @@ function noAnswer(functionId: string, problem: string, details?: Readonly<Record
   return new CallError("http_request_failed", `${functionId}: ${problem}`, { details });
 }
 
-/** What the operator allows; see `engine.http_functions` of the config file. Read at each use, since the file may change. */
+/**
+ * The operator's settings; see `engine.http_functions` in the config file. Read at each use, since the file may change.
+ */
 export interface HttpFunctionRules extends OutboundRules {
-  /** Further attempts after one that could not connect. */
+  /** Number of retries after a failed connection. */
   readonly retries: number;
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { defineModule, type Module } from "../../kernel/module.ts";
 import { HttpFunctions, type HttpFunctionsOptions } from "./http-functions.ts";
 
-/** Functions that workers register with a URL. See README.md. */
+/** Runs functions that workers register with a URL. See README.md. */
 export function httpFunctions(options: HttpFunctionsOptions): Module<unknown> {
   return defineModule({
     name: "http-functions",

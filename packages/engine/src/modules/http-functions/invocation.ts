@@ -2,7 +2,7 @@ import { CallError, MAX_TIMEOUT_MS } from "@svc/protocol";
 import { z } from "zod";
 import { headerProblem } from "./header-rules.ts";
 
-/** Deadline of one call, all attempts together, when the registration names none. */
+/** Deadline of a call including all attempts, if the registration sets none. */
 export const DEFAULT_HTTP_TIMEOUT_MS = 30_000;
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
@@ -22,7 +22,10 @@ const authSchema = z.discriminatedUnion("type", [
 ]);
 export type HttpAuth = z.output<typeof authSchema>;
 
-/** `retry` is ours. Statuses are only tried again where the registration says that the function may run twice. */
+/**
+ * `retry` is not part of the published protocol. Failed statuses are retried only if the registration says that the
+ * function may run twice.
+ */
 const retrySchema = z
   .object({
     attempts: z.int().min(1).max(10).nullish(),
@@ -34,7 +37,7 @@ const retrySchema = z
     message: "needs `idempotent: true` beside it: a request that was answered with a failure may have been carried out",
   });
 
-// The format is that of protocol section 7; null counts as absent, unknown members are ignored.
+// The format of protocol section 7. Null counts as absent; unknown members are ignored.
 const invocationSchema = z.object({
   url: z.string().max(MAX_URL_CHARACTERS),
   method: z.enum(METHODS).nullish(),
@@ -44,22 +47,22 @@ const invocationSchema = z.object({
   retry: retrySchema.nullish(),
 });
 
-/** How a function is reached, with defaults filled in. */
+/** The settings of a function's requests, with defaults. */
 export interface HttpInvocation {
   readonly url: string;
   readonly method: (typeof METHODS)[number];
   readonly timeoutMs: number;
-  /** In the spelling of the registration; no two differ in case only. */
+  /** In the spelling of the registration. No two names differ in case only. */
   readonly headers: ReadonlyMap<string, string>;
   readonly auth: HttpAuth | undefined;
-  /** Attempts in all; undefined takes the engine's setting. */
+  /** Number of attempts including the first. Undefined: the engine's setting. */
   readonly attempts: number | undefined;
   readonly retryStatuses: ReadonlySet<number>;
-  /** The function may run twice without harm. */
+  /** True if the function may run twice without harm. */
   readonly idempotent: boolean;
 }
 
-/** Reads a registration's `invocation`. Throws `registration_refused`, naming the member. */
+/** Parses a registration's `invocation`. Throws `registration_refused` with the name of the wrong member. */
 export function readInvocation(functionId: string, value: unknown): HttpInvocation {
   const parsed = invocationSchema.safeParse(value);
   if (!parsed.success) {
@@ -90,7 +93,7 @@ function checkHeaders(functionId: string, headers: Readonly<Record<string, strin
   const seen = new Set<string>();
   let bytes = 0;
   for (const [name, value] of entries) {
-    const problem = headerProblem(name, value) ?? (seen.has(name.toLowerCase()) ? "stands there twice, in different case" : undefined);
+    const problem = headerProblem(name, value) ?? (seen.has(name.toLowerCase()) ? "is there twice, in different case" : undefined);
     if (problem !== undefined) throw refuse(functionId, `invocation.headers[${JSON.stringify(name.slice(0, 64))}]`, problem);
     seen.add(name.toLowerCase());
     bytes += name.length + value.length;

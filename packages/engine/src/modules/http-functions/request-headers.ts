@@ -4,11 +4,11 @@ import { isHeaderValue } from "./header-rules.ts";
 
 export interface RequestFacts {
   readonly functionId: string;
-  /** Published name; a UUID of its own for each call, the same for all attempts. */
+  /** Published name. A UUID for each call, the same for all its attempts. */
   readonly requestId: string;
-  /** Ours: the id under which caller and engine know the call. */
+  /** SDK name. The id by which caller and engine know the call. */
   readonly invocationId: string;
-  /** 1 for the first. */
+  /** 1 for the first attempt. */
   readonly attempt: number;
   readonly atMs: number;
   readonly body: Buffer;
@@ -18,7 +18,10 @@ export interface RequestFacts {
   readonly credential: Credential | undefined;
 }
 
-/** The headers of one attempt: protocol section 7 under the published names and ours; then the registration's own; then what authenticates. */
+/**
+ * Returns the headers of one attempt: those of protocol section 7 under the published names and ours, then the
+ * registration's, then authentication.
+ */
 export function requestHeaders(facts: RequestFacts): Record<string, string> {
   const timestamp = String(Math.floor(facts.atMs / 1000));
   const path = asciiOnly(facts.functionId);
@@ -26,7 +29,7 @@ export function requestHeaders(facts: RequestFacts): Record<string, string> {
     ["Content-Type", "application/json"],
     ["Content-Length", String(facts.body.byteLength)],
     ["Accept", "*/*"],
-    // A packed answer could unpack to any size.
+    // A compressed response could decompress to any size.
     ["Accept-Encoding", "identity"],
     ["User-Agent", "svc"],
     ["x-iii-Function-Path", path],
@@ -52,7 +55,7 @@ export function requestHeaders(facts: RequestFacts): Record<string, string> {
   return headers.record();
 }
 
-/** A later header of the same name, in whatever case, takes the place of an earlier one. */
+/** A map of headers. A later header replaces an earlier one with the same name, in any case. */
 class HeaderTable {
   readonly #byName = new Map<string, readonly [string, string]>();
 
@@ -69,7 +72,7 @@ class HeaderTable {
   }
 }
 
-/** Ids may hold any text, headers only ASCII: what is not printable ASCII is percent-encoded. */
+/** Percent-encodes ids with other than printable ASCII characters: ids may contain any text, headers only ASCII. */
 function asciiOnly(id: string): string {
   return isHeaderValue(id) ? id : encodeURI(Buffer.from(id).toString());
 }

@@ -21,7 +21,7 @@ const DEFAULT_FORM_LIMIT_BYTES = 256 * 1024 * 1024;
 const DEFAULT_CONCURRENT_REQUESTS = 1024;
 const MAX_PROXIES = 256;
 
-/** The header in which an id is answered, and in which trusted proxies may send one. */
+/** The header with the request's id in responses; trusted proxies may send one in requests. */
 export const REQUEST_ID_HEADER = "x-request-id";
 
 const proxyList = z
@@ -30,7 +30,7 @@ const proxyList = z
       const problem = proxyProblem(entry);
       if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
     }),
-    { error: 'expected a list of proxies, e.g. ["loopback", "10.0.0.0/8"]; to trust everybody would let every client forge its address' },
+    { error: 'expected a list of proxies, e.g. ["loopback", "10.0.0.0/8"]; if all were trusted, every client could forge its address' },
   )
   .max(MAX_PROXIES);
 
@@ -50,27 +50,29 @@ export const httpConfigSchema = z
     tls: tlsBlockSchema.optional().meta({ description: "Serve https. Default none" }),
     default_timeout_ms: timeoutMs()
       .optional()
-      .meta({ description: `How long a function may take to answer a request, in milliseconds. Default ${DEFAULT_TIMEOUT_MS}` }),
+      .meta({ description: `Time limit for a function to respond to a request, in milliseconds. Default ${DEFAULT_TIMEOUT_MS}` }),
     default_timeout: timeoutMs().optional().meta({ description: "Older name of default_timeout_ms" }),
     body_limit_bytes: bodyLimitBytes()
       .optional()
-      .meta({ description: `Largest request body that is read whole, in bytes; streamed ones have no limit. Default ${DEFAULT_BODY_LIMIT_BYTES}` }),
-    form_limit_bytes: formLimitBytes()
-      .default(DEFAULT_FORM_LIMIT_BYTES)
-      .meta({ description: "Largest multipart form, in bytes. Files that do not fit in body_limit_bytes wait in the data folder. Default 256 MiB" }),
+      .meta({
+        description: `Maximum size of a request body that is read completely, in bytes; streamed bodies have no limit. Default ${DEFAULT_BODY_LIMIT_BYTES}`,
+      }),
+    form_limit_bytes: formLimitBytes().default(DEFAULT_FORM_LIMIT_BYTES).meta({
+      description: "Maximum size of a multipart form, in bytes. Files that do not fit in body_limit_bytes are stored in the data folder. Default 256 MiB",
+    }),
     body_limit: bodyLimitBytes().optional().meta({ description: "Older name of body_limit_bytes" }),
     concurrency_request_limit: concurrencyLimit()
       .default(DEFAULT_CONCURRENT_REQUESTS)
-      .meta({ description: "Requests in work at once; more wait in line or are answered 503 with Retry-After" }),
+      .meta({ description: "Maximum number of concurrent requests; further ones wait or get 503 with Retry-After" }),
     queue_limit: queueLimit()
       .default(0)
-      .meta({ description: "Requests that may wait in line while concurrency_request_limit is reached, for default_timeout_ms at most. Default 0: none" }),
+      .meta({ description: "Maximum number of requests that wait while concurrency_request_limit is reached, each for at most default_timeout_ms. Default 0" }),
     rate_limit: rateLimitSchema
       .nullish()
-      .meta({ description: "How many requests one client may make: {requests, per_ms}; more are answered 429 with Retry-After. Default none" }),
+      .meta({ description: "Maximum rate of requests of one client: {requests, per_ms}; further ones get 429 with Retry-After. Default none" }),
     trusted_proxies: proxyList
       .optional()
-      .meta({ description: 'Proxies whose X-Forwarded-For, -Proto and -Host are believed: "loopback", addresses, networks such as 10.0.0.0/8. Default none' }),
+      .meta({ description: 'Proxies whose X-Forwarded-For, -Proto and -Host are trusted: "loopback", addresses, networks such as 10.0.0.0/8. Default none' }),
     trust_proxy: z
       .union([z.literal(false), proxyList])
       .optional()
@@ -80,23 +82,23 @@ export const httpConfigSchema = z
       .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, { error: headerNameError })
       .transform((name) => name.toLowerCase())
       .optional()
-      .meta({ description: `Header whose value becomes the request's id, whoever sends it. Default: ${REQUEST_ID_HEADER}, from trusted proxies only` }),
+      .meta({
+        description: `Header whose value becomes the request's id, also from untrusted clients. Default: ${REQUEST_ID_HEADER}, from trusted proxies only`,
+      }),
     trust_traceparent: z.boolean().default(true).meta({
-      description: "Whether traceparent and baggage of a request continue the client's trace; false begins one of its own, which links to it. Default true",
+      description: "Whether traceparent and baggage of a request continue the client's trace; false starts a new trace that links to it. Default true",
     }),
-    ignore_trailing_slash: z.boolean().default(false).meta({ description: "Whether /a/ is /a. Default false" }),
-    not_found_function: functionIdSchema
-      .nullish()
-      .meta({ description: "Function that answers requests for paths that no route has. Its status is 404 unless it says so" }),
+    ignore_trailing_slash: z.boolean().default(false).meta({ description: "Whether /a/ and /a are the same path. Default false" }),
+    not_found_function: functionIdSchema.nullish().meta({ description: "Function for paths without a route. Its default status is 404" }),
     compression: z
       .boolean()
       .default(true)
-      .meta({ description: "Whether answers of 1 KiB and more are compressed (br, gzip) for clients that take it. Default true" }),
+      .meta({ description: "Whether responses of 1 KiB and more are compressed (br, gzip) for clients that support it. Default true" }),
     error_format: z
       .enum(["standard", "legacy"])
       .default("standard")
-      .meta({ description: 'Body of error answers: standard {"error": {"code", "message", "error_id"}} or legacy {"error": "message", "error_id"}' }),
-    cors: corsSchema.nullish().meta({ description: "What pages of other origins may do. Default nothing" }),
+      .meta({ description: 'Body of error responses: standard {"error": {"code", "message", "error_id"}} or legacy {"error": "message", "error_id"}' }),
+    cors: corsSchema.nullish().meta({ description: "Permissions of pages of other origins. Default none" }),
     middleware: middlewareListSchema.nullish().meta({ description: "Functions that run before or after every handler" }),
   })
   .superRefine((block, context) => {
@@ -128,5 +130,5 @@ export const httpConfigSchema = z
     middleware: (block.middleware ?? []) as readonly MiddlewareEntry[],
   }));
 
-/** What the module does with its block; `port`, `host` and `tls` are read by the engine, which owns the listener. */
+/** The parsed block. The engine, which owns the listener, reads `port`, `host` and `tls`. */
 export type HttpConfig = z.output<typeof httpConfigSchema>;

@@ -1,11 +1,11 @@
 /**
- * Names and values as they come in queries, forms and headers: names may repeat, and may be any string, `__proto__` included.
- * Hence objects without a prototype, so that every name is only a key.
+ * Names and values of queries, forms and headers. Names may repeat and may be any string, including `__proto__`, so the
+ * objects have no prototype.
  */
 export interface Fields {
   /** One string per name. */
   readonly single: Record<string, string>;
-  /** All values of each name, in the order they came. */
+  /** All values of each name, in the order of arrival. */
   readonly all: Record<string, string[]>;
 }
 
@@ -14,8 +14,8 @@ export function emptyFields(): Fields {
 }
 
 /**
- * Reads `application/x-www-form-urlencoded` text, the form of queries and HTML forms. Of a repeated name `single` has the
- * last value. Returns a sentence when a percent escape is ill.
+ * Parses `application/x-www-form-urlencoded` text, the format of queries and HTML forms. For a repeated name `single`
+ * has the last value. Returns the problem if a percent escape is malformed.
  */
 export function readUrlEncoded(text: string): Fields | { readonly problem: string } {
   const fields = emptyFields();
@@ -43,7 +43,7 @@ function decodePart(part: string): string | undefined {
   }
 }
 
-/** Headers of which only one may stand in a message; of repeats the first counts, as in Node. */
+/** Headers that may occur once only. Of repeated ones the first is used, as in Node. */
 const SINGLE_HEADERS: ReadonlySet<string> = new Set([
   "age",
   "authorization",
@@ -65,7 +65,10 @@ const SINGLE_HEADERS: ReadonlySet<string> = new Set([
   "user-agent",
 ]);
 
-/** Reads names and values in turn, as Node gives them. Names become lower case; repeats are joined as HTTP allows: `; ` for cookies, else `, `. */
+/**
+ * Parses alternating names and values, as in Node's `rawHeaders`. Names become lower case. Repeated headers are joined
+ * as HTTP allows: with `; ` for cookies, else with `, `.
+ */
 export function readHeaders(rawHeaders: readonly string[]): Fields {
   const fields = emptyFields();
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {

@@ -17,7 +17,7 @@ import { type Fields, readHeaders, readUrlEncoded } from "./fields.ts";
 import { givenRequestId, type Incoming, isEncrypted } from "./incoming.ts";
 import { Limits, limitReached, REQUEST_LIMIT } from "./limits/limits.ts";
 import { inOrder } from "./middleware/middleware.ts";
-import { type Failure, failureOf, forStrangers, Refusal, unavailable } from "./refusal.ts";
+import { type Failure, failureOf, publicFailure, Refusal, unavailable } from "./refusal.ts";
 import { NO_FIELDS, traceHeaders } from "./request.ts";
 import type { Destination, RequestContext } from "./request-context.ts";
 import { RequestCounts } from "./request-counts.ts";
@@ -28,13 +28,13 @@ import { type RouteSettings, routeSettingsSchema } from "./routing/route-setting
 import type { RouteMatch, RouteTable } from "./routing/routes.ts";
 import { clientOf, type TrustedProxies, trustedProxies } from "./trusted-proxies.ts";
 
-/** Names of dropped headers that are remembered for each function, so that each is logged once. */
+/** Maximum number of dropped headers remembered per function, so that each is logged once. */
 const MAX_REMEMBERED_NAMES = 64;
 
-/** How the function for unknown paths is called: with what a route has that says nothing. */
+/** Settings for calling the function for unknown paths: a route's defaults. */
 const NOT_FOUND_SETTINGS: RouteSettings = routeSettingsSchema.parse({ api_path: "/" });
 
-/** Answers HTTP requests with the functions that are bound to their routes. */
+/** Handles HTTP requests with the functions bound to their routes. */
 export class RequestHandler {
   readonly #routes: RouteTable;
   readonly #context: ModuleContext<HttpConfig>;
@@ -60,13 +60,16 @@ export class RequestHandler {
     this.#proxies = trustedProxies(context.config.trustedProxies);
   }
 
-  /** Holds for requests that come from now on. */
+  /** Applies to new requests. */
   reconfigure(config: HttpConfig): void {
     this.#config = config;
     this.#proxies = trustedProxies(config.trustedProxies);
   }
 
-  /** Takes no new requests and resolves when those under way are answered; when the grace period ends their calls are withdrawn. */
+  /**
+   * Stops accepting requests. Resolves when all open requests have a response; when the grace period ends, their calls
+   * are cancelled.
+   */
   async stop(): Promise<void> {
     this.#stopping = true;
     this.#context.signal.addEventListener("abort", () => this.#exchanges.abortAll(), { once: true });
@@ -74,7 +77,7 @@ export class RequestHandler {
     await this.#fileOffers.spools.settled();
   }
 
-  /** Answers one request. Never rejects: whatever goes wrong becomes an answer, if there is someone to read it. */
+  /** Handles one request. Never rejects: every failure becomes a response, if the client is still connected. */
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const exchange = this.#exchanges.begin(request, response);
     if (this.#limits.isFull(this.#config) && !this.#stopping) return this.#refuseAtLimit(exchange);
@@ -91,7 +94,10 @@ export class RequestHandler {
     await this.#deliver(requestContext, outcome);
   }
 
-  /** Refusing has to cost less than serving, so nothing is read of the request, and no span is kept: a flood must not evict the spans of served requests. */
+  /**
+   * Refusing must cost less than serving: nothing is parsed and no span is created, since a flood must not evict the
+   * spans of served requests.
+   */
   #refuseAtLimit(exchange: Exchange): void {
     const { clock, log } = this.#context;
     const { concurrentRequests: limit, bodyLimitBytes, cors, errorFormat } = this.#config;
@@ -108,7 +114,7 @@ export class RequestHandler {
     const headers = readHeaders(request.rawHeaders);
     const connection = { remoteAddress: request.socket.remoteAddress, isEncrypted: isEncrypted(request), host: headers.single.host };
     const client = clientOf(connection, headers.single, this.#proxies);
-    // Anybody may name a request only where the config says so; a made-up id in the log misleads.
+    // By default only trusted proxies set the request id, since a forged id in the log is misleading.
     const idHeader = config.requestIdHeader ?? (client.cameByProxy ? REQUEST_ID_HEADER : undefined);
     const requestId = (idHeader === undefined ? undefined : givenRequestId(headers, idHeader)) ?? exchange.id;
     const target = targetOf(request);
@@ -134,9 +140,9 @@ export class RequestHandler {
       const answer = this.#answerPreflight(requestContext, preflight, target);
       if (answer !== undefined) return { answer, stream: undefined };
     }
-    // Who waited in line finds the routes that are there now.
+    // After waiting in the queue, match again, since routes may have changed.
     const match = whole === undefined && requestContext.match !== undefined ? requestContext.match : this.#match(method, target.path);
-    const destination = match.kind === "found" ? destinationOf(match) : this.#forUnknown(match, config);
+    const destination = match.kind === "found" ? destinationOf(match) : this.#notFoundDestination(match, config);
     if (destination === undefined && match.kind === "none") this.#refuseWhileStarting(method, target);
     if (destination === undefined) return { answer: answerWithoutRoute(match, method, target.rawPath), stream: undefined };
 
@@ -144,7 +150,8 @@ export class RequestHandler {
     const { settings } = binding;
     requestContext.destination = destination;
     if (settings.cors !== undefined) requestContext.cors = settings.cors === false ? undefined : settings.cors;
-    // Also while another worker provides the function: whoever bound it to the path may not want it called without it.
+    // Also if another worker provides the function: the worker that bound it to the path is responsible for the
+    // route.
     if (binding.isAway) throw new Refusal(unavailable("function_not_found", `the worker that serves ${destination.path} is away`));
     const middleware = config.middleware.length === 0 && settings.middleware.length === 0 ? [] : inOrder([config.middleware, settings.middleware]);
     requestContext.ownFunctions = [binding.functionId, settings.conditionFunctionId, ...middleware.map(({ functionId }) => functionId)];
@@ -176,7 +183,7 @@ export class RequestHandler {
     const match = this.#routes.match(method, path);
     if (!this.#config.ignoreTrailingSlash || path === "/") return match;
     const otherPath = path.endsWith("/") ? path.slice(0, -1) : `${path}/`;
-    // A restricted route that differs by the slash alone must not receive the requests of a trusted one.
+    // A restricted route that differs only by the slash must not receive the requests of a trusted one.
     const [isTrusted, otherIsTrusted] = [this.#routes.isOfTrusted(path), this.#routes.isOfTrusted(otherPath)];
     if (isTrusted !== otherIsTrusted) return isTrusted ? match : this.#routes.match(method, otherPath);
     if (match.kind === "found") return match;
@@ -184,7 +191,7 @@ export class RequestHandler {
     return match.kind === "none" || other.kind === "found" ? other : match;
   }
 
-  /** Permission or none, when the path says anything about other origins. */
+  /** Responds to a preflight if there are CORS settings for the path. */
   #answerPreflight(requestContext: RequestContext, preflight: NonNullable<ReturnType<typeof preflightOf>>, target: RequestTarget): Answer | undefined {
     const asked = this.#match(preflight.method, target.path);
     if (asked.kind === "none") return undefined;
@@ -196,7 +203,7 @@ export class RequestHandler {
     return { status: 204, headers: ["Allow", methods.join(", "), ...preflightHeaders(cors, preflight, methods)], body: undefined, dropped: [] };
   }
 
-  /** A path without a route may be one of a worker that is not up yet. */
+  /** Refuses with 503 if workers are starting: the path may belong to one of them. */
   #refuseWhileStarting(method: string, target: RequestTarget): void {
     const names = this.#context.startingWorkers();
     if (names.length === 0) return;
@@ -207,8 +214,8 @@ export class RequestHandler {
     );
   }
 
-  /** The configured function for paths that no route has, while someone provides it. */
-  #forUnknown(match: RouteMatch, config: HttpConfig): Destination | undefined {
+  /** Returns the configured function for unknown paths, if it has a provider. */
+  #notFoundDestination(match: RouteMatch, config: HttpConfig): Destination | undefined {
     const functionId = config.notFoundFunction;
     if (match.kind !== "none" || functionId === undefined) return undefined;
     if (this.#context.directory.functionById(functionId) === undefined) {
@@ -234,23 +241,23 @@ export class RequestHandler {
   async #deliver(requestContext: RequestContext, { answer, stream }: RouteOutcome): Promise<void> {
     const { exchange, config, headers } = requestContext;
     const { clock } = this.#context;
-    const dressed = this.#dressed(requestContext, answer);
-    this.#counts.answered(dressed.status);
+    const complete = this.#withCommonHeaders(requestContext, answer);
+    this.#counts.answered(complete.status);
     if (stream !== undefined) {
-      await sendStream(exchange, { status: dressed.status, headers: dressed.headers, ...stream }, clock);
-      if (stream.reader.ended === "torn") requestContext.span.brokeOff("the answer broke off before its end");
+      await sendStream(exchange, { status: complete.status, headers: complete.headers, ...stream }, clock);
+      if (stream.reader.ended === "aborted") requestContext.span.aborted("the response was aborted before its end");
       return;
     }
     const compresses = requestContext.destination?.binding.settings.compression ?? config.compression;
     const mayCompress = compresses && exchange.request.method !== "HEAD" && !exchange.isOver;
-    sendAnswer(exchange, mayCompress ? await compressed(dressed, headers.single["accept-encoding"]) : dressed, {
+    sendAnswer(exchange, mayCompress ? await compressed(complete, headers.single["accept-encoding"]) : complete, {
       clock,
       bodyLimitBytes: config.bodyLimitBytes,
     });
   }
 
-  /** What every answer carries, whoever gave it. */
-  #dressed(requestContext: RequestContext, answer: Answer): Answer {
+  /** Adds the headers that every response has. */
+  #withCommonHeaders(requestContext: RequestContext, answer: Answer): Answer {
     let { headers } = answer;
     if (requestContext.cors !== undefined) headers = withCors(headers, requestContext.cors, requestContext.headers.single.origin);
     if (headerValue(headers, REQUEST_ID_HEADER) === undefined) headers = [...headers, "X-Request-Id", requestContext.requestId];
@@ -276,7 +283,7 @@ export class RequestHandler {
   }
 
   #answerOfFailure(requestContext: RequestContext, given: Failure): Answer {
-    const failure = this.#context.production ? forStrangers(given) : given;
+    const failure = this.#context.production ? publicFailure(given) : given;
     const errorId = randomBytes(6).toString("hex");
     const { status, code, message, cause } = failure;
     const { exchange } = requestContext;
@@ -284,7 +291,7 @@ export class RequestHandler {
       error_id: errorId,
       request_id: requestContext.requestId,
       method: exchange.request.method,
-      // Without the query, which may hold secrets.
+      // Without the query, which may contain secrets.
       path: exchange.request.url?.split("?", 1)[0],
       function_id: requestContext.destination?.binding.functionId,
       status,
@@ -300,7 +307,7 @@ export class RequestHandler {
   }
 }
 
-/** Undefined when it cannot be read, for which the request is refused when its turn comes. */
+/** Returns undefined if the target cannot be parsed; the request is refused later. */
 function targetOf(request: IncomingMessage): RequestTarget | undefined {
   try {
     return readTarget(request.url ?? "/");
@@ -320,7 +327,7 @@ function readQuery({ rawQuery }: RequestTarget): Fields {
   return query;
 }
 
-/** OPTIONS is answered for every path that exists; anything else is 404 or 405. */
+/** Responds to OPTIONS for every existing path; otherwise throws 404 or 405. */
 function answerWithoutRoute(match: RouteMatch, method: string, rawPath: string): Answer {
   const shown = rawPath.slice(0, 200);
   if (match.kind !== "wrong method") throw new Refusal({ status: 404, code: "NOT_FOUND", message: `no route for ${method} ${shown}` });

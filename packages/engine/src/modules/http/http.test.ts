@@ -198,7 +198,7 @@ describe("a trigger's config", () => {
     [{ api_path: "/a/:" }, "api_path", "needs a name"],
     [{ api_path: "/a/:id.json" }, "api_path", "fills the whole segment"],
     [{ api_path: "/a/*rest/b" }, "api_path", "nothing may follow"],
-    [{ api_path: "/:a/:a" }, "api_path", "stands twice"],
+    [{ api_path: "/:a/:a" }, "api_path", "is twice"],
     [{ api_path: "/a//b" }, "api_path", "empty segment"],
     [{ api_path: "/a/../b" }, "api_path", "dot segment"],
     [{ api_path: "/a%2Fb" }, "api_path", "decodes to a slash"],

@@ -3,7 +3,7 @@ import type { Fields } from "./fields.ts";
 import type { RequestTarget } from "./routing/path.ts";
 import type { Client } from "./trusted-proxies.ts";
 
-/** What is known of a request before its body. Middleware may change its parts, so they are the request's own. */
+/** A request without its body. Middleware may change the parts, so each request has its own copies. */
 export interface Incoming {
   readonly requestId: string;
   readonly method: string;
@@ -17,13 +17,13 @@ export interface Incoming {
 const MAX_REQUEST_ID = 128;
 const REQUEST_ID = /^[A-Za-z0-9._:+/=@-]+$/;
 
-/** The id that a request brings along, when it is of use: printable, at most 128 characters. */
+/** Returns the id that a request brings, if it is valid: printable, at most 128 characters. */
 export function givenRequestId(headers: Fields, name: string): string | undefined {
   const id = headers.single[name];
   return id !== undefined && id.length <= MAX_REQUEST_ID && REQUEST_ID.test(id) ? id : undefined;
 }
 
-/** True when the connection that a request came over is encrypted. */
+/** Returns true if the request's connection is encrypted. */
 export function isEncrypted(request: IncomingMessage): boolean {
   return "encrypted" in request.socket && request.socket.encrypted === true;
 }

@@ -9,10 +9,10 @@ import { openApiDocument } from "./openapi/openapi.ts";
 import { routeSettingsSchema } from "./routing/route-settings.ts";
 import { isReservedRoute, RouteTable } from "./routing/routes.ts";
 
-/** In the data folder: routes that trusted workers registered and did not take back. */
+/** In the data folder: routes that trusted workers registered and did not unregister. */
 const RESERVED_FILE = "http-reserved-routes.json";
 
-/** Serves functions over HTTP: trigger type `http` on the engine's HTTP listener. */
+/** Serves functions over HTTP: provides the trigger type `http` on the engine's HTTP listener. */
 export const httpModule = defineModule<HttpConfig>({
   name: "svc-http",
   summary: "Serves functions over HTTP",
@@ -28,13 +28,13 @@ export const httpModule = defineModule<HttpConfig>({
       return details === undefined ? undefined : { status: "degraded", details };
     });
     let reservations: readonly Undo[] = [];
-    const takeFunctions = ({ middleware, notFoundFunction }: HttpConfig): void => {
+    const reserveFunctions = ({ middleware, notFoundFunction }: HttpConfig): void => {
       const ids = middleware.map(({ functionId }) => functionId);
       routes.setNeededByAll(ids);
       for (const undo of reservations) undo();
       reservations = [...ids, ...(notFoundFunction === undefined ? [] : [notFoundFunction])].map((id) => context.reserveFunction(id));
     };
-    takeFunctions(context.config);
+    reserveFunctions(context.config);
     const handler = new RequestHandler(routes, context);
     context.provideTrigger({
       type: "http",
@@ -52,7 +52,7 @@ export const httpModule = defineModule<HttpConfig>({
     context.mountHttp({ prefix: "/", boundsBodies: true, handle: (request, response) => handler.handle(request, response) });
     return {
       reconfigure(next) {
-        takeFunctions(next);
+        reserveFunctions(next);
         handler.reconfigure(next);
       },
       async stop() {

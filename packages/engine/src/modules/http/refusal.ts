@@ -1,6 +1,6 @@
 import { CallError, factsOf } from "@svc/protocol";
 
-/** Why a request is not answered by its function's result. */
+/** Why a request does not get its function's result. */
 export interface Failure {
   readonly status: number;
   readonly code: string;
@@ -10,7 +10,7 @@ export interface Failure {
   readonly cause?: unknown;
 }
 
-/** A request that is refused before its function runs, or a result that cannot be an answer. */
+/** A request that is refused before its function runs, or a result that is not a valid response. */
 export class Refusal extends Error {
   readonly failure: Failure;
 
@@ -21,11 +21,11 @@ export class Refusal extends Error {
   }
 }
 
-/** Seconds after which a client may try again what failed for lack of a worker or of room. */
+/** After missing workers or overload, clients may retry after this time, in seconds. */
 const RETRY_AFTER = { "Retry-After": "1" } as const;
 
-/** A client that asks too often; `waitMs` says when it may try again. */
-export function tooOften(waitMs: number, message: string): Refusal {
+/** Returns the refusal of a client that exceeds its rate limit; it may retry after `waitMs`. */
+export function rateLimited(waitMs: number, message: string): Refusal {
   return new Refusal({ status: 429, code: "rate_limited", message, headers: { "Retry-After": String(Math.max(1, Math.ceil(waitMs / 1000))) } });
 }
 
@@ -34,8 +34,8 @@ export function unavailable(code: string, message: string, cause?: unknown): Fai
 }
 
 /**
- * The failure that a thrown error stands for. `ownFunctions` are the function of the route and its condition: when one of them
- * is not there the route is out of service (503), while a function that the handler itself missed is the handler's error.
+ * Converts a thrown error to a failure. `ownFunctions` are the functions of the route. If one of them has no provider,
+ * the route is out of service (503). If the handler itself calls a missing function, that is the handler's error.
  */
 export function failureOf(thrown: unknown, ownFunctions: readonly (string | undefined)[]): Failure {
   if (thrown instanceof Refusal) return thrown.failure;
@@ -47,16 +47,16 @@ export function failureOf(thrown: unknown, ownFunctions: readonly (string | unde
   if (code === "function_not_found" && missing !== undefined && ownFunctions.includes(missing)) return unavailable(code, message, thrown);
   const { httpStatus } = factsOf(code);
   if (httpStatus === 503) return unavailable(code, message, thrown);
-  // The table's status of a bad frame blames its sender, and here that is the worker, not the client.
+  // The table's status for a malformed frame blames its sender; here that is the worker, not the client.
   if (code === "invalid_message") return { status: 500, code, message, cause: thrown };
   return { status: httpStatus, code, message, cause: thrown };
 }
 
 /**
- * What strangers are told. What a handler threw without choosing a code was not meant for them and may name tables, paths or keys; an
- * error with a code of its own was chosen to be sent.
+ * Returns the failure without internal details. An error that a handler threw without a code may contain names of
+ * tables, paths or keys. An error with its own code was meant to be sent.
  */
-export function forStrangers(failure: Failure): Failure {
+export function publicFailure(failure: Failure): Failure {
   if (failure.code !== "invocation_failed") return failure;
   return { ...failure, message: "the function failed; the engine's log has the reason, by this error_id" };
 }

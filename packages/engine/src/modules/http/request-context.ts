@@ -9,36 +9,36 @@ import type { RouteSettings } from "./routing/route-settings.ts";
 import type { RouteMatch } from "./routing/routes.ts";
 import type { Client } from "./trusted-proxies.ts";
 
-/** Where a request goes: a route's binding, or the function for paths that no route has. */
+/** The target of a request: a route's binding, or the function for unknown paths. */
 export interface Destination {
   readonly binding: Pick<TriggerBinding<RouteSettings>, "functionId" | "settings" | "isAway" | "principal" | "fire" | "passes"> & { readonly id?: string };
   /** Path as registered. */
   readonly path: string;
   readonly method: string;
   readonly pathParams: Record<string, string>;
-  /** Status of an answer that names none. */
+  /** Status of a response that sets none. */
   readonly defaultStatus: number;
 }
 
-/** One request while it is being answered. */
+/** A request being handled. */
 export interface RequestContext {
   readonly exchange: Exchange;
-  /** The config that held when it came. */
+  /** The config when the request arrived. */
   readonly config: HttpConfig;
   readonly headers: Fields;
   readonly client: Client;
   readonly requestId: string;
   readonly span: RequestSpan;
-  /** For the calls that the request leads to. */
+  /** Trace context of the calls that the request causes. */
   readonly trace: Pick<CallOptions, "traceparent" | "baggage">;
-  /** Undefined when the request line cannot be read. */
+  /** Undefined if the request line is malformed. */
   readonly target: RequestTarget | undefined;
-  /** Of the routes that there were when it came. */
+  /** The matching route when the request arrived. */
   readonly match: RouteMatch | undefined;
-  /** Set when it is known. */
+  /** Set when the destination is known. */
   destination: Destination | undefined;
-  /** What pages of other origins may do; that of the route, when there is one. */
+  /** The CORS settings; the route's, if it has its own. */
   cors: CorsSettings | undefined;
-  /** Functions without which the route is out of service. */
+  /** If one of these functions has no provider, the route is out of service. */
   ownFunctions: readonly (string | undefined)[];
 }

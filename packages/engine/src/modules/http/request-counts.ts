@@ -1,6 +1,6 @@
 import type { Measurement } from "../../kernel/telemetry-contract.ts";
 
-/** Requests that were answered since the module started, by the first digit of the status. */
+/** Number of responses since the module started, by the first digit of the status. */
 export class RequestCounts {
   readonly #byClass = new Map<string, number>();
 
@@ -9,7 +9,7 @@ export class RequestCounts {
     this.#byClass.set(kind, (this.#byClass.get(kind) ?? 0) + 1);
   }
 
-  /** `inFlight`: requests that are being answered. */
+  /** `inFlight`: number of requests being handled. */
   measure(inFlight: number): readonly Measurement[] {
     const answered = [...this.#byClass].map(
       ([status_class, value]): Measurement => ({

@@ -6,7 +6,7 @@ import type { TraceHeaders } from "./request.ts";
 import type { RouteMatch } from "./routing/routes.ts";
 import type { Client } from "./trusted-proxies.ts";
 
-/** Of a path or a user agent in a span. */
+/** Maximum length of a path or a user agent in a span. */
 const MAX_TEXT = 1_024;
 
 export interface RequestFacts {
@@ -16,22 +16,23 @@ export interface RequestFacts {
   readonly userAgent: string | undefined;
   readonly requestId: string;
   readonly trace: TraceHeaders;
-  /** See `trust_traceparent` of the config. */
+  /** See `trust_traceparent` in the config. */
   readonly trustsTrace: boolean;
 }
 
-/** What is told of how a request was answered. */
+/** The span of a request. */
 export interface RequestSpan {
   readonly traceparent: string | undefined;
-  /** What is answered; an error makes the span one if the answer says that the server is to blame. */
+  /** Records the response's status. An error is recorded if the status is 500 or above. */
   answered(status: number, error?: CallError | string): void;
-  /** The answer went wrong after it had begun. */
-  brokeOff(reason: string): void;
+  /** The response failed after it had begun. */
+  aborted(reason: string): void;
 }
 
 /**
- * The span of a request, from its arrival until the answer is out or the client is gone: `POST /orders/:id`, or the method alone where no route fits. Attributes
- * follow OpenTelemetry's semantic conventions for HTTP servers.
+ * Starts the span of a request, which ends when the response is sent or the client disconnects. It is named `POST
+ * /orders/:id`, or the method alone if there is no route. Attributes follow OpenTelemetry's semantic conventions for
+ * HTTP servers.
  */
 export function beginRequestSpan(telemetry: Pick<Telemetry, "startSpan">, facts: RequestFacts): RequestSpan {
   const { exchange, match, trace, trustsTrace } = facts;
@@ -51,10 +52,11 @@ export function beginRequestSpan(telemetry: Pick<Telemetry, "startSpan">, facts:
 function attributesOf({ exchange, match, client, userAgent, requestId }: RequestFacts, method: string, route: string | undefined): SpanStart["attributes"] {
   const { request } = exchange;
   const trigger = match?.kind === "found" ? { type: "http", id: match.holder.binding.id } : undefined;
-  // Assigned one by one: V8 would store a literal that begins with a spread and has this many members as a hash table of 2 KB.
+  // Assigned one by one: V8 stores a literal that begins with a spread and has this many members as a hash table of
+  // 2 KB.
   const attributes: Record<string, AttributeValue | undefined> = occasion("http", trigger);
   attributes["http.request.method"] = method;
-  // Without the query, which may hold secrets.
+  // Without the query, which may contain secrets.
   attributes["url.path"] = (request.url ?? "").split("?", 1)[0]?.slice(0, MAX_TEXT) ?? "";
   attributes["url.scheme"] = client.protocol;
   attributes["client.address"] = client.address;
@@ -85,7 +87,7 @@ class OpenRequestSpan implements RequestSpan {
     this.#span.setAttribute("error.type", typeof error === "object" ? error.code : String(status));
   }
 
-  brokeOff(reason: string): void {
+  aborted(reason: string): void {
     this.#error ??= reason;
   }
 }

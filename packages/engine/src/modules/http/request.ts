@@ -3,8 +3,8 @@ import type { Fields } from "./fields.ts";
 import type { Incoming } from "./incoming.ts";
 import { Refusal } from "./refusal.ts";
 
-/** The trigger that a request met. */
-export interface MetTrigger {
+/** The route that a request matched. */
+export interface MatchedTrigger {
   /** Path as registered, e.g. `/users/:id`. */
   readonly path: string;
   readonly method: string;
@@ -12,13 +12,15 @@ export interface MetTrigger {
 
 const NO_QUERY = '"query_params":{},"query":{}';
 
-/** The request object without its body, as the members of a JSON object, so that what follows can be appended unread. Throws 400. */
-export function requestMembers({ requestId, method, target, client, pathParams, query, headers }: Incoming, trigger: MetTrigger): string {
+/**
+ * Returns the request object without its body, as JSON members, so that the body can be appended unparsed. Throws 400.
+ */
+export function requestMembers({ requestId, method, target, client, pathParams, query, headers }: Incoming, trigger: MatchedTrigger): string {
   const path = JSON.stringify(trigger.path);
   const url = target.rawQuery === "" ? target.rawPath : `${target.rawPath}?${target.rawQuery}`;
   const queryText = query === NO_FIELDS ? NO_QUERY : `"query_params":${JSON.stringify(query.single)},"query":${JSON.stringify(query.all)}`;
   const { cookie } = headers.single;
-  // Of a repeated name the first counts: browsers send the cookie of the longest path first.
+  // Of a repeated name the first is used: browsers send the cookie of the longest path first.
   const cookies = cookie === undefined ? undefined : parseCookie(cookie);
   refuseRefLookalike("headers", headers.single);
   refuseRefLookalike("query parameters", query.single);
@@ -33,10 +35,10 @@ export function requestMembers({ requestId, method, target, client, pathParams, 
   );
 }
 
-/** The fields of a query that is not there. Never written to. */
+/** The fields of an absent query. Must not be modified. */
 export const NO_FIELDS: Fields = { single: Object.create(null) as Record<string, string>, all: Object.create(null) as Record<string, string[]> };
 
-/** The trace that the request belongs to, as far as its headers are well formed. */
+/** The trace headers of a request, if they are well formed. */
 export interface TraceHeaders {
   readonly traceparent: string | undefined;
   readonly baggage: string | undefined;
@@ -46,7 +48,9 @@ export interface TraceHeaders {
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 const MAX_BAGGAGE_BYTES = 8192;
 
-/** Malformed or repeated trace headers are left out, and baggage over 8,192 bytes too: a cut list could say something else. */
+/**
+ * Omits malformed or repeated trace headers, and baggage over 8,192 bytes: a truncated list could have another meaning.
+ */
 export function traceHeaders(headers: Fields): TraceHeaders {
   const { traceparent, baggage } = headers.single;
   return {
@@ -57,8 +61,8 @@ export function traceHeaders(headers: Fields): TraceHeaders {
 }
 
 /**
- * Refuses names by which every client would take the map for the ref of a channel and hand its function a reader or writer in its
- * place, without the headers or parameters that it looks for. `what` says where they stand. Throws 400.
+ * Refuses names that make a map look like the ref of a channel: clients would pass a reader or writer to the function
+ * instead of its headers or parameters. `what` names the map. Throws 400.
  */
 function refuseRefLookalike(what: string, fields: Readonly<Record<string, string | undefined>>): void {
   const { access_key, channel_id, direction } = fields;

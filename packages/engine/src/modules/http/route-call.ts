@@ -6,7 +6,7 @@ import type { StreamHead } from "./answer/response-head.ts";
 import type { StreamedAnswer } from "./answer/response-stream.ts";
 import { atDeadline } from "./body/body-pace.ts";
 import type { FileOffers } from "./body/file-offers.ts";
-import { type TakenBody, takeBody } from "./body/taken-body.ts";
+import { type RequestBody, readRequestBody } from "./body/request-body.ts";
 import type { HttpConfig } from "./config.ts";
 import type { Incoming } from "./incoming.ts";
 import { type MiddlewareContext, type MiddlewareRun, runAfter, runBefore } from "./middleware/middleware.ts";
@@ -15,7 +15,7 @@ import { requestMembers } from "./request.ts";
 import type { Destination, RequestContext } from "./request-context.ts";
 import type { MiddlewareEntry } from "./routing/setting-parts.ts";
 
-/** What becomes of a request: a whole answer, or one whose body streams. */
+/** A complete response, or one with a streamed body. */
 export interface RouteOutcome {
   readonly answer: Answer;
   readonly stream: Omit<StreamedAnswer, "status" | "headers"> | undefined;
@@ -30,16 +30,16 @@ export interface RouteCallParts {
   readonly fileOffers: FileOffers;
 }
 
-/** Gets a request answered by the function of its route: middleware, body, condition, handler, middleware. */
+/** Responds to a request with the function of its route: middleware, body, condition, handler, middleware. */
 export class RouteCall {
   readonly #parts: RouteCallParts;
   readonly #timeoutMs: number;
   readonly #plainOptions: Pick<CallOptions, "timeoutMs" | "traceparent" | "baggage">;
   readonly #middlewareContext: MiddlewareContext = Object.create(null) as MiddlewareContext;
-  #body: Promise<TakenBody> | undefined;
+  #body: Promise<RequestBody> | undefined;
   #channels: ExchangeChannels | undefined;
   #started: StartedCall | undefined;
-  /** When a handler that writes its answer must have begun. */
+  /** Deadline for the start of a response that the handler streams, in milliseconds on the monotonic clock. */
   #deadlineAt = 0;
   #hasBegun = false;
   #releaseBody = (): void => {};
@@ -67,7 +67,7 @@ export class RouteCall {
     return { ...outcome, answer };
   }
 
-  /** Lets go of channels and of a body that still comes. */
+  /** Closes channels and discards a body that is still being received. */
   release(): void {
     this.#channels?.close();
     this.#releaseBody();
@@ -76,7 +76,7 @@ export class RouteCall {
   async #call(): Promise<RouteOutcome> {
     const { incoming, destination, requestContext } = this.#parts;
     const { binding } = destination;
-    const body = await this.#takeBody();
+    const body = await this.#bodyOnce();
     const form = body.text.form === undefined ? "" : `,"form":${body.text.form}`;
     const files = body.files === undefined ? "" : `,"files":${body.files}`;
     const members = `${requestMembers(incoming, destination)},"context":${JSON.stringify(this.#middlewareContext)},"body":${body.text.json}${form}${files}`;
@@ -90,16 +90,15 @@ export class RouteCall {
   }
 
   /**
-   * Calls the handler with channels for body and answer. What comes first decides: a result is the answer; the first piece of a body
-   * begins a streamed one, after which the call's outcome is of no interest. Returning nothing means that the answer is to stream.
+   * Calls the handler with channels for body and response. The first event decides: a result is the response; the first
+   * piece of a body starts a streamed response, and the call's result is then ignored. Returning nothing means that the
+   * response will be streamed.
    */
-  async #callWithChannels(members: string, body: TakenBody): Promise<RouteOutcome> {
+  async #callWithChannels(members: string, body: RequestBody): Promise<RouteOutcome> {
     const { requestContext, destination, context } = this.#parts;
     const { exchange } = requestContext;
     const { binding } = destination;
-    const channels = new ExchangeChannels(exchange, (writer) =>
-      body.fill(writer, { idle: () => this.#bodyWentSilent(channels), moved: () => this.#bodyMoved() }),
-    );
+    const channels = new ExchangeChannels(exchange, (writer) => body.fill(writer, { idle: () => this.#bodyStalled(channels), moved: () => this.#bodyMoved() }));
     this.#channels = channels;
     exchange.onEnd(() => this.release());
     exchange.onWithdrawn(() => this.#started?.cancel("the client left"));
@@ -110,22 +109,22 @@ export class RouteCall {
         this.#started = started;
       },
     });
-    call.catch(forget);
+    call.catch(ignore);
     const first = await Promise.race([call, channels.begun]);
     if (first instanceof Payload) {
       if (!meansStream(first, channels)) return this.#whole(first);
-      return this.#streamed(await this.#late(channels), call);
+      return this.#streamed(await this.#awaitHead(channels), call);
     }
-    // Ended without a word: the handler may still return an answer.
-    if (first === undefined || (first.first === undefined && !first.wasSaid)) {
+    // The stream ended without data or headers: the handler may still return a response.
+    if (first === undefined || (first.first === undefined && !first.isExplicit)) {
       const result = await call;
       if (!meansStream(result, channels)) return this.#whole(result);
     }
     return this.#streamed(first, call);
   }
 
-  /** Waits for the beginning of an answer whose function has returned nothing. */
-  async #late(channels: ExchangeChannels): Promise<StreamHead | undefined> {
+  /** Waits for the start of a response whose function has returned nothing. */
+  async #awaitHead(channels: ExchangeChannels): Promise<StreamHead | undefined> {
     const { destination, context } = this.#parts;
     const { functionId } = destination.binding;
     const cancelDeadline = atDeadline(
@@ -144,7 +143,7 @@ export class RouteCall {
   }
 
   #whole(result: Payload): RouteOutcome {
-    // The call has ended. Keeping it would keep its result for as long as the client takes to read the answer.
+    // The call has ended. A reference to it would keep its result in memory while the client reads the response.
     this.#started = undefined;
     const { binding, defaultStatus } = this.#parts.destination;
     return { answer: answerOf(result, binding.functionId, defaultStatus), stream: undefined };
@@ -161,26 +160,26 @@ export class RouteCall {
       return { answer: { status, headers, dropped, body: status === 204 || status === 304 ? undefined : "" }, stream: undefined };
     }
     this.#hasBegun = true;
-    // A stream may take as long as it likes; what the handler does after it has the time that it had before.
+    // A stream has no deadline. The handler's work after it has the usual timeout.
     this.#started?.setDeadline(MAX_TIMEOUT_MS);
     const release = (): void => {
       this.release();
       this.#started?.setDeadline(this.#timeoutMs);
     };
-    call.catch(forget);
+    call.catch(ignore);
     return { answer: { status, headers, dropped, body: undefined }, stream: { first, length, reader, release } };
   }
 
-  #takeBody(): Promise<TakenBody> {
+  #bodyOnce(): Promise<RequestBody> {
     this.#body ??= this.#readBody();
     return this.#body;
   }
 
-  async #readBody(): Promise<TakenBody> {
+  async #readBody(): Promise<RequestBody> {
     const { requestContext, destination, context, fileOffers } = this.#parts;
     const { exchange, config, headers } = requestContext;
     const { settings } = destination.binding;
-    const body = await takeBody({
+    const body = await readRequestBody({
       request: exchange.request,
       headers: headers.all,
       settings,
@@ -195,15 +194,15 @@ export class RouteCall {
     return body;
   }
 
-  /** While an upload keeps moving the handler is not late; once its answer streams there is no deadline to move. */
+  /** Restarts the handler's timeout while an upload keeps moving. A response that is being streamed has no timeout. */
   #bodyMoved(): void {
     if (this.#hasBegun) return;
     this.#deadlineAt = this.#parts.context.clock.monotonic() + this.#timeoutMs;
     this.#started?.setDeadline(this.#timeoutMs);
   }
 
-  /** An upload that stands still is given up: with 408 as long as there is no answer, else with its connection. */
-  #bodyWentSilent(channels: ExchangeChannels): void {
+  /** Aborts a stalled upload: with 408 if there is no response yet, else by closing the connection. */
+  #bodyStalled(channels: ExchangeChannels): void {
     const { exchange } = this.#parts.requestContext;
     if (exchange.response.headersSent) {
       exchange.request.socket.destroy();
@@ -221,17 +220,17 @@ export class RouteCall {
       context: this.#middlewareContext,
       options: this.#options,
       call: (functionId, payload, options) => context.call(functionId, payload, options),
-      body: async () => (await this.#takeBody()).text.json,
+      body: async () => (await this.#bodyOnce()).text.json,
     };
   }
 }
 
 /**
- * Whether a result says that the answer comes over the channel. A handler that returns nothing says so; the value null is an answer
- * like any other, unless the handler has begun to write: published clients may end so.
+ * Returns whether a result means that the response comes over the channel. Returning nothing means that. Null is a
+ * normal result, unless the handler has begun to write: published clients may end like this.
  */
 function meansStream(result: Payload, channels: ExchangeChannels): boolean {
   return result === Payload.absent || (channels.reader !== undefined && result.text().trim() === "null");
 }
 
-function forget(): void {}
+function ignore(): void {}

@@ -427,7 +427,7 @@ describe("a streamed body", () => {
     request.destroy();
     await withdrawn;
     await ends.count(1);
-    expect(ends.items).toEqual(["torn"]);
+    expect(ends.items).toEqual(["aborted"]);
     expect(here.engine.kernel.channels.size).toBe(0);
   });
 

@@ -1,21 +1,21 @@
 import { BlockList, isIP } from "node:net";
 
-/** Addresses of proxies whose `X-Forwarded-*` headers are believed. */
+/** Addresses of proxies whose `X-Forwarded-*` headers are trusted. */
 export interface TrustedProxies {
   readonly isEmpty: boolean;
   has(address: string): boolean;
 }
 
-/** Hops of `X-Forwarded-For` that are looked at, from the right: a longer list is somebody's play. */
+/** Maximum number of hops of `X-Forwarded-For` that are used, from the right. Longer lists are not genuine. */
 const MAX_HOPS = 32;
 const LOOPBACK: readonly string[] = ["127.0.0.0/8", "::1"];
 
-/** What is wrong with one entry of `trusted_proxies`, or undefined. */
+/** Returns what is wrong with an entry of `trusted_proxies`, or undefined. */
 export function proxyProblem(entry: string): string | undefined {
   return entry === "loopback" || subnetOf(entry) !== undefined ? undefined : `expected "loopback", an address or a network such as 10.0.0.0/8`;
 }
 
-/** `entries` are `loopback`, addresses and networks (CIDR), already checked. */
+/** `entries` are `loopback`, addresses and networks (CIDR), already validated. */
 export function trustedProxies(entries: readonly string[]): TrustedProxies {
   const list = new BlockList();
   for (const entry of entries.flatMap((each) => (each === "loopback" ? LOOPBACK : [each]))) {
@@ -41,14 +41,14 @@ function subnetOf(entry: string): { readonly address: string; readonly prefix: n
   return prefix > bits ? undefined : { address, prefix, family: version === 4 ? "ipv4" : "ipv6" };
 }
 
-/** Who asks, and how the request looked to the outermost proxy that is believed. */
+/** The client, and the request as the outermost trusted proxy saw it. */
 export interface Client {
-  /** Null when the connection is already gone. */
+  /** Null if the connection has already ended. */
   readonly address: string | null;
   readonly protocol: "http" | "https";
-  /** Null when the request names none. */
+  /** Null if the request has no host. */
   readonly host: string | null;
-  /** True when the connection itself comes from a trusted proxy. */
+  /** True if the connection itself comes from a trusted proxy. */
   readonly cameByProxy: boolean;
 }
 
@@ -59,8 +59,8 @@ export interface Connection {
 }
 
 /**
- * The client as the trusted proxies saw it. `X-Forwarded-For` is walked from the right, as far as the addresses are those of
- * trusted proxies: everything to the left of the first stranger may be the stranger's invention.
+ * Returns the client as the trusted proxies saw it. `X-Forwarded-For` is read from the right while the addresses are
+ * those of trusted proxies. Everything left of the first untrusted address may be forged.
  */
 export function clientOf(connection: Connection, headers: Readonly<Record<string, string>>, proxies: TrustedProxies): Client {
   const peer = plainAddress(connection.remoteAddress);
@@ -71,7 +71,7 @@ export function clientOf(connection: Connection, headers: Readonly<Record<string
     cameByProxy: false,
   };
   if (proxies.isEmpty || peer === undefined || !proxies.has(peer)) return direct;
-  // Of several values the last one was written by the proxy that is nearest to us.
+  // Of several values, the proxy nearest to the engine wrote the last one.
   const protocol = lastOf(headers["x-forwarded-proto"])?.toLowerCase();
   const host = lastOf(headers["x-forwarded-host"]);
   return {
@@ -94,7 +94,7 @@ function forwardedAddress(peer: string, forwardedFor: string | undefined, proxie
   return address;
 }
 
-/** The address of a hop, which some proxies write with a port or in brackets. */
+/** Returns the address of a hop, which some proxies write with a port or in brackets. */
 function addressOfHop(hop: string): string | undefined {
   const bare = /^\[([^\]]+)\](?::[0-9]{1,5})?$/.exec(hop)?.[1] ?? /^([0-9.]+):[0-9]{1,5}$/.exec(hop)?.[1] ?? hop;
   return isIP(bare) === 0 ? undefined : plainAddress(bare);
@@ -106,7 +106,7 @@ function lastOf(list: string | undefined): string | undefined {
 
 const MAPPED_IPV4 = /^::ffff:(?=[0-9.]+$)/i;
 
-/** An IPv4 address that came in IPv6 dress is an IPv4 address. */
+/** Converts an IPv4-mapped IPv6 address to IPv4. */
 function plainAddress(address: string | undefined): string | undefined {
   return address?.replace(MAPPED_IPV4, "");
 }

@@ -3,13 +3,13 @@ import type { Directory, DirectoryChange } from "../../kernel/directory.ts";
 import type { ModuleContext } from "../../kernel/module.ts";
 import type { SystemStream } from "../../kernel/stream-contract.ts";
 
-/** Changes of one tenth of a second go out together: each id once, in its latest form. In milliseconds. */
+/** Changes within this time are sent together: each id once, in its latest state. In milliseconds. */
 const BATCH_MS = 100;
 
-/** The one item of the stream of counters. */
+/** The only item of the stream of counters. */
 const COUNTERS = "counters";
 
-/** What one kind of thing is shown as. */
+/** How one kind of object is shown. */
 interface View {
   all(directory: Directory): readonly unknown[];
   one(directory: Directory, id: string): unknown;
@@ -22,7 +22,10 @@ const VIEWS = {
 } as const satisfies Partial<Record<DirectoryChange["kind"], View>>;
 type Kind = keyof typeof VIEWS;
 
-/** Turns changes of the directory into events of the streams `svc.workers`, `svc.functions`, `svc.triggers` and `svc.counters`, batched. */
+/**
+ * Publishes changes of the directory as events of the streams `svc.workers`, `svc.functions`, `svc.triggers` and
+ * `svc.counters`, in batches.
+ */
 export class DirectoryStreams {
   readonly #directory: Directory;
   readonly #clock: Clock;
@@ -49,7 +52,7 @@ export class DirectoryStreams {
       function: provide("svc.functions", "Functions of live workers and modules", VIEWS.function),
       trigger: provide("svc.triggers", "Trigger bindings", VIEWS.trigger),
     };
-    this.#counters = provide("svc.counters", "What the dashboard counts, as one item", {
+    this.#counters = provide("svc.counters", "Counters of the dashboard, as one item", {
       all: (seen) => [counters(seen)],
       one: (seen, id) => (id === COUNTERS ? counters(seen) : undefined),
     });
@@ -69,7 +72,7 @@ export class DirectoryStreams {
       if (this.#counters.subscribers === 0 && this.#streams[kind].subscribers === 0) return;
       const key = `${kind} ${change.id}`;
       const earlier = this.#dirty.get(key);
-      // What came into being within this batch is still new to the clients, however often it changed since.
+      // An object created in this batch is still new to the clients, even if it changed since.
       this.#dirty.set(key, earlier?.op === "created" && change.op === "updated" ? earlier : { ...change, kind });
     }
     this.#cancelBatch ??= this.#clock.after(BATCH_MS, () => this.#flush());

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { defineModule } from "../../kernel/module.ts";
 import { DirectoryStreams } from "./directory-streams.ts";
 
-/** Pushes workers, functions, triggers and counters to clients of the real-time listener as they change. */
+/** Pushes changes of workers, functions, triggers and counters to clients of the real-time listener. */
 export const liveUpdates = defineModule({
   name: "live-updates",
   summary: "Live workers, functions, triggers and counters over WebSocket",

@@ -2,22 +2,25 @@ import type { Payload } from "@svc/protocol";
 import { type Failure, Refusal } from "../refusal.ts";
 import { type HeaderList, headerValue } from "./header-list.ts";
 
-/** A response, ready to be written. */
+/** A response that is ready to be written. */
 export interface Answer {
   readonly status: number;
-  /** Names and values in turn; names may repeat. Without Content-Length and Connection, which are the writer's. */
+  /** Names and values alternate; names may repeat. Without Content-Length and Connection, which the writer sets. */
   readonly headers: HeaderList;
-  /** Undefined when the status allows no body. */
+  /** Undefined if the status allows no body. */
   readonly body: string | Buffer | undefined;
-  /** Headers that the function gave and that were left out. */
+  /** Headers of the function that were omitted. */
   readonly dropped: readonly string[];
 }
 
 const JSON_TYPE = "application/json";
 const ENVELOPE_KEYS: ReadonlySet<string> = new Set(["status_code", "headers", "body"]);
 
-/** Headers about the connection or the framing, which a function cannot know; a value of its own could split or smuggle messages. */
-const NOT_THE_FUNCTIONS: ReadonlySet<string> = new Set([
+/**
+ * Headers about the connection or framing. A function cannot know their values, and a wrong one could split or smuggle
+ * messages.
+ */
+const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   "connection",
   "content-length",
   "keep-alive",
@@ -38,8 +41,8 @@ export interface Envelope {
 }
 
 /**
- * The response that a function's result stands for. `{status_code?, headers?, body?}` says it piece by piece; any other value is
- * itself the body, as JSON. Throws a 500 that names the function when the result cannot be a response.
+ * Converts a function's result to a response. `{status_code?, headers?, body?}` sets its parts; any other value is the
+ * body, as JSON. Throws a 500 that names the function if the result is not a valid response.
  */
 export function answerOf(result: Payload, functionId: string, defaultStatus = 200): Answer {
   let value: unknown;
@@ -54,16 +57,21 @@ export function answerOf(result: Payload, functionId: string, defaultStatus = 20
   return answerOfEnvelope(value, functionId, defaultStatus);
 }
 
-/** The response that `{status_code?, headers?, body?}` describes. Throws a 500 that names the function when the status cannot be one. */
+/**
+ * Returns the response that `{status_code?, headers?, body?}` describes. Throws a 500 that names the function if the
+ * status is not valid.
+ */
 export function answerOfEnvelope(envelope: Envelope, functionId: string, defaultStatus = 200): Answer {
   const status = envelope.status_code ?? defaultStatus;
   if (typeof status !== "number" || !Number.isInteger(status) || status < 200 || status > 599) {
     throw invalidAnswer(functionId, `the status_code ${JSON.stringify(status)}; expected a whole number from 200 to 599`);
   }
-  return dress(status, envelope);
+  return responseOfStatus(status, envelope);
 }
 
-/** True when a result describes a response. One that has further keys is a value of its own, unless it says a numeric status. */
+/**
+ * Returns true if a result describes a response. A result with further keys is a body, unless it has a numeric status.
+ */
 function isEnvelope(value: unknown): value is Envelope {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const keys = Object.keys(value);
@@ -72,7 +80,9 @@ function isEnvelope(value: unknown): value is Envelope {
   return keys.every((key) => ENVELOPE_KEYS.has(key));
 }
 
-/** The response class of the published Python client goes over the wire with all of its three keys, and the status spelled its own way. */
+/**
+ * The response class of the published Python client is sent with all its three keys and the status under another name.
+ */
 function publishedEnvelope(value: unknown): Envelope | undefined {
   if (typeof value !== "object" || value === null || Object.keys(value).length !== 3) return undefined;
   if (!["statusCode", "headers", "body"].every((key) => Object.hasOwn(value, key))) return undefined;
@@ -80,13 +90,13 @@ function publishedEnvelope(value: unknown): Envelope | undefined {
   return typeof statusCode === "number" ? { status_code: statusCode, headers, body } : undefined;
 }
 
-function dress(status: number, envelope: Envelope): Answer {
+function responseOfStatus(status: number, envelope: Envelope): Answer {
   const { headers, dropped } = readAnswerHeaders(envelope.headers);
-  // The published rule: an answer without body is an empty object.
+  // The published rule: a response without body has an empty object as body.
   return withBody({ status, headers, dropped }, Object.hasOwn(envelope, "body") ? envelope.body : {});
 }
 
-/** The answer with this value as its body, written as the content type says; JSON when there is none. */
+/** Adds the value as body, serialized according to the content type; JSON if there is none. */
 export function withBody({ status, headers, dropped }: Omit<Answer, "body">, body: unknown): Answer {
   if (status === 204 || status === 304) return { status, headers, body: undefined, dropped };
   if (status === 205) return { status, headers, body: "", dropped };
@@ -103,12 +113,12 @@ function jsonText(body: unknown): string {
   return JSON.stringify(body) ?? "null";
 }
 
-/** The function's headers that may be sent, and the names of those that may not. */
+/** Returns the function's headers that may be sent, and the names of the others. */
 export function readAnswerHeaders(given: unknown): { readonly headers: string[]; readonly dropped: string[] } {
   const headers: string[] = [];
   const dropped: string[] = [];
   const take = (name: string, value: unknown): void => {
-    if (typeof value !== "string" || !HEADER_NAME.test(name) || !HEADER_VALUE.test(value) || NOT_THE_FUNCTIONS.has(name.toLowerCase())) dropped.push(name);
+    if (typeof value !== "string" || !HEADER_NAME.test(name) || !HEADER_VALUE.test(value) || RESERVED_HEADERS.has(name.toLowerCase())) dropped.push(name);
     else headers.push(name, value.trim());
   };
   if (given === undefined || given === null) return { headers, dropped };
@@ -137,7 +147,7 @@ export function invalidAnswer(functionId: string, what: string, cause?: unknown)
 /** `standard` is `{"error":{"code","message","error_id"}}`, `legacy` the older `{"error":"message","error_id"}`. */
 export type ErrorFormat = "standard" | "legacy";
 
-/** `skipped` beside the error marks a condition that was not met, as published. */
+/** As published, a condition that was not met has `skipped` beside the error. */
 export function answerOfFailure(failure: Failure, errorId: string, format: ErrorFormat): Answer {
   const { status, code, message } = failure;
   const error = format === "legacy" ? { error: message, error_id: errorId } : { error: { code, message, error_id: errorId } };

@@ -6,17 +6,17 @@ import { type HeaderList, headerValue, withHeader, withVary } from "./header-lis
 const gzipAsync = promisify(gzip);
 const brotliAsync = promisify(brotliCompress);
 
-/** Smaller bodies gain nothing. In bytes. */
+/** Smaller bodies are not worth compressing, in bytes. */
 const MIN_BYTES = 1024;
-/** Above this brotli's default takes ten times as long for little. */
+/** Above this quality, brotli takes ten times as long for little gain. */
 const BROTLI_QUALITY = 4;
 
 const COMPRESSIBLE =
   /^(?:text\/|application\/(?:json|javascript|xml|graphql|wasm|x-ndjson|x-www-form-urlencoded)$|image\/svg\+xml$)|[+](?:json|xml|yaml|text)$/;
 
 /**
- * The answer with its body compressed, when the client takes that and it is worth it. Left as they are: what is encoded
- * already, `no-transform`, parts, and answers that stream (they are sent as they come, elsewhere).
+ * Compresses the body if the client supports it and it is worth it. Not compressed: encoded bodies, `no-transform`,
+ * partial content, and streamed responses, which are sent elsewhere.
  */
 export async function compressed(answer: Answer, acceptEncoding: string | undefined): Promise<Answer> {
   const { body, status, headers } = answer;
@@ -29,7 +29,7 @@ export async function compressed(answer: Answer, acceptEncoding: string | undefi
   const smaller = encoding === "gzip" ? await gzipAsync(bytes) : await brotliAsync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } });
   if (smaller.byteLength >= bytes.byteLength) return { ...answer, headers: varying, body: bytes };
   const etag = headerValue(varying, "etag");
-  // A strong tag promises the same bytes, which these are not.
+  // A strong tag identifies exact bytes, which compression changes.
   const tagged = etag?.startsWith('"') ? withHeader(varying, "ETag", `W/${etag}`) : varying;
   return { ...answer, headers: [...tagged, "Content-Encoding", encoding], body: smaller };
 }
@@ -45,7 +45,7 @@ function isEligible(headers: HeaderList): boolean {
   );
 }
 
-/** The coding that the client likes best of those we have; of equals the smaller one. */
+/** Returns the supported encoding that the client prefers; if it prefers none, the one with smaller output. */
 export function chooseEncoding(acceptEncoding: string | undefined): "br" | "gzip" | undefined {
   if (acceptEncoding === undefined || acceptEncoding === "") return undefined;
   const weights = new Map<string, number>();

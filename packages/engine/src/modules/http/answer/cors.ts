@@ -1,14 +1,14 @@
 import { z } from "zod";
 import { type HeaderList, withoutHeader, withVary } from "./header-list.ts";
 
-/** What pages of other origins may do. */
+/** The permissions of pages of other origins. */
 export interface CorsSettings {
-  /** True when any origin may. */
+  /** True if any origin is allowed. */
   readonly anyOrigin: boolean;
   readonly origins: readonly string[];
-  /** Undefined: the methods that the path has. */
+  /** Undefined: the methods of the path. */
   readonly methods: readonly string[] | undefined;
-  /** Lower case. Undefined: whatever the page asks for. */
+  /** Lower case. Undefined: all requested headers. */
   readonly requestHeaders: readonly string[] | undefined;
   readonly exposedHeaders: readonly string[];
   readonly credentials: boolean;
@@ -26,7 +26,7 @@ const origin = z
   .transform((text) => text.toLowerCase())
   .refine((text) => text === "*" || ORIGIN.test(text), { error: originError });
 
-/** `cors` of svc-http and of a route. */
+/** The setting `cors` of svc-http and of a route. */
 export const corsSchema = z
   .strictObject({
     allowed_origins: z
@@ -60,7 +60,7 @@ export const corsSchema = z
     }),
   );
 
-/** What a preflight asks. */
+/** A preflight request. */
 export interface Preflight {
   readonly origin: string;
   readonly method: string;
@@ -68,7 +68,7 @@ export interface Preflight {
   readonly headers: readonly string[];
 }
 
-/** The preflight that a request is, or undefined when it is none. */
+/** Parses a preflight request; undefined if the request is not one. */
 export function preflightOf(method: string | undefined, headers: Readonly<Record<string, string | string[] | undefined>>): Preflight | undefined {
   const { origin: from } = headers;
   const asked = headers["access-control-request-method"];
@@ -77,7 +77,10 @@ export function preflightOf(method: string | undefined, headers: Readonly<Record
   return { origin: from, method: asked, headers: (typeof names === "string" ? names : "").split(",").map(lowerTrimmed).filter(isToken) };
 }
 
-/** Headers that answer a preflight: permission, or nothing but `Vary` when there is none. Names and values in turn. */
+/**
+ * Returns the headers of a preflight response: the permissions, or only `Vary` if it is denied. Names and values
+ * alternate.
+ */
 export function preflightHeaders(cors: CorsSettings, preflight: Preflight, methodsOfPath: readonly string[]): string[] {
   const headers = ["Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers"];
   const methods = cors.methods ?? methodsOfPath;
@@ -97,11 +100,11 @@ export function preflightHeaders(cors: CorsSettings, preflight: Preflight, metho
 
 const PERMISSIONS = ["Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Access-Control-Expose-Headers"] as const;
 
-/** An answer's headers with what pages of other origins may do. The config decides that, not the function: its own such headers go. */
+/** Adds CORS headers to a response. The config decides over them, so the function's own ones are removed. */
 export function withCors(given: HeaderList, cors: CorsSettings, from: string | undefined): string[] {
   let headers = [...given];
   for (const name of PERMISSIONS) headers = withoutHeader(headers, name);
-  // A cache must know even when this answer goes to no page: the next one may.
+  // Needed also without a permission: a cache may serve this response to another origin.
   if (!cors.anyOrigin) headers = withVary(headers, "Origin");
   if (from === undefined || !originIsAllowed(cors, from)) return headers;
   headers.push("Access-Control-Allow-Origin", cors.anyOrigin ? "*" : from);

@@ -4,15 +4,19 @@ import type { Exchange } from "./exchanges.ts";
 import { readHead, type StreamHead } from "./response-head.ts";
 
 /**
- * The channels that a function is told of with a request: one to read the body, one to write the answer. Published clients look for
- * both in every request, and nothing tells before the call whether a function will use them; so both are named in every request
- * (unless the route says `streaming: false`) under one id and key, and made only when the function comes for them.
+ * The channels that a request offers to its function: one to read the body, one to write the response. Published
+ * clients expect both in every request, and before the call it is not known whether the function uses them. So every
+ * request names both under one id and key (unless the route has `streaming: false`), and each is created only when the
+ * function opens it.
  */
 export class ExchangeChannels implements ChannelOffer {
   readonly key = randomUUID();
-  /** How the function's answer begins; undefined when it broke off before. Settles only when the function came to write. */
+  /**
+   * The start of the function's response; undefined if the function aborted before. Settles only if the function opens
+   * the channel.
+   */
   readonly begun: Promise<StreamHead | undefined>;
-  /** Set when the function came to write. */
+  /** Set when the function has opened the channel for the response. */
   reader: ChannelReader | undefined;
   readonly #exchange: Exchange;
   readonly #fill: (writer: ChannelWriter) => void;
@@ -27,12 +31,12 @@ export class ExchangeChannels implements ChannelOffer {
       this.#begin = resolve;
       this.#fail = reject;
     });
-    // It may fail when nobody waits any more.
+    // It may reject when its result is no longer awaited.
     this.begun.catch(() => {});
     exchange.channels = this;
   }
 
-  /** The refs as members of a JSON object, with a comma before. Ids and keys are UUIDs, which need no escaping. */
+  /** The refs as JSON members, with a leading comma. Ids and keys are UUIDs, which need no escaping. */
   get members(): string {
     const ref = `{"channel_id":"${this.#exchange.id}","access_key":"${this.key}","direction":`;
     return `,"request_body":${ref}"read"},"response":${ref}"write"}`;
@@ -49,15 +53,15 @@ export class ExchangeChannels implements ChannelOffer {
     this.#begin(readHead(reader));
   }
 
-  /** Makes `begun` reject, if it has not settled. */
+  /** Rejects `begun` if it has not settled. */
   fail(reason: Error): void {
     this.#fail(reason);
   }
 
-  /** Takes both down; nobody can come for them any more. */
+  /** Closes both channels; they can no longer be opened. */
   close(): void {
     this.#exchange.channels = undefined;
-    // A pending promise would keep the result that won the race against it for as long as the exchange lasts.
+    // A pending promise would keep the winner of a race against it in memory for as long as the exchange exists.
     this.#begin(undefined);
     for (const close of this.#closers.splice(0)) close("the request is over");
   }

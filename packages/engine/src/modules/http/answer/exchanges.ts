@@ -3,21 +3,23 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { ChannelOffer } from "../../../kernel/module.ts";
 
-/** One request and its response, from arrival until the answer is out or the client is gone. */
+/** A request and its response, until the response is sent or the client disconnects. */
 export interface Exchange {
   /** UUID. */
   readonly id: string;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Aborts when the exchange is withdrawn. */
+  /** Aborts when the exchange is cancelled. */
   readonly signal: AbortSignal;
-  /** True when the answer is out or the client is gone. */
+  /** True when the response is sent or the client has disconnected. */
   readonly isOver: boolean;
-  /** The channels that the exchange's id names, while someone may come for them. */
+  /** The channels with the exchange's id, while they can be opened. */
   channels: ChannelOffer | undefined;
-  /** Runs `listener` once, when the exchange is over. */
+  /** Calls `listener` once when the exchange is over. */
   onEnd(listener: () => void): void;
-  /** Runs `listener` once, when the client goes before it has its answer or the module is cut off. */
+  /**
+   * Calls `listener` once when the client disconnects before the response is complete, or when the module is stopped.
+   */
   onWithdrawn(listener: () => void): void;
 }
 
@@ -30,7 +32,7 @@ class OpenExchange implements Exchange {
   #isWithdrawn = false;
   readonly #endListeners: (() => void)[] = [];
   readonly #withdrawnListeners: (() => void)[] = [];
-  /** Made on demand: most exchanges need none. */
+  /** Created on demand: most exchanges do not need it. */
   #abort: AbortController | undefined;
 
   constructor(request: IncomingMessage, response: ServerResponse) {
@@ -64,22 +66,23 @@ class OpenExchange implements Exchange {
 
   end(): void {
     this.isOver = true;
-    // After its answer a function may go on with what it has to do.
+    // After its response was sent, a function may continue to run.
     if (!this.response.writableFinished) this.withdraw();
     this.#withdrawnListeners.length = 0;
     for (const listener of this.#endListeners.splice(0)) listener();
   }
 }
 
-/** The exchanges that are under way. */
+/** The open exchanges. */
 export class Exchanges {
   #open = 0;
-  // Responses behind another one on the same connection (pipelining) are not told when it closes, so the sockets are asked.
-  // Mostly one each. An array and not a Set: a Set that lives long and is written at each request leaves tables behind that hold on to young objects.
+  // Pipelined responses get no event when their connection closes, so the sockets are watched. Mostly one per
+  // socket. An array instead of a Set: a long-lived Set that is written at each request leaves old tables that keep
+  // young objects alive.
   readonly #connections = new Map<Socket, OpenExchange[]>();
   readonly #idle: (() => void)[] = [];
 
-  /** How many there are. */
+  /** The number of open exchanges. */
   get open(): number {
     return this.#open;
   }
@@ -93,18 +96,18 @@ export class Exchanges {
     return exchange;
   }
 
-  /** Withdraws all calls; their exchanges are answered as cancelled. */
+  /** Cancels all calls; their exchanges respond with an error. */
   abortAll(): void {
     for (const exchanges of this.#connections.values()) for (const exchange of [...exchanges]) exchange.withdraw();
   }
 
-  /** Looks through all; few who ask, and no table to keep for the many who do not. */
+  /** Searches all exchanges: lookups are rare, so an index for every request would cost more. */
   byId(id: string): Exchange | undefined {
     for (const exchanges of this.#connections.values()) for (const exchange of exchanges) if (exchange.id === id) return exchange;
     return undefined;
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no exchange is open. */
   whenIdle(): Promise<void> {
     if (this.#open === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));

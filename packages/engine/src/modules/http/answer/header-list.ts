@@ -1,13 +1,13 @@
-/** Headers of an answer: names and values in turn, names may repeat. Names count regardless of case. */
+/** Headers of a response: names and values alternate, names may repeat. Names are case-insensitive. */
 export type HeaderList = readonly string[];
 
-/** The first value of a header. */
+/** Returns the first value of a header. */
 export function headerValue(headers: HeaderList, name: string): string | undefined {
   for (let at = 0; at < headers.length; at += 2) if (isNamed(headers, at, name)) return headers[at + 1];
   return undefined;
 }
 
-/** The headers with this one value for `name`, in place of what it had. */
+/** Returns the headers with `name` set to this one value. */
 export function withHeader(headers: HeaderList, name: string, value: string): string[] {
   return [...withoutHeader(headers, name), name, value];
 }
@@ -16,7 +16,7 @@ export function withoutHeader(headers: HeaderList, name: string): string[] {
   return headers.filter((_, at) => !isNamed(headers, at - (at % 2), name));
 }
 
-/** The headers whose one `Vary` names all that the given ones name, and `names` too. */
+/** Returns the headers with a single `Vary` that contains all given names and `names`. */
 export function withVary(headers: HeaderList, ...names: readonly string[]): string[] {
   const all: string[] = [];
   for (let at = 0; at < headers.length; at += 2) if (isNamed(headers, at, "vary")) all.push(...(headers[at + 1] ?? "").split(","));

@@ -2,42 +2,42 @@ import type { ChannelItem, ChannelReader } from "../../../kernel/module.ts";
 import { readAnswerHeaders } from "./answer.ts";
 import { withoutHeader } from "./header-list.ts";
 
-/** How a streamed answer begins. */
+/** The start of a streamed response. */
 export interface StreamHead {
   readonly status: number;
   readonly headers: readonly string[];
-  /** Headers that the function gave and that were left out. */
+  /** Headers of the function that were omitted. */
   readonly dropped: readonly string[];
-  /** Length of the whole body, when the function said it. */
+  /** Length of the whole body, if the function declared it. */
   readonly length: number | undefined;
-  /** The first piece of the body; undefined when the function ended the stream without one. */
+  /** The first piece of the body; undefined if the function ended the stream without one. */
   readonly first: Buffer | undefined;
-  /** True when the function said a status or a header. */
-  readonly wasSaid: boolean;
+  /** True if the function set a status or a header. */
+  readonly isExplicit: boolean;
 }
 
-/** Longest control text that is read, in characters. */
+/** Maximum length of a control message, in characters. */
 const MAX_CONTROL_LENGTH = 64 * 1024;
 
 /**
- * Reads what a function sends before its body: texts that set status and headers, up to the first binary item or the end of the
- * stream. Undefined when the stream was torn before any of the body came.
+ * Reads what a function sends before its body: text items that set status and headers, up to the first binary item or
+ * the end of the stream. Returns undefined if the stream was aborted before the body began.
  */
 export async function readHead(reader: ChannelReader): Promise<StreamHead | undefined> {
   let status = 200;
   let headers: string[] = [];
   const dropped: string[] = [];
   let length: number | undefined;
-  let wasSaid = false;
+  let isExplicit = false;
   for (;;) {
     const item = await reader.read();
     if (item === undefined || item.kind === "binary") {
       if (item === undefined && reader.ended !== "finished") return undefined;
-      return { status, headers, dropped, length, first: item?.bytes, wasSaid };
+      return { status, headers, dropped, length, first: item?.bytes, isExplicit };
     }
     const control = controlOf(item);
     if (control === undefined) continue;
-    wasSaid = true;
+    isExplicit = true;
     if (control.type === "set_status") {
       if (isFinalStatus(control.status_code)) status = control.status_code;
       continue;
@@ -48,7 +48,7 @@ export async function readHead(reader: ChannelReader): Promise<StreamHead | unde
     for (const name of Object.keys(given)) headers = withoutHeader(headers, name);
     const read = readAnswerHeaders(given);
     headers.push(...read.headers);
-    // Of all headers about framing only the length can be kept, because it is checked.
+    // Of the framing headers only the length is kept, because it is checked.
     dropped.push(...read.dropped.filter((name) => name.toLowerCase() !== "content-length" || length === undefined));
   }
 }
@@ -59,7 +59,7 @@ interface Control {
   readonly headers?: unknown;
 }
 
-/** Texts that say nothing known are passed over, as published. */
+/** Unknown text items are ignored, as published. */
 function controlOf(item: ChannelItem): Control | undefined {
   if (item.kind !== "text" || item.text.length > MAX_CONTROL_LENGTH) return undefined;
   let value: unknown;

@@ -11,13 +11,13 @@ export interface StreamedAnswer {
   readonly length: number | undefined;
   readonly first: Buffer;
   readonly reader: ChannelReader;
-  /** Called when the last piece is written: what the exchange still holds can go. */
+  /** Called when the last piece is written, to release what the exchange still holds. */
   release(): void;
 }
 
 /**
- * Writes a streamed answer, each piece as it comes, and holds the function back while the client is slow. Resolves when the
- * stream is over. An answer that breaks off ends with its connection, so that the client cannot take it for a whole one.
+ * Writes a streamed response piece by piece, with backpressure to the function. Resolves when the stream is over. If
+ * the stream is incomplete, the connection is closed, so that the client does not take it for a complete response.
  */
 export async function sendStream(exchange: Exchange, answer: StreamedAnswer, clock: Clock): Promise<void> {
   const { request, response } = exchange;
@@ -27,11 +27,11 @@ export async function sendStream(exchange: Exchange, answer: StreamedAnswer, clo
     return;
   }
   exchange.onEnd(() => reader.cancel());
-  const breakOff = (): void => {
+  const abort = (): void => {
     reader.cancel();
     request.socket.destroy();
   };
-  exchange.onWithdrawn(breakOff);
+  exchange.onWithdrawn(abort);
 
   const { status, length } = answer;
   response.writeHead(status, [...answer.headers, ...(length === undefined ? [] : ["Content-Length", String(length)])]);
@@ -46,23 +46,23 @@ export async function sendStream(exchange: Exchange, answer: StreamedAnswer, clo
   let piece: Buffer | undefined = answer.first;
   while (piece !== undefined) {
     sent += piece.byteLength;
-    // More or less than was promised would be read as the beginning of the next answer, or waited for.
+    // Too many bytes would be read as the next response; with too few the client would wait.
     if (length !== undefined && sent > length) break;
     if (!(await writeAtPace(response, piece, takes))) break;
     piece = await nextPiece(reader);
   }
   if (exchange.isOver) return;
   if (piece !== undefined || reader.ended !== "finished" || (length !== undefined && sent !== length)) {
-    breakOff();
+    abort();
     return;
   }
-  exchange.onEnd(clock.after(READ_ANSWER_MS, breakOff));
+  exchange.onEnd(clock.after(READ_ANSWER_MS, abort));
   answer.release();
   endOfBody(request, clock);
   response.end();
 }
 
-/** Texts after the beginning are passed over, as published. */
+/** Text items after the start are ignored, as published. */
 async function nextPiece(reader: ChannelReader): Promise<Buffer | undefined> {
   for (;;) {
     const item = await reader.read();

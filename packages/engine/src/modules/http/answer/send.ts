@@ -5,20 +5,23 @@ import type { Answer } from "./answer.ts";
 import { clientPace, READ_ANSWER_MS, SLICE_BYTES, writeAtPace } from "./answer-pace.ts";
 import type { Exchange } from "./exchanges.ts";
 
-/** How long the rest of a refused body is read and thrown away, in milliseconds, and how much of it, in bytes. */
+/** How long the rest of a refused body is read and discarded, in milliseconds, and how much of it, in bytes. */
 const LINGER_MS = 2_000;
 const LINGER_BYTES = 64 * 1024 * 1024;
 
-/** A body over this length goes out slice by slice, in bytes (or characters). */
+/** A longer body is sent in slices. In bytes or characters. */
 const LONG_BODY = 4 * SLICE_BYTES;
 
 export interface SendOptions {
   readonly clock: Clock;
-  /** An unread body up to this length is read away, so that the connection can be used again; a longer one ends it. */
+  /**
+   * The rest of an unread body up to this length is discarded, so that the connection can be reused; a longer one
+   * closes it.
+   */
   readonly bodyLimitBytes: number;
 }
 
-/** Writes the answer. A body that its client still sends does not keep the client from reading it. */
+/** Writes the response. Makes sure that a client that is still sending its body can read it. */
 export function sendAnswer(exchange: Exchange, answer: Answer, options: SendOptions): void {
   const { request, response } = exchange;
   if (exchange.isOver) return;
@@ -35,17 +38,19 @@ export function sendAnswer(exchange: Exchange, answer: Answer, options: SendOpti
   cutSlowReader(exchange, options.clock);
 }
 
-/** On its own, since a closure beside the answer would keep its body for as long as the client takes to read. */
+/**
+ * A separate function, since a closure in `sendAnswer` would keep the body in memory for as long as the client reads.
+ */
 function cutSlowReader(exchange: Exchange, clock: Clock): void {
   const { request, response } = exchange;
   whenOnSocket(exchange, () => {
-    // What the system has taken whole does not wait for a slow reader.
+    // The system has the whole response, so a slow reader does not matter.
     if (response.writableEnded && request.socket.writableLength === 0) return;
     exchange.onEnd(clock.after(READ_ANSWER_MS, () => request.socket.destroy()));
   });
 }
 
-/** What of a body is still to come behind its answer is thrown away by Node, so that the connection can be used again, but not for ever. */
+/** Discards the rest of a body after its response, so that the connection can be reused, but not indefinitely. */
 export function endOfBody(request: IncomingMessage, clock: Clock): void {
   if (request.complete) return;
   const cancel = clock.after(LINGER_MS, () => request.socket.destroy());
@@ -54,7 +59,7 @@ export function endOfBody(request: IncomingMessage, clock: Clock): void {
   request.resume();
 }
 
-/** A whole answer that a slow client cannot read in the time for one. */
+/** Sends a long response, which a slow client cannot read within the time for one write. */
 async function sendLong(exchange: Exchange, answer: Answer, clock: Clock): Promise<void> {
   const { request, response } = exchange;
   const given = answer.body ?? "";
@@ -78,19 +83,23 @@ function restIsSmall({ request }: Exchange, limitBytes: number): boolean {
   return length !== undefined && length <= limitBytes;
 }
 
-/** A response that waits for another one on its connection has no socket yet; its client cannot be slow to read it. */
+/**
+ * Runs `action` when the response has a socket. A pipelined response has none yet, and its client cannot be slow to
+ * read it.
+ */
 function whenOnSocket({ response }: Exchange, action: () => void): void {
   if (response.socket !== null) action();
   else response.once("socket", action);
 }
 
 /**
- * Closing a socket while the client still sends makes the system reset the connection, and the client may lose the answer. So
- * the whole answer goes out first, then the rest is read and thrown away for a while, and only then the connection ends.
+ * Sends the response, then closes the connection. If a socket is closed while the client still sends, the system resets
+ * the connection and the client may lose the response. So the whole response is sent first, then the rest of the body
+ * is read and discarded for a while, and only then the connection is closed.
  */
 function sendThenClose(exchange: Exchange, answer: Answer, clock: Clock): void {
   const { request, response } = exchange;
-  let thrownAway = 0;
+  let discarded = 0;
   const cancelLinger = clock.after(LINGER_MS, end);
   function end(): void {
     cancelLinger();
@@ -98,8 +107,8 @@ function sendThenClose(exchange: Exchange, answer: Answer, clock: Clock): void {
     if (!response.writableEnded) response.end();
   }
   function onData(chunk: Buffer): void {
-    thrownAway += chunk.byteLength;
-    if (thrownAway > LINGER_BYTES) end();
+    discarded += chunk.byteLength;
+    if (discarded > LINGER_BYTES) end();
   }
   exchange.onEnd(end);
   request.on("error", () => {});
@@ -107,6 +116,6 @@ function sendThenClose(exchange: Exchange, answer: Answer, clock: Clock): void {
   if (answer.body === undefined || answer.body === "" || request.method === "HEAD") response.flushHeaders();
   else response.write(answer.body);
   request.on("data", onData).on("end", end);
-  // Whoever took a part of the body may have paused it.
+  // A reader of a part of the body may have paused it.
   request.resume();
 }

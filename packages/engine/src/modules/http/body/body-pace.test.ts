@@ -105,11 +105,11 @@ describe("a body's pace", () => {
       moves,
       body,
       piece(waitMs, bytes, readerMs = 0) {
-        body.waits();
+        body.startWaiting();
         clock.advance(waitMs);
-        body.came(bytes);
+        body.received(bytes);
         clock.advance(readerMs);
-        body.passed();
+        body.handedOn();
       },
     };
   }

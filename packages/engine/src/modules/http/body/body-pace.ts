@@ -1,71 +1,74 @@
 import type { Clock } from "../../../kernel/clock.ts";
 
-/** Slowest pace at which a body counts as moving, in bytes per second of waiting for its client. */
+/** Minimum rate of a body, in bytes per second of waiting for the client. */
 export const MIN_BODY_RATE = 1024;
 
-/** The timeout begins anew no more often than this, in milliseconds; for short timeouts, four times in each. */
-const TELL_EVERY_MS = 1_000;
+/**
+ * Minimum time between two restarts of the timeout, in milliseconds. Short timeouts can restart four times within their
+ * duration.
+ */
+const RESTART_EVERY_MS = 1_000;
 
 export interface PaceOptions {
   readonly clock: Clock;
-  /** The timeout that is to begin anew. */
+  /** The timeout to restart. */
   readonly timeoutMs: number;
-  /** The body has moved on since the last time. */
+  /** Called when the body has moved since the last call; restarts the timeout. */
   onMoved(): void;
 }
 
 /**
- * Judges whether a body that is handed on as it comes keeps moving. Each stretch is judged by itself, so that no head start pays for
- * a trickle later: since the last time that it counted as moving, it must have brought `MIN_BODY_RATE` for the time that its client let us
- * wait. The time that its reader takes is not the client's. Two sums and a look at the clock for each piece.
+ * Checks that a streamed body keeps moving. Each interval is checked separately, so that a fast start does not allow a
+ * slow rest: since the last restart the client must have sent `MIN_BODY_RATE` for the time that the engine waited for
+ * it. Time that the reader takes does not count. Costs two additions and a clock read for each piece.
  */
 export class BodyPace {
   readonly #options: PaceOptions;
-  readonly #tellEveryMs: number;
-  #toldAt: number;
+  readonly #restartEveryMs: number;
+  #restartedAt: number;
   #waitingSince: number | undefined;
   #waitedMs = 0;
   #bytes = 0;
 
   constructor(options: PaceOptions) {
     this.#options = options;
-    this.#tellEveryMs = Math.min(TELL_EVERY_MS, options.timeoutMs / 4);
-    this.#toldAt = options.clock.monotonic();
+    this.#restartEveryMs = Math.min(RESTART_EVERY_MS, options.timeoutMs / 4);
+    this.#restartedAt = options.clock.monotonic();
   }
 
-  /** From now on the client is waited for. */
-  waits(): void {
+  /** Starts to wait for the client. */
+  startWaiting(): void {
     this.#waitingSince = this.#options.clock.monotonic();
   }
 
-  /** So much has come. */
-  came(bytes: number): void {
+  /** Counts received bytes. */
+  received(bytes: number): void {
     this.#bytes += bytes;
     if (this.#waitingSince !== undefined) this.#waitedMs += this.#options.clock.monotonic() - this.#waitingSince;
     this.#waitingSince = undefined;
   }
 
-  /** What has come has been handed on. */
-  passed(): void {
-    if (this.#options.clock.monotonic() - this.#toldAt >= this.#tellEveryMs) this.#tell();
+  /** The received bytes have been handed on. */
+  handedOn(): void {
+    if (this.#options.clock.monotonic() - this.#restartedAt >= this.#restartEveryMs) this.#restartIfMoving();
   }
 
-  /** All of it has come and has been handed on. */
+  /** The whole body has been received and handed on. */
   ended(): void {
-    this.came(0);
-    this.#tell();
+    this.received(0);
+    this.#restartIfMoving();
   }
 
-  #tell(): void {
+  #restartIfMoving(): void {
     if (this.#bytes === 0 || this.#bytes < (MIN_BODY_RATE * this.#waitedMs) / 1_000) return;
-    this.#toldAt = this.#options.clock.monotonic();
+    this.#restartedAt = this.#options.clock.monotonic();
     this.#waitedMs = 0;
     this.#bytes = 0;
     this.#options.onMoved();
   }
 }
 
-/** Runs `action` when the deadline has come, which may have been moved on by then. Returns how to call it off. */
+/** Runs `action` at the deadline, which may move later meanwhile. Returns a function that cancels it. */
 export function atDeadline(clock: Clock, deadlineAt: () => number, action: () => void): () => void {
   let cancel = arm();
   function arm(): () => void {

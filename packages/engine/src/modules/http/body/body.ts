@@ -7,33 +7,36 @@ import { Refusal } from "../refusal.ts";
 
 const READ_HERE = "application/json (and +json types), application/x-www-form-urlencoded, text/*";
 
-/** Length that the request declares, in bytes; undefined when its body comes in chunks of unknown number. */
+/** Returns the declared length, in bytes; undefined for a chunked body. */
 export function declaredLength(request: IncomingMessage): number | undefined {
   if (request.headers["transfer-encoding"] !== undefined) return undefined;
-  // Node has checked that it is one number.
+  // Node has validated that it is one number.
   return Number(request.headers["content-length"] ?? 0);
 }
 
-/** A limit of bodies, with the setting that it comes from. */
+/** A size limit of bodies, with the name of its setting. */
 export interface BodyLimit {
   readonly bytes: number;
   /** E.g. `body_limit_bytes of svc-http`. */
   readonly setting: string;
 }
 
-/** The limit of a route, or the module's for routes without one. */
+/** Returns the limit of a route, or the module's if the route sets none. */
 export function limitOf(key: "body_limit_bytes" | "form_limit_bytes", ofRoute: number | undefined, ofModule: number): BodyLimit {
   return ofRoute === undefined ? { bytes: ofModule, setting: `${key} of svc-http` } : { bytes: ofRoute, setting: `${key} of the route` };
 }
 
 export interface BodyReading {
   readonly limit: BodyLimit;
-  /** How long the client may take to send it. */
+  /** Time limit for receiving the body, in milliseconds. */
   readonly timeoutMs: number;
   readonly clock: Clock;
 }
 
-/** The whole body, or undefined when there is none. Throws 413 as soon as it is known to be over the limit, 408 when it does not come in time. */
+/**
+ * Reads the whole body; undefined if there is none. Throws 413 as soon as it exceeds the limit, and 408 if it does not
+ * arrive in time.
+ */
 export async function readBody(request: IncomingMessage, options: BodyReading): Promise<Buffer | undefined> {
   const length = declaredLength(request);
   if (length === 0) return undefined;
@@ -74,14 +77,14 @@ function collect(request: IncomingMessage, { limit, timeoutMs, clock }: BodyRead
   });
 }
 
-// A client that breaks off; `close` follows and says so.
+// The client disconnected. The `close` event follows and reports it.
 function ignoreError(): void {}
 
 export function tooLarge({ bytes, setting }: BodyLimit, what = "the body"): Refusal {
   return new Refusal({ status: 413, code: "payload_too_large", message: `${what} is over the limit of ${bytes} bytes (${setting})` });
 }
 
-/** Whether there is no body at all, as far as must be read to know. */
+/** Returns whether there is no body; reads only as much as necessary. */
 export async function isEmpty(request: IncomingMessage, options: Omit<BodyReading, "limit">): Promise<boolean> {
   try {
     return (await readBody(request, { ...options, limit: { bytes: 0, setting: "" } })) === undefined;
@@ -91,9 +94,9 @@ export async function isEmpty(request: IncomingMessage, options: Omit<BodyReadin
   }
 }
 
-/** A body that was read, ready to stand in the payload. */
+/** A body that was read, as JSON for the payload. */
 export interface BodyText {
-  /** JSON text: JSON as it came, forms as an object of strings, text as a string; `null` for none. */
+  /** JSON text: JSON unchanged, a form as an object of strings, text as a string; `null` if there is no body. */
   readonly json: string;
   /** JSON text of a form's fields with all their values; undefined for other types. */
   readonly form?: string | undefined;
@@ -101,7 +104,7 @@ export interface BodyText {
 
 export const NO_BODY: BodyText = { json: "null" };
 
-/** Reads a body as its kind says. Throws 400 when it is ill. */
+/** Parses a body of this kind. Throws 400 if it is malformed. */
 export function bodyText(body: Buffer | undefined, kind: ReadKind): BodyText {
   if (body === undefined) return NO_BODY;
   if (!isUtf8(body)) {
@@ -118,7 +121,7 @@ export function bodyText(body: Buffer | undefined, kind: ReadKind): BodyText {
 function checkedJson(text: string): string {
   const json = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
   try {
-    // Only to know that it is JSON: the text itself goes on, which saves writing it anew.
+    // Only validates: the original text is used, which saves serializing it again.
     JSON.parse(json);
   } catch (cause) {
     const { found, line, column, offset } = findJsonFault(json) as JsonFault;
@@ -135,18 +138,18 @@ function checkedJson(text: string): string {
   return json;
 }
 
-/** Kinds that are read whole. */
+/** Kinds that are read completely. */
 export type ReadKind = "json" | "form" | "text";
 /** `raw` and `multipart` reach the function over channels. */
 export type BodyKind = ReadKind | "multipart" | "raw";
 
 const CHARSET = /;\s*charset\s*=\s*"?([^";\s]*)"?/i;
 
-/** The content type of a body that is there. Throws 415 when it names none. */
+/** Returns the content type of an existing body. Throws 415 if there is none. */
 export function contentTypeOf(headers: Readonly<Record<string, string[]>>): string {
   const types = headers["content-type"] ?? [];
   if (types.length > 1) throw new Refusal({ status: 400, code: "invalid_request", message: "the request has more than one Content-Type" });
-  // A page of another site may send an untyped body without asking first; one that names JSON may not.
+  // A page of another site can send an untyped body without a preflight, but not one with a JSON type.
   const [type] = types;
   if (type === undefined) throw untyped();
   return type;
@@ -158,13 +161,13 @@ export function untyped(): Refusal {
   );
 }
 
-/** How a body that is there is to be read. Throws 415 for what is not understood here. */
+/** Returns how an existing body must be read. Throws 415 for unsupported encodings and charsets. */
 export function bodyKindOf(headers: Readonly<Record<string, string[]>>): BodyKind {
   const type = contentTypeOf(headers);
   const essence = (type.split(";", 1)[0] ?? "").trim().toLowerCase();
   const kind = kindOfType(essence);
   if (kind === "raw") return kind;
-  // Inflating would let a few bytes become many; bodies that are streamed are handed on as they are.
+  // Decompression would turn a few bytes into many. Streamed bodies are passed on unchanged.
   const encoding = headers["content-encoding"]?.join(", ") ?? "identity";
   if (encoding.toLowerCase() !== "identity") {
     throw unsupported(`the content encoding ${JSON.stringify(encoding.slice(0, 100))} is not understood; send the body uncompressed`);
@@ -183,7 +186,7 @@ function kindOfType(essence: string): BodyKind {
   return essence.startsWith("text/") ? "text" : "raw";
 }
 
-/** Refuses a type that only a channel could carry, where the route has none. */
+/** Returns the refusal for a type that needs a channel, on a route without streaming. */
 export function refuseUnread(headers: Readonly<Record<string, string[]>>): Refusal {
   const type = headers["content-type"]?.[0] ?? "";
   return unsupported(

@@ -2,9 +2,9 @@ import type { Undo } from "../../../kernel/scope.ts";
 import type { FilePart } from "./file-part.ts";
 import type { FormSpools } from "./form-spool.ts";
 
-/** The files of forms that functions have been told of and may come for, by the ids of their channels. Bounded by the requests in work. */
+/** The files of forms that functions can read, by the ids of their channels. Bounded by the requests in flight. */
 export class FileOffers {
-  /** Where those lie that do not fit in memory. */
+  /** Store files that do not fit in memory. */
   readonly spools: FormSpools;
   readonly #files = new Map<string, FilePart>();
 
@@ -12,7 +12,7 @@ export class FileOffers {
     this.spools = spools;
   }
 
-  /** Until the undo the file can be read; then its channel is gone. */
+  /** Makes the file readable until the undo, which closes its channel. */
   add(file: FilePart): Undo {
     const { channel_id } = file.ref;
     this.#files.set(channel_id, file);

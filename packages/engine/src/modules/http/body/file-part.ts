@@ -3,17 +3,17 @@ import type { ChannelRef } from "@svc/protocol";
 import type { ChannelOffer, ChannelReader, ChannelWriter } from "../../../kernel/module.ts";
 import { FileContent } from "./file-content.ts";
 
-/** What the function is told of a file. */
+/** The description of a file that the function receives. */
 export interface FileFacts {
   readonly name: string;
-  /** As the client calls it, without folders; null when it does not say. */
+  /** The client's name for the file, without folders; null if it sent none. */
   readonly filename: string | null;
   readonly contentType: string;
 }
 
 /**
- * A file of a form that has come whole. Its channel is made when the function comes to read it: clients may send many files to
- * functions that want none.
+ * A completely received file of a form. Its channel is created when the function reads it: clients may send many files
+ * to functions that need none.
  */
 export class FilePart implements ChannelOffer {
   readonly facts: FileFacts;
@@ -22,7 +22,7 @@ export class FilePart implements ChannelOffer {
   readonly #onRead: (bytes: number) => void;
   readonly #closers: ((reason: string) => void)[] = [];
 
-  /** `onRead` hears of each piece that the function's channel has taken. */
+  /** `onRead` is called with the size of each piece that the function's channel accepted. */
   constructor(facts: FileFacts, onRead: (bytes: number) => void) {
     this.facts = facts;
     this.#onRead = onRead;
@@ -32,13 +32,13 @@ export class FilePart implements ChannelOffer {
     return this.ref.access_key;
   }
 
-  /** What the function is told, as JSON text. */
+  /** The file's JSON in the function's payload. */
   get json(): string {
     const { name, filename, contentType } = this.facts;
     return JSON.stringify({ name, filename, content_type: contentType, body: this.ref });
   }
 
-  /** Takes its channel down, if there is one. */
+  /** Closes its channel, if there is one. */
   close(reason: string): void {
     for (const close of this.#closers.splice(0)) close(reason);
   }
@@ -48,12 +48,12 @@ export class FilePart implements ChannelOffer {
     void this.#send(writer);
   }
 
-  /** Nobody has anything to write to a file, and nobody reads it. */
+  /** A file cannot be written, so nothing reads this channel. */
   onWriter(_reader: ChannelReader, close: (reason: string) => void): void {
     this.#closers.push(close);
   }
 
-  /** At the reader's pace. */
+  /** With backpressure from the reader. */
   async #send(writer: ChannelWriter): Promise<void> {
     try {
       for await (const bytes of this.content.pieces()) {
@@ -62,7 +62,7 @@ export class FilePart implements ChannelOffer {
       }
       writer.end();
     } catch {
-      // Either the request is over, and its channel with it, or the disk failed: half a file must not look like a whole one.
+      // The request ended, and its channel with it, or the disk failed. A partial file must not look complete.
       writer.abort("the file could not be read back from the engine's disk");
     }
   }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Logger } from "../../../kernel/logger.ts";
 import { Refusal, unavailable } from "../refusal.ts";
 
-/** What all forms together may have on the disk, in bytes. */
+/** Maximum size of all forms on the disk together, in bytes. */
 const MAX_SPOOLED_BYTES = 4 * 1024 * 1024 * 1024;
 
 /** Name of the folder in the engine's data folder. */
@@ -19,7 +19,7 @@ export class FormSpools {
   readonly #removals = new Set<Promise<void>>();
   #bytes = 0;
 
-  /** Removes what an engine that was killed left there. `maxBytes` is for all spools together. */
+  /** Deletes files of a previous run that was killed. `maxBytes` is the limit of all spools together. */
   constructor(parts: { readonly dataDir: string; readonly log: Logger; readonly maxBytes?: number }) {
     this.#folder = join(parts.dataDir, FOLDER);
     this.#log = parts.log;
@@ -49,13 +49,16 @@ export class FormSpools {
     });
   }
 
-  /** Resolves when the files of all removed spools are gone. */
+  /** Resolves when the files of all removed spools are deleted. */
   async settled(): Promise<void> {
     await Promise.all(this.#removals);
   }
 }
 
-/** A file on the disk that is written once, piece by piece, and read from anywhere. Made with the first piece; nobody but the engine's user may read it. */
+/**
+ * A file on the disk that is written once, piece by piece, and read at any position. Created with the first piece; only
+ * the engine's user can read it.
+ */
 export class FormSpool {
   readonly #path: string;
   readonly #folder: string;
@@ -76,7 +79,7 @@ export class FormSpool {
     this.#removed = parts.removed;
   }
 
-  /** Writes the bytes behind what is there. Where they will be is known at once. Throws or rejects with 503. */
+  /** Appends the bytes. Their position is known at once. Throws or rejects with 503. */
   append(bytes: Buffer): { readonly position: number; readonly written: Promise<void> } {
     this.#reserve(bytes.byteLength);
     const position = this.#size;
@@ -84,7 +87,7 @@ export class FormSpool {
     return { position, written: this.#write(bytes, position) };
   }
 
-  /** Rejects when the file is removed, or shorter than that. */
+  /** Rejects if the file was removed or is too short. */
   async read(position: number, length: number): Promise<Buffer> {
     const handle = await this.#handle;
     if (handle === undefined || this.#isRemoved) throw new Error("the form is over");
@@ -97,11 +100,11 @@ export class FormSpool {
     return buffer;
   }
 
-  /** Safe to call twice. What is under way ends first. */
+  /** Deletes the file after writes in progress. May be called twice. */
   remove(): void {
     if (this.#isRemoved) return;
     this.#isRemoved = true;
-    this.#removed(this.#size, this.#takeAway());
+    this.#removed(this.#size, this.#delete());
   }
 
   async #write(bytes: Buffer, position: number): Promise<void> {
@@ -118,20 +121,20 @@ export class FormSpool {
   }
 
   async #create(): Promise<FileHandle> {
-    // Not recursive: that would make the data folder, too, while it is moved away.
+    // Not recursive: if the data folder was moved away, that would create it again.
     await mkdir(this.#folder, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "EEXIST") throw error;
     });
     return open(this.#path, "wx+", 0o600);
   }
 
-  async #takeAway(): Promise<void> {
+  async #delete(): Promise<void> {
     if (this.#handle === undefined) return;
     let handle: FileHandle | undefined;
     try {
       handle = await this.#handle;
     } catch {
-      // It was never made, and whoever wanted to write heard so.
+      // The file was never created, and the writer received the error.
       return;
     }
     await handle.close();

@@ -20,29 +20,29 @@ const MAX_PART_HEADER_BYTES = 8 * 1024;
 
 export interface Multipart {
   readonly text: BodyText;
-  /** JSON text of the list of files; each has the ref of a channel to read it from. */
+  /** JSON text of the list of files, each with the ref of a channel to read it from. */
   readonly files: string;
-  /** Takes the channels of the files down and removes what lies on the disk. */
+  /** Closes the channels of the files and deletes their data on the disk. */
   discard(): void;
 }
 
 export interface MultipartReading {
   readonly request: IncomingMessage;
-  /** How many bytes of fields and files may be held in memory; files that do not fit go to the disk. */
+  /** Maximum bytes of fields and files in memory. Files that do not fit are written to the disk. */
   readonly limit: BodyLimit;
-  /** How large the form may be, on the wire. */
+  /** Maximum size of the form on the wire. */
   readonly formLimit: BodyLimit;
-  /** How long the form may take to come; it begins anew while the form keeps coming. */
+  /** Time limit for receiving the form, in milliseconds. Restarts while the form keeps moving. */
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly fileOffers: FileOffers;
-  /** The function is getting on with the files. */
+  /** Called while the function keeps reading the files. */
   onFileRead(): void;
 }
 
 /**
- * Reads a `multipart/form-data` body to its end: fields as strings, files as channels, in any order. Throws 400, 408 or 413, and 503 when
- * the disk does not take it.
+ * Reads a `multipart/form-data` body completely: fields as strings, files as channels, in any order. Throws 400, 408 or
+ * 413, and 503 if the disk fails or is full.
  */
 export async function readMultipart(reading: MultipartReading): Promise<Multipart> {
   const length = declaredLength(reading.request);
@@ -60,24 +60,24 @@ class FormReader {
   readonly #resolve: (form: Multipart) => void;
   readonly #reject: (reason: unknown) => void;
   readonly #pace: BodyPace;
-  /** How the function gets on with the files. */
+  /** Tracks how fast the function reads the files. */
   #readPace: BodyPace | undefined;
   readonly #cancelTimer: () => void;
   #deadlineAt: number;
-  #cameAt: number;
-  /** Bytes of the body so far. */
+  #receivedAt: number;
+  /** Number of received bytes. */
   #bytes = 0;
   #fieldBytes = 0;
-  /** Bytes of files that are held in memory. */
+  /** Bytes of files in memory. */
   #heldBytes = 0;
   #spool: FormSpool | undefined;
-  /** What was held is on the disk. */
+  /** Settles when the content in memory has been written to the disk. */
   #spilled: Promise<unknown> = Promise.resolve();
   #settled = false;
-  readonly #onData = (chunk: Buffer): void => this.#came(chunk.byteLength);
+  readonly #onData = (chunk: Buffer): void => this.#received(chunk.byteLength);
   readonly #onClose = (): void => {
-    // A request that has come whole closes too, while the parser may still be at it.
-    if (!this.#reading.request.complete) this.#fail(illForm("ended before it was complete"));
+    // A complete request closes as well, while the parser may still be working.
+    if (!this.#reading.request.complete) this.#fail(malformedForm("ended before it was complete"));
   };
 
   constructor(reading: MultipartReading, resolve: (form: Multipart) => void, reject: (reason: unknown) => void) {
@@ -86,19 +86,19 @@ class FormReader {
     this.#reject = reject;
     const { request, clock, timeoutMs } = reading;
     this.#parser = parserOf(request, reading.limit.bytes);
-    this.#cameAt = clock.monotonic();
-    this.#deadlineAt = this.#cameAt + timeoutMs;
+    this.#receivedAt = clock.monotonic();
+    this.#deadlineAt = this.#receivedAt + timeoutMs;
     this.#pace = new BodyPace({ clock, timeoutMs, onMoved: () => this.#moved() });
-    this.#pace.waits();
+    this.#pace.startWaiting();
     this.#cancelTimer = atDeadline(
       clock,
-      () => Math.min(this.#deadlineAt, this.#cameAt + BODY_IDLE_MS),
+      () => Math.min(this.#deadlineAt, this.#receivedAt + BODY_IDLE_MS),
       () => this.#fail(tooSlow(timeoutMs)),
     );
     this.#parser.on("field", (name, value, _isNameCut, isValueCut) => this.#field(name, value, isValueCut));
     this.#parser.on("file", (name, stream, filename, _encoding, contentType) => this.#file(name, stream, { filename, contentType }));
     this.#parser.on("finish", () => this.#finish());
-    this.#parser.on("error", (cause: unknown) => this.#fail(illForm("is not well-formed", cause)));
+    this.#parser.on("error", (cause: unknown) => this.#fail(malformedForm("is not well-formed", cause)));
     for (const [event, what] of [
       ["fieldsLimit", `more than ${MAX_FIELDS} fields`],
       ["filesLimit", `more than ${MAX_FILES} files`],
@@ -110,16 +110,16 @@ class FormReader {
     request.pipe(this.#parser);
   }
 
-  #came(bytes: number): void {
-    this.#cameAt = this.#reading.clock.monotonic();
+  #received(bytes: number): void {
+    this.#receivedAt = this.#reading.clock.monotonic();
     this.#bytes += bytes;
     if (this.#bytes > this.#reading.formLimit.bytes) {
       this.#fail(tooLarge(this.#reading.formLimit, "the form"));
       return;
     }
-    this.#pace.came(bytes);
-    this.#pace.passed();
-    this.#pace.waits();
+    this.#pace.received(bytes);
+    this.#pace.handedOn();
+    this.#pace.startWaiting();
   }
 
   #moved(): void {
@@ -127,7 +127,7 @@ class FormReader {
   }
 
   #field(name: string | undefined, value: string, isValueCut: boolean): void {
-    if (!this.#mayHave(name)) return;
+    if (!this.#isAllowedName(name)) return;
     this.#fieldBytes += Buffer.byteLength(name) + Buffer.byteLength(value);
     const { limit } = this.#reading;
     if (isValueCut || this.#fieldBytes > limit.bytes) {
@@ -142,27 +142,30 @@ class FormReader {
   }
 
   #file(name: string | undefined, stream: Readable, facts: { readonly filename: string | undefined; readonly contentType: string }): void {
-    stream.on("error", (cause: unknown) => this.#fail(illForm("is not well-formed", cause)));
-    if (!this.#mayHave(name)) {
+    stream.on("error", (cause: unknown) => this.#fail(malformedForm("is not well-formed", cause)));
+    if (!this.#isAllowedName(name)) {
       stream.resume();
       return;
     }
     const filename = facts.filename === undefined || facts.filename === "" ? null : facts.filename;
     const file = new FilePart({ name, filename, contentType: facts.contentType }, (bytes) => this.#fileRead(bytes));
     this.#files.push(file);
-    stream.on("data", (bytes: Buffer) => this.#take(file, bytes, stream));
+    stream.on("data", (bytes: Buffer) => this.#addPiece(file, bytes, stream));
   }
 
-  /** False when a part of this name cannot be taken, or none can any more. */
-  #mayHave(name: string | undefined): name is string {
-    // The parser's types do not say so, but a part need not have one.
-    if (name === undefined) this.#fail(illForm("has a part without a name"));
-    else if (Buffer.byteLength(name) > MAX_NAME_BYTES) this.#fail(illForm(`has a part whose name is over ${MAX_NAME_BYTES} bytes`));
+  /** Returns false if a part with this name is not allowed, or if the form has failed. */
+  #isAllowedName(name: string | undefined): name is string {
+    // A part may lack a name, although the parser's types do not say so.
+    if (name === undefined) this.#fail(malformedForm("has a part without a name"));
+    else if (Buffer.byteLength(name) > MAX_NAME_BYTES) this.#fail(malformedForm(`has a part whose name is over ${MAX_NAME_BYTES} bytes`));
     return !this.#settled;
   }
 
-  /** Holds a piece of a file while all of them fit; from then on they go to the disk, and the client waits for it. */
-  #take(file: FilePart, bytes: Buffer, stream: Readable): void {
+  /**
+   * Keeps the files in memory while all of them fit. After that they are written to the disk, with backpressure to the
+   * client.
+   */
+  #addPiece(file: FilePart, bytes: Buffer, stream: Readable): void {
     if (this.#settled) return;
     if (this.#spool === undefined && this.#fieldBytes + this.#heldBytes + bytes.byteLength <= this.#reading.limit.bytes) {
       this.#heldBytes += bytes.byteLength;
@@ -176,7 +179,7 @@ class FormReader {
     );
   }
 
-  /** Moves what is held of files to the disk. */
+  /** Moves the files in memory to the disk. */
   #spill(): FormSpool {
     if (this.#spool !== undefined) return this.#spool;
     const spool = this.#reading.fileOffers.spools.create();
@@ -187,12 +190,12 @@ class FormReader {
     return spool;
   }
 
-  /** The last piece of every file is in its place by now: a file's end is heard only after it. */
+  /** All pieces of the files have been appended by now, since a file ends only after them. */
   #finish(): void {
-    this.#letGo();
+    this.#stopReading();
     this.#spilled.then(
       () => this.#settle(),
-      // Heard where it was spilled.
+      // Reported in `#spill`.
       () => {},
     );
   }
@@ -214,20 +217,20 @@ class FormReader {
   }
 
   #fileRead(bytes: number): void {
-    this.#readPace?.came(bytes);
-    this.#readPace?.passed();
+    this.#readPace?.received(bytes);
+    this.#readPace?.handedOn();
   }
 
   #fail(reason: unknown): void {
     if (this.#settled) return;
     this.#settled = true;
-    this.#letGo();
+    this.#stopReading();
     this.#spool?.remove();
     this.#reject(reason);
   }
 
-  /** Takes no more of the body. */
-  #letGo(): void {
+  /** Stops reading the body. */
+  #stopReading(): void {
     this.#cancelTimer();
     const { request } = this.#reading;
     request.off("close", this.#onClose).off("data", this.#onData);
@@ -251,7 +254,7 @@ function parserOf(request: IncomingMessage, limitBytes: number): BusboyInstance 
       },
     });
   } catch (cause) {
-    throw illForm("names no boundary", cause);
+    throw malformedForm("names no boundary", cause);
   }
 }
 
@@ -260,9 +263,9 @@ function tooSlow(timeoutMs: number): Refusal {
   return new Refusal({ status: 408, code: "request_timeout", message });
 }
 
-function illForm(problem: string, cause?: unknown): Refusal {
+function malformedForm(problem: string, cause?: unknown): Refusal {
   return new Refusal({ status: 400, code: "invalid_request", message: `the form ${problem}`, cause });
 }
 
-// A client or a part that breaks off; `close` follows and says so.
+// The client disconnected or a part ended early. The `close` event follows and reports it.
 function ignoreError(): void {}

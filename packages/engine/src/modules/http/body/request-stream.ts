@@ -3,21 +3,21 @@ import type { Clock } from "../../../kernel/clock.ts";
 import type { ChannelWriter } from "../../../kernel/module.ts";
 import { BodyPace } from "./body-pace.ts";
 
-/** How long a client may send nothing while its body is waited for, in milliseconds. */
+/** How long a client may send nothing while the engine waits for its body, in milliseconds. */
 export const BODY_IDLE_MS = 60_000;
 
-/** Sends a body that was read whole: one item, then the end. */
+/** Sends a body that was read completely: one item, then the end. */
 export function sendWhole(writer: ChannelWriter, bytes: Buffer | undefined): void {
-  // The channel takes one item of any size; whether there is room for a second is of no interest.
+  // The channel accepts one item of any size, so there is no need to wait for room.
   if (bytes !== undefined) void writer.write({ kind: "binary", bytes });
   writer.end();
 }
 
-/** What is heard of a body while it streams. */
+/** Callbacks of a streamed body. */
 export interface BodyListener {
-  /** The client sent nothing for too long; the channel is torn. */
+  /** The client sent nothing for too long; the channel was aborted. */
   idle(): void;
-  /** It keeps moving: the timeout of its route begins anew. */
+  /** The body keeps moving: the timeout of the route restarts. */
   moved(): void;
 }
 
@@ -27,8 +27,8 @@ export interface BodyStreamOptions extends BodyListener {
 }
 
 /**
- * Hands a body on as it comes. The client is held back while the channel is full. When the client breaks off the channel is torn;
- * when the reader leaves, the rest stays unread for whoever ends the exchange.
+ * Passes a body on as it arrives, with backpressure while the channel is full. If the client disconnects, the channel
+ * is aborted. If the reader leaves, the rest stays unread, and the end of the exchange handles it.
  */
 export function streamBody(request: IncomingMessage, writer: ChannelWriter, { clock, timeoutMs, idle, moved }: BodyStreamOptions): void {
   const pace = new BodyPace({ clock, timeoutMs, onMoved: moved });
@@ -39,12 +39,12 @@ export function streamBody(request: IncomingMessage, writer: ChannelWriter, { cl
       writer.abort(`the client sent nothing for ${BODY_IDLE_MS} ms`);
       idle();
     });
-    pace.waits();
+    pace.startWaiting();
     request.resume();
   };
   let isStopped = false;
   const stop = (): void => {
-    // The rest of the body is somebody else's from the first time on.
+    // After the first call, other code may be reading the rest of the body.
     if (isStopped) return;
     isStopped = true;
     cancelIdle();
@@ -54,12 +54,12 @@ export function streamBody(request: IncomingMessage, writer: ChannelWriter, { cl
   };
   function onData(bytes: Buffer): void {
     cancelIdle();
-    pace.came(bytes.byteLength);
+    pace.received(bytes.byteLength);
     request.pause();
     void writer.write({ kind: "binary", bytes }).then((isStillRead) => {
       if (!isStillRead) stop();
       else if (!isStopped) {
-        pace.passed();
+        pace.handedOn();
         waitForClient();
       }
     });
@@ -78,5 +78,5 @@ export function streamBody(request: IncomingMessage, writer: ChannelWriter, { cl
   waitForClient();
 }
 
-// A client that breaks off; `close` follows and says so.
+// The client disconnected. The `close` event follows and reports it.
 function ignoreError(): void {}

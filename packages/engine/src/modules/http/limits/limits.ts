@@ -1,48 +1,48 @@
 import type { Clock } from "../../../kernel/clock.ts";
 import { type Principal, Quota } from "../../../kernel/module.ts";
-import { type Failure, Refusal, tooOften, unavailable } from "../refusal.ts";
+import { type Failure, Refusal, rateLimited, unavailable } from "../refusal.ts";
 import type { RequestContext } from "../request-context.ts";
 import type { RouteSettings } from "../routing/route-settings.ts";
 import { RateLimiter, type RateLimitSettings } from "./rate-limit.ts";
 import { Semaphore } from "./semaphore.ts";
 
-/** What is counted for one route. */
+/** The counters of one route. */
 interface RouteCounts {
   readonly semaphore: Semaphore;
   readonly rates: RateLimiter;
 }
 
-/** Setting that limits the requests of all routes together. */
+/** The setting that limits the requests of all routes together. */
 export const REQUEST_LIMIT = "concurrency_request_limit of svc-http";
 
 export function limitReached(limit: number, setting: string): Failure {
   return unavailable("overloaded", `${limit} requests are in work, which is the limit (${setting})`);
 }
 
-/** Who may come in: how many requests at once, and how often one client. */
+/** Admission of requests: concurrency limits, and rate limits for each client. */
 export class Limits {
   readonly #clock: Clock;
   readonly #semaphore = new Semaphore();
   readonly #rates = new RateLimiter();
-  /** Of routes of restricted principals: each has an eighth of all, all of them together half. */
+  /** Counts the routes of restricted principals: each may use an eighth of the limit, all of them together half. */
   readonly #inWork = new Quota("requests in work", () => ({
     each: Math.max(1, Math.floor(this.#limit / 8)),
     restricted: Math.max(1, Math.floor(this.#limit / 2)),
   }));
   #limit = 0;
-  /** By binding, and only for routes that have limits. */
+  /** By binding; only for routes with limits. */
   readonly #routes = new WeakMap<object, RouteCounts>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** True if a request is refused whatever it asks for: the limit is reached and no place in line is free. */
+  /** Returns true if every request is refused: the limit is reached and the queue is full. */
   isFull({ concurrentRequests: limit, queueLimit }: RequestContext["config"]): boolean {
     return this.#semaphore.isFull({ limit, queueLimit });
   }
 
-  /** Lets a request in, now or when its turn comes. Throws or rejects with 429 or 503. */
+  /** Admits a request, now or when its turn comes. Throws or rejects with 429 or 503. */
   admit(requestContext: RequestContext): Promise<void> | undefined {
     const { config } = requestContext;
     if (config.rateLimit !== undefined) this.#meter(this.#rates, requestContext, config.rateLimit, "rate_limit of svc-http");
@@ -50,7 +50,10 @@ export class Limits {
     return this.#enter(this.#semaphore, limits, requestContext, { waitMs: config.defaultTimeoutMs, setting: REQUEST_LIMIT });
   }
 
-  /** Counts the request for the principal that has the route, so that hanging functions of restricted ones leave room for others. Throws 503. */
+  /**
+   * Counts the request for the principal that owns the route, so that hanging functions of restricted principals leave
+   * room for others. Throws 503.
+   */
   admitForPrincipal({ exchange, config }: RequestContext, principal: Principal): void {
     if (principal.isTrusted) return;
     this.#limit = config.concurrentRequests;
@@ -61,7 +64,7 @@ export class Limits {
     exchange.onEnd(() => this.#inWork.release(principal));
   }
 
-  /** The same for a route that has limits of its own. */
+  /** Like `admit`, for a route with its own limits. */
   admitToRoute(requestContext: RequestContext, route: object, settings: RouteSettings): Promise<void> | undefined {
     const { rateLimit, concurrencyLimit, queueLimit, timeoutMs } = settings;
     if (rateLimit === undefined && concurrencyLimit === undefined) return undefined;
@@ -78,7 +81,7 @@ export class Limits {
 
   #meter(rates: RateLimiter, { client }: RequestContext, settings: RateLimitSettings, setting: string): void {
     const waitMs = rates.take(client.address ?? "", settings, this.#clock.monotonic());
-    if (waitMs > 0) throw tooOften(waitMs, `${settings.requests} requests in ${settings.perMs} ms are allowed (${setting})`);
+    if (waitMs > 0) throw rateLimited(waitMs, `${settings.requests} requests in ${settings.perMs} ms are allowed (${setting})`);
   }
 
   #enter(

@@ -1,17 +1,17 @@
 import { isIPv6 } from "node:net";
 
 export interface RateLimitSettings {
-  /** How many requests of one client in `perMs`. */
+  /** Number of requests of one client in `perMs`. */
   readonly requests: number;
   readonly perMs: number;
 }
 
-/** Clients that are remembered; over that the one seen first is forgotten, which forgives it what it used. */
+/** Maximum number of remembered clients. Above it the least recent one is forgotten, which resets its usage. */
 const MAX_CLIENTS = 10_000;
 
 /**
- * Limits the requests of each client. One number is kept for each: the time at which it would have used up nothing
- * (generic cell rate algorithm), so that a burst of `requests` is let through and then one each `perMs / requests`.
+ * Limits the request rate of each client with the generic cell rate algorithm: stores one time for each client, at
+ * which its usage would be zero again. So a burst of `requests` is allowed, then one request every `perMs / requests`.
  */
 export class RateLimiter {
   readonly #emptyAt = new Map<string, number>();
@@ -20,15 +20,15 @@ export class RateLimiter {
     return this.#emptyAt.size;
   }
 
-  /** Counts one request. Returns 0 when it may pass, else after how many milliseconds the client may try again. */
+  /** Counts a request. Returns 0 if it is allowed, else the milliseconds after which the client may retry. */
   take(client: string, { requests, perMs }: RateLimitSettings, nowMs: number): number {
     const key = clientKey(client);
     const step = perMs / requests;
     const emptyAt = Math.max(this.#emptyAt.get(key) ?? 0, nowMs);
     const waitMs = emptyAt + step - perMs - nowMs;
-    // The sums of many steps are a little off.
+    // Tolerates rounding errors of many additions.
     if (waitMs > 1e-6 * perMs) return waitMs;
-    // Written anew at the end, so that the first in the table is the one that was not let through for longest.
+    // Inserted again at the end, so that the first entry is the least recent.
     this.#emptyAt.delete(key);
     if (this.#emptyAt.size >= MAX_CLIENTS) this.#forgetFirst();
     this.#emptyAt.set(key, emptyAt + step);
@@ -41,7 +41,10 @@ export class RateLimiter {
   }
 }
 
-/** One household or machine owns a whole /64 of IPv6 and may change its address at will. */
+/**
+ * Clients are counted by /64 network, since one IPv6 household or machine owns a /64 and may change its address at
+ * will.
+ */
 function clientKey(address: string): string {
   if (!isIPv6(address)) return address;
   const [head = "", tail] = address.toLowerCase().split("::");

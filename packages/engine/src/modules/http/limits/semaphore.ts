@@ -2,9 +2,9 @@ import type { Clock } from "../../../kernel/clock.ts";
 import type { Undo } from "../../../kernel/scope.ts";
 
 export interface SemaphoreLimits {
-  /** How many may hold it at once. */
+  /** Maximum number of holders. */
   readonly limit: number;
-  /** How many may wait; further ones are refused. */
+  /** Maximum number of waiters; further ones are refused. */
   readonly queueLimit: number;
 }
 
@@ -12,10 +12,10 @@ interface Waiter {
   readonly admit: () => void;
 }
 
-/** Limits how many hold it at once. Others wait in the order in which they asked; when too many wait, further ones are refused. */
+/** A FIFO semaphore with a bounded queue. */
 export class Semaphore {
   #holders = 0;
-  // An array: few wait, and one that gives up before its turn is rare.
+  // An array: the queue is short, and leaving it early is rare.
   readonly #waiting: Waiter[] = [];
 
   get isEmpty(): boolean {
@@ -26,14 +26,17 @@ export class Semaphore {
     return (this.#holders >= limit || this.#waiting.length > 0) && this.#waiting.length >= queueLimit;
   }
 
-  /** Returns whether there was room; if so, `release` must follow. */
+  /** Acquires without waiting. Returns false if there is no room. After true, `release` must be called. */
   tryAcquire({ limit }: SemaphoreLimits): boolean {
     if (this.#holders >= limit || this.#waiting.length > 0) return false;
     this.#holders++;
     return true;
   }
 
-  /** Waits for at most `waitMs`. False: too many wait, the time is over, or `onGone` fired. If true, `release` must follow. */
+  /**
+   * Waits for at most `waitMs`. Resolves with false if the queue is full, the time is over, or `onGone` fired. After
+   * true, `release` must be called.
+   */
   acquire(limits: SemaphoreLimits, options: { readonly clock: Clock; readonly waitMs: number; onGone(listener: () => void): void }): Promise<boolean> {
     if (this.tryAcquire(limits)) return Promise.resolve(true);
     if (this.#waiting.length >= limits.queueLimit) return Promise.resolve(false);
@@ -56,7 +59,7 @@ export class Semaphore {
     });
   }
 
-  /** Passes the place to the first that waits, if any. */
+  /** Passes the place to the first waiter, if any. */
   release(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#holders--;

@@ -5,7 +5,7 @@ import type { Incoming } from "../incoming.ts";
 import type { Refusal } from "../refusal.ts";
 import type { MiddlewareEntry } from "../routing/setting-parts.ts";
 
-/** `{headers?, query_params?, path_params?}`: values replace those of the same name, null removes one. */
+/** Applies `{headers?, query_params?, path_params?}`: values replace those with the same name, null removes one. */
 export function changeRequest(entry: MiddlewareEntry, changes: unknown, incoming: Incoming): void {
   if (!isObject(changes)) throw malformed(entry, "a request that is not an object");
   for (const [part, given] of Object.entries(changes)) {
@@ -16,7 +16,7 @@ export function changeRequest(entry: MiddlewareEntry, changes: unknown, incoming
 
 interface Change {
   readonly name: string;
-  /** Empty: the name goes. */
+  /** Empty: the name is removed. */
   readonly values: readonly string[];
 }
 
@@ -26,7 +26,7 @@ function changePart(entry: MiddlewareEntry, part: string, { name, values }: Chan
       setOrDelete(incoming.pathParams, name, values.at(-1));
       return;
     case "query_params":
-      // The fields of an absent query are shared by all requests.
+      // Requests without a query share one object.
       incoming.query = copyOf(incoming.query);
       setOrDelete(incoming.query.single, name, values.at(-1));
       setOrDelete(incoming.query.all, name, values.length === 0 ? undefined : [...values]);
@@ -57,7 +57,10 @@ function setOrDelete<T>(target: Record<string, T>, name: string, value: T | unde
   else target[name] = value;
 }
 
-/** `{status_code?, headers?, body?}`: headers replace those of the same name, null removes one. Of a streamed answer only headers can change. */
+/**
+ * Applies `{status_code?, headers?, body?}`: headers replace those with the same name, null removes one. Only the
+ * headers of a streamed response can be changed.
+ */
 export function changedAnswer(entry: MiddlewareEntry, changes: unknown, answer: Answer, isStreamed: boolean): Answer {
   if (changes === undefined || changes === null) return answer;
   if (!isObject(changes)) throw malformed(entry, "a response that is not {status_code?, headers?, body?}");
@@ -66,7 +69,7 @@ export function changedAnswer(entry: MiddlewareEntry, changes: unknown, answer: 
   }
   const { headers, dropped } = changedHeaders(entry, changes.headers ?? {}, answer);
   const status = changes.status_code ?? answer.status;
-  if (typeof status !== "number" || !Number.isInteger(status) || status < 200 || status > 599) throw malformed(entry, "a status_code that is none");
+  if (typeof status !== "number" || !Number.isInteger(status) || status < 200 || status > 599) throw malformed(entry, "an invalid status_code");
   if (Object.hasOwn(changes, "body")) return withBody({ status, headers, dropped }, changes.body);
   const hasBody = status !== 204 && status !== 304;
   return { status, headers, body: hasBody ? (answer.body ?? "") : undefined, dropped };
@@ -84,7 +87,10 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Middleware that does not answer as agreed closes the route: what it was to guard must not stand open. */
+/**
+ * Returns the refusal for an invalid result of middleware. The request fails, since the middleware may protect the
+ * route.
+ */
 export function malformed(entry: MiddlewareEntry, what: string): Refusal {
   return invalidAnswer(`the middleware ${entry.functionId}`, what);
 }

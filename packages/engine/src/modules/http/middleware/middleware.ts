@@ -5,33 +5,39 @@ import { headerValue } from "../answer/header-list.ts";
 import { emptyFields } from "../fields.ts";
 import type { Incoming } from "../incoming.ts";
 import { Refusal } from "../refusal.ts";
-import { type MetTrigger, requestMembers } from "../request.ts";
+import { type MatchedTrigger, requestMembers } from "../request.ts";
 import type { MiddlewareEntry } from "../routing/setting-parts.ts";
 import { changedAnswer, changeRequest, isObject, malformed } from "./middleware-changes.ts";
 
-/** What earlier middleware found out, for later ones and the handler. Without a prototype, so that every name is only a key. */
+/**
+ * Values that middleware passes to later middleware and the handler. Without a prototype, so that every name is only a
+ * key.
+ */
 export type MiddlewareContext = Record<string, unknown>;
 
 export interface MiddlewareRun {
   readonly incoming: Incoming;
-  readonly trigger: MetTrigger;
+  readonly trigger: MatchedTrigger;
   readonly context: MiddlewareContext;
   readonly options: CallOptions;
   call(functionId: string, payload: Payload, options: CallOptions): Promise<Payload>;
-  /** The body as JSON text; read when the first middleware asks for it. */
+  /** Returns the body as JSON text; reads it on the first call. */
   body(): Promise<string>;
 }
 
-/** The middleware of svc-http and of a route, in the order they run. */
+/** Returns the middleware of svc-http and of a route, in execution order. */
 export function inOrder(lists: readonly (readonly MiddlewareEntry[])[]): readonly MiddlewareEntry[] {
   return lists.flat().sort((a, b) => a.priority - b.priority);
 }
 
-/** Runs middleware before the handler. The answer of the first that responds, or undefined when all let the request go on. Fails closed. */
+/**
+ * Runs middleware before the handler. Returns the response of the first that responds, or undefined if all continue.
+ * Any failure fails the request.
+ */
 export async function runBefore(entries: readonly MiddlewareEntry[], run: MiddlewareRun): Promise<Answer | undefined> {
   for (const entry of entries) {
     const result = await resultOf(entry, run);
-    const answer = respondedBy(entry, result);
+    const answer = responseOf(entry, result);
     if (answer !== undefined) return answer;
     mergeContext(entry, result.context, run.context);
     if (result.request !== undefined && result.request !== null) changeRequest(entry, result.request, run.incoming);
@@ -39,13 +45,16 @@ export async function runBefore(entries: readonly MiddlewareEntry[], run: Middle
   return undefined;
 }
 
-/** Runs middleware after the handler, which may change the answer or replace it. Of a streamed answer it sees and changes the headers only. */
+/**
+ * Runs middleware after the handler. It may change or replace the response; of a streamed response it sees and changes
+ * only the headers.
+ */
 export async function runAfter(entries: readonly MiddlewareEntry[], run: MiddlewareRun, given: Answer, isStreamed: boolean): Promise<Answer> {
   let answer = given;
   for (const entry of entries) {
     const result = await resultOf(entry, run, answer, isStreamed);
     if (isStreamed && result.action === "respond") throw malformed(entry, "respond to an answer that streams already");
-    answer = respondedBy(entry, result) ?? changedAnswer(entry, result.response, answer, isStreamed);
+    answer = responseOf(entry, result) ?? changedAnswer(entry, result.response, answer, isStreamed);
     mergeContext(entry, result.context, run.context);
   }
   return answer;
@@ -55,7 +64,7 @@ type Result = Readonly<Record<string, unknown>>;
 
 async function resultOf(entry: MiddlewareEntry, run: MiddlewareRun, answer?: Answer, isStreamed = false): Promise<Result> {
   const body = entry.withBody ? `,"body":${await run.body()}` : "";
-  const response = answer === undefined ? "" : `,"response":${JSON.stringify(shown(answer, isStreamed))}`;
+  const response = answer === undefined ? "" : `,"response":${JSON.stringify(shownResponse(answer, isStreamed))}`;
   const payload = Payload.fromText(
     `{"phase":"${entry.phase}","request":{${requestMembers(run.incoming, run.trigger)}${body}}${response},"context":${JSON.stringify(run.context)}}`,
   );
@@ -74,8 +83,8 @@ async function resultOf(entry: MiddlewareEntry, run: MiddlewareRun, answer?: Ans
   return value;
 }
 
-/** What is shown of an answer. JSON bodies as values, others as text. */
-function shown({ status, headers, body }: Answer, isStreamed: boolean): unknown {
+/** Returns the response as middleware sees it: JSON bodies as values, others as text. */
+function shownResponse({ status, headers, body }: Answer, isStreamed: boolean): unknown {
   const all = emptyFields().all as Record<string, string | string[]>;
   for (let at = 0; at + 1 < headers.length; at += 2) {
     const name = (headers[at] as string).toLowerCase();
@@ -90,7 +99,7 @@ function shown({ status, headers, body }: Answer, isStreamed: boolean): unknown 
   return { ...common, body: isJson ? JSON.parse(text) : (text ?? null) };
 }
 
-function respondedBy(entry: MiddlewareEntry, result: Result): Answer | undefined {
+function responseOf(entry: MiddlewareEntry, result: Result): Answer | undefined {
   if (result.action !== "respond") return undefined;
   const response = result.response ?? {};
   if (!isObject(response)) throw malformed(entry, "a response that is not {status_code?, headers?, body?}");

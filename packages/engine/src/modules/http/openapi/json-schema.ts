@@ -1,11 +1,11 @@
-// What is read of the formats that functions name, which are JSON Schemas by their word only.
+// Readers for the formats that functions register, which are not guaranteed to be valid JSON Schemas.
 
 export function propertyOf(schema: unknown, name: string): unknown {
   const properties = propertiesOf(schema);
   return Object.hasOwn(properties, name) ? properties[name] : undefined;
 }
 
-/** Those that can stand in another document. */
+/** Returns the properties that can be copied into another document. */
 export function propertiesOf(schema: unknown): Readonly<Record<string, unknown>> {
   if (typeof schema !== "object" || schema === null || !Object.hasOwn(schema, "properties")) return {};
   const { properties } = schema as { readonly properties: unknown };
@@ -18,13 +18,13 @@ export function isRequired(schema: unknown, name: string): boolean {
   return Array.isArray(required) && required.includes(name);
 }
 
-/** A reference would point to another place in the document than it did in the format. */
+/** Returns false for schemas with `$ref`, which would point to another place in the new document. */
 export function isSchema(value: unknown): boolean {
   if (typeof value === "boolean") return true;
   return typeof value === "object" && value !== null && !Array.isArray(value) && !JSON.stringify(value).includes('"$ref"');
 }
 
-/** The keyword's value when it is a string. */
+/** Returns the keyword's value if it is a string. */
 export function textIn(schema: unknown, keyword: string): string | undefined {
   if (typeof schema !== "object" || schema === null || !Object.hasOwn(schema, keyword)) return undefined;
   const value = (schema as Readonly<Record<string, unknown>>)[keyword];

@@ -1,7 +1,7 @@
 import type { RouteSettings } from "../routing/route-settings.ts";
 import { isSchema, propertiesOf, propertyOf, textIn } from "./json-schema.ts";
 
-/** Media types with the schema of each. */
+/** Media types with their schemas. */
 export type Content = Readonly<Record<string, { readonly schema: unknown }>>;
 
 const READ_TYPES = ["application/json", "application/x-www-form-urlencoded", "text/plain"];
@@ -9,8 +9,9 @@ const STREAMED_TYPES = ["multipart/form-data", "application/octet-stream"];
 const MEDIA_TYPE = /^[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+$/i;
 
 /**
- * The bodies that a route takes, as far as its config and the function's `request_format` say: a format with `files` means a multipart form,
- * one with `request_body` and no `body` means bytes, a `body` of type string means text, any other `body` JSON. Without a word on it: every type that is read.
+ * Returns the request bodies of a route, from its config and the function's `request_format`: `files` means a multipart
+ * form, `request_body` without `body` means bytes, a `body` of type string means text, any other `body` JSON. Without
+ * such members: every type that is read.
  */
 export function requestContent(format: unknown, settings: Pick<RouteSettings, "streamsBody" | "streaming">): Content {
   if (settings.streamsBody) return { "*/*": { schema: {} } };
@@ -23,8 +24,9 @@ export function requestContent(format: unknown, settings: Pick<RouteSettings, "s
 }
 
 /**
- * What a route answers, by the function's `response_format`: that of the response's body, or of the response object. Another type than JSON
- * is named by the body's `contentMediaType`, e.g. `text/event-stream`, or by a `content-type` in the object's `headers`. Without a format: anything.
+ * Returns the response bodies of a route, from the function's `response_format`, which describes the body or the
+ * response object. A type other than JSON is named by the body's `contentMediaType`, e.g. `text/event-stream`, or by
+ * `content-type` in the object's `headers`. Without a format: any type.
  */
 export function answerContent(format: unknown): Content {
   if (!isSchema(format)) return { "*/*": { schema: {} } };

@@ -4,10 +4,10 @@ import type { RouteHolder } from "../routing/routes.ts";
 import { isRequired, propertiesOf, propertyOf } from "./json-schema.ts";
 import { answerContent, requestContent } from "./openapi-content.ts";
 
-/** What the document is built from. */
+/** The data for the document. */
 export interface OpenApiSource {
   readonly routes: readonly RouteHolder[];
-  /** What the caller may see; routes of other functions are left out. */
+  /** The caller's view; routes of functions that it does not contain are omitted. */
   readonly directory: Pick<Directory, "functionById" | "triggers">;
 }
 
@@ -23,19 +23,19 @@ const ERROR_REF = { $ref: "#/components/schemas/Error" };
 const errorAnswer = (description: string) => ({ description, content: { "application/json": { schema: ERROR_REF } } });
 
 const BODY_REFUSALS = {
-  "408": errorAnswer("The body did not come in time"),
+  "408": errorAnswer("The body did not arrive in time"),
   "413": errorAnswer("The body is too large"),
-  "415": errorAnswer("The body's type is not understood"),
+  "415": errorAnswer("The body's type is not supported"),
 };
 
 /**
- * All routes as an OpenAPI 3.1 document. Bodies are described by the functions' own formats: `request_format` is that of the request
- * object, so its `body` property describes the body; `response_format` is that of the response's body, or of the response object.
+ * Returns all routes as an OpenAPI 3.1 document. Bodies are described by the functions' formats: the `body` property of
+ * `request_format` describes the request body; `response_format` describes the response's body or the response object.
  */
 export function openApiDocument({ routes, directory }: OpenApiSource): Record<string, unknown> {
   const paths = Object.create(null) as Record<string, Record<string, Operation>>;
   const usedIds = new Set<string>();
-  // Paths that differ in the names of their parameters only are one path to OpenAPI; the names of the first route count.
+  // OpenAPI treats paths that differ only in parameter names as one path; the names of the first route are used.
   const patterns = new Map<string, RoutePattern>();
   const visible = new Set(directory.triggers().map(({ function_id }) => function_id));
   for (const holder of routes) {
@@ -68,7 +68,7 @@ export function openApiDocument({ routes, directory }: OpenApiSource): Record<st
   };
 }
 
-/** `/users/:id/*rest` as `/users/{id}/{rest}`. */
+/** Converts `/users/:id/*rest` to `/users/{id}/{rest}`. */
 function templateOf(path: string): string {
   return path
     .split("/")
@@ -93,12 +93,12 @@ function operationOf({ binding, method }: RouteHolder, pattern: RoutePattern, di
     ...(takesBody ? { requestBody: { content: requestContent(view?.request_format, settings) } } : {}),
     responses: {
       "200": { description: "The function's answer", content: answerContent(view?.response_format) },
-      "400": errorAnswer("The request cannot be understood"),
+      "400": errorAnswer("The request is malformed"),
       ...(takesBody ? BODY_REFUSALS : {}),
       ...(settings.conditionFunctionId === undefined ? {} : { "422": errorAnswer("The condition of the route was not met") }),
-      ...(settings.rateLimit === undefined ? {} : { "429": errorAnswer("The client asks too often") }),
+      ...(settings.rateLimit === undefined ? {} : { "429": errorAnswer("The client sent too many requests") }),
       "500": errorAnswer("The function failed"),
-      "503": errorAnswer("The function is not there, or there is too much to do"),
+      "503": errorAnswer("The function has no provider, or the engine is overloaded"),
       "504": errorAnswer("The function did not answer in time"),
     },
   };

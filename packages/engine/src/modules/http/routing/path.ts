@@ -1,25 +1,25 @@
 import { Refusal } from "../refusal.ts";
 
-/** A request target in parts. */
+/** The parts of a request target. */
 export interface RequestTarget {
   /** Path as sent, percent-encoded. */
   readonly rawPath: string;
-  /** What follows the `?`, as sent; empty when there is none. */
+  /** The text after `?`, as sent; empty if there is none. */
   readonly rawQuery: string;
-  /** The path decoded once, ready for the router: only `%`, `?` and `#` are encoded again. */
+  /** The path, decoded once for the router. Only `%`, `?` and `#` are encoded again. */
   readonly path: string;
 }
 
-// Scheme and authority of an absolute-form target, as clients of proxies send it.
+// Scheme and authority of an absolute-form target, which clients of proxies send.
 const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
-// Paths of these characters mean themselves; a dot or a percent sign needs the careful way.
+// Paths with only these characters need no decoding; dots and percent signs do.
 const PLAIN_PATH = /^(?:\/[A-Za-z0-9_~!$&'()*+,;=:@-]*)+$/;
 const NEEDS_ENCODING = /[%?#]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: finding control characters is the purpose
 const FORBIDDEN_IN_SEGMENT = /[/\\\u0000]/;
 const OUTSIDE_ASCII = /[^\u0021-\u007e]/;
 
-/** Splits and decodes the request target. Throws a 400 when the path is ill or tries to mean something else once decoded. */
+/** Splits and decodes the request target. Throws 400 if the path is malformed or has another meaning when decoded. */
 export function readTarget(target: string): RequestTarget {
   const originForm = target.startsWith("/") ? target : target.replace(ABSOLUTE_FORM, "");
   const mark = originForm.indexOf("?");
@@ -30,19 +30,19 @@ export function readTarget(target: string): RequestTarget {
 }
 
 function decodePath(rawPath: string): string {
-  if (!rawPath.startsWith("/")) throw illPath("the request target must be a path that begins with /");
-  if (rawPath.includes("#")) throw illPath("the path holds a #; a fragment is not sent to servers, a literal # is written %23");
-  if (OUTSIDE_ASCII.test(rawPath)) throw illPath("the path holds characters outside ASCII; percent-encode their UTF-8 bytes");
+  if (!rawPath.startsWith("/")) throw malformedPath("the request target must be a path that begins with /");
+  if (rawPath.includes("#")) throw malformedPath("the path holds a #; a fragment is not sent to servers, a literal # is written %23");
+  if (OUTSIDE_ASCII.test(rawPath)) throw malformedPath("the path holds characters outside ASCII; percent-encode their UTF-8 bytes");
   const segments = rawPath.slice(1).split("/");
   const decoded = segments.map((segment) => {
     const result = decodeSegment(segment);
-    if ("problem" in result) throw illPath(`the path segment ${JSON.stringify(segment.slice(0, 100))} ${result.problem}`);
+    if ("problem" in result) throw malformedPath(`the path segment ${JSON.stringify(segment.slice(0, 100))} ${result.problem}`);
     return result.text.replace(NEEDS_ENCODING, encodeURIComponent);
   });
   return `/${decoded.join("/")}`;
 }
 
-/** One path segment, percent-decoded once, or what is wrong with it. */
+/** Percent-decodes a path segment once; returns the problem if it is malformed. */
 export function decodeSegment(segment: string): { readonly text: string } | { readonly problem: string } {
   let text = segment;
   if (segment.includes("%")) {
@@ -57,6 +57,6 @@ export function decodeSegment(segment: string): { readonly text: string } | { re
   return { text };
 }
 
-function illPath(message: string): Refusal {
+function malformedPath(message: string): Refusal {
   return new Refusal({ status: 400, code: "invalid_request", message });
 }

@@ -6,12 +6,12 @@ import type { TreeEntry } from "./route-tree.ts";
 
 export type RouteBinding = TriggerBinding<RouteSettings>;
 
-/** A binding with its path taken apart. */
+/** A binding with its parsed path. */
 export interface RouteHolder {
   readonly binding: RouteBinding;
   readonly pattern: RoutePattern;
   readonly method: RouteMethod;
-  /** As the holder was last placed by. */
+  /** The principal when the holder was last placed. */
   principal: Principal;
   /** Undefined while the holder is refused. */
   claim: RouteClaim | undefined;
@@ -19,12 +19,18 @@ export interface RouteHolder {
   namedIn: RouteClaim | undefined;
 }
 
-/** Maximum number of waiting triggers whose problem names the one that serves, so that a change of that one costs a bounded number of reports. */
+/**
+ * Maximum number of waiting triggers whose problem names the serving one, so that a change of that one causes a bounded
+ * number of reports.
+ */
 const MAX_NAMED = 32;
 
 const TAKEN = "path taken by another trigger";
 
-/** All triggers of one principal with the same method and shape of path. The first one serves, the others wait for it to leave. */
+/**
+ * All triggers of one principal with the same method and path shape. The first one serves, the others wait for it to
+ * leave.
+ */
 export class RouteClaim implements TreeEntry {
   readonly key: string;
   readonly principal: Principal;
@@ -37,9 +43,12 @@ export class RouteClaim implements TreeEntry {
   isServing = false;
   /** The claim that this one waits for. Undefined while it serves, and while it waits to be examined again. */
   behind: RouteClaim | undefined;
-  /** A trusted worker registered it and did not take it back: it keeps restricted claims out also without members. */
+  /**
+   * True if a trusted worker registered it and did not unregister it. It then blocks restricted claims also without
+   * members.
+   */
   isReserved = false;
-  /** Position among the claims that wait. */
+  /** Position among the waiting claims. */
   order: number;
   readonly #named = new Set<RouteHolder>();
 
@@ -55,7 +64,7 @@ export class RouteClaim implements TreeEntry {
     return this.principal.id;
   }
 
-  /** The member that serves when the claim does. */
+  /** The member that serves if the claim serves. */
   get first(): RouteHolder | undefined {
     return this.members.values().next().value;
   }
@@ -73,19 +82,19 @@ export class RouteClaim implements TreeEntry {
     unname(holder);
   }
 
-  /** Tells each member how it stands. */
+  /** Reports the state of each member. */
   reportAll(): void {
     for (const member of this.members) this.report(member);
   }
 
-  /** Tells the new first member, and those whose problem names the one before. */
+  /** Reports to the new first member, and to members whose problem names the previous one. */
   firstChanged(): void {
     const { first } = this;
     if (first !== undefined) this.report(first);
     for (const holder of this.#named) holder.claim?.report(holder);
   }
 
-  /** Tells one member how it stands. */
+  /** Reports the state of one member. */
   report(holder: RouteHolder): void {
     const server = this.isServing ? this : this.behind;
     if (server === this && this.first === holder) {
@@ -117,7 +126,7 @@ export function keyOf({ method, pattern }: { readonly method: RouteMethod; reado
   return `${method} ${pattern.shape}`;
 }
 
-/** What keeps a binding from being served by the owner of its route. */
+/** Returns why a binding does not serve beside the owner of its route; undefined if there is no conflict. */
 function problemBehind(claim: RouteClaim, holder: RouteHolder): string | undefined {
   const { binding, pattern } = holder;
   const owner = claim.first;
@@ -132,7 +141,7 @@ function namesIn({ parameterNames, tailName }: RoutePattern): readonly (string |
   return [...parameterNames, tailName];
 }
 
-/** A second binding that would answer exactly like the first is no conflict. */
+/** A second binding that would respond exactly like the first is not a conflict. */
 function answersAlike(a: RouteBinding, b: RouteBinding): boolean {
   return a.functionId === b.functionId && isDeepStrictEqual({ ...a.settings, apiPath: "" }, { ...b.settings, apiPath: "" });
 }

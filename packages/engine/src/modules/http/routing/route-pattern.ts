@@ -1,27 +1,27 @@
 import { decodeSegment } from "./path.ts";
 
-/** A route's path, taken apart. */
+/** The parsed path of a route. */
 export interface RoutePattern {
-  /** As registered, with its leading slash, e.g. `/users/:id`. */
+  /** As registered, with a leading slash, e.g. `/users/:id`. */
   readonly path: string;
-  /** The same path with parameters named by position. Two patterns that match the same paths have the same shape. */
+  /** The path with parameters named by position. Patterns that match the same paths have the same shape. */
   readonly shape: string;
-  /** The user's names of the parameters, in the order of the positions. */
+  /** The user's names of the parameters, in order of position. */
   readonly parameterNames: readonly string[];
-  /** Name of the tail that takes the rest of the path, when there is one. */
+  /** Name of the tail, which matches the rest of the path, if there is one. */
   readonly tailName: string | undefined;
   readonly segments: readonly Segment[];
 }
 
-/** Longest path of a route, in characters. */
+/** Maximum length of a route's path, in characters. */
 const MAX_PATH_LENGTH = 2048;
 
-/** First segments that belong to the engine's own endpoints. */
+/** First segments of the engine's own endpoints. */
 const RESERVED: ReadonlySet<string> = new Set(["_console", "healthz", "readyz"]);
 
 const PARAMETER_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Takes `api_path` apart, or says in one sentence why it cannot be a route. */
+/** Parses `api_path`, or returns why it cannot be a route. */
 export function parseRoutePattern(apiPath: string): RoutePattern | { readonly problem: string } {
   if (apiPath === "") return { problem: "expected the path of the route, e.g. /orders/:id" };
   if (apiPath.length > MAX_PATH_LENGTH) return { problem: `expected at most ${MAX_PATH_LENGTH} characters` };
@@ -40,7 +40,7 @@ export function parseRoutePattern(apiPath: string): RoutePattern | { readonly pr
   return { path, shape: shapeOf(segments), parameterNames, tailName: tail?.name, segments };
 }
 
-/** What is wrong with a segment where it stands. */
+/** Returns what is wrong with a segment at its position. */
 function problemInPlace(
   segment: Segment,
   place: { readonly index: number; readonly isLast: boolean; readonly before: readonly Segment[] },
@@ -51,20 +51,20 @@ function problemInPlace(
   }
   if (segment.kind === "tail" && !place.isLast) return `*${segment.name} takes the rest of the path, so nothing may follow it`;
   const isTaken = place.before.some((other) => other.kind !== "literal" && other.name === segment.name);
-  return isTaken ? `the parameter ${segment.name} stands twice in the path` : undefined;
+  return isTaken ? `the parameter ${segment.name} is twice in the path` : undefined;
 }
 
 function shapeOf(segments: readonly Segment[]): string {
   let position = 0;
   const parts = segments.map((segment) => {
     if (segment.kind === "parameter") return `:p${position++}`;
-    // A doubled colon is a literal one.
+    // A double colon is an escaped one.
     return segment.kind === "tail" ? "*" : segment.text.replaceAll(":", "::");
   });
   return `/${parts.join("/")}`;
 }
 
-/** Whether all paths that match begin with the segments of `prefix`, a path such as `/acme`. */
+/** Returns whether all matching paths begin with the segments of `prefix`, a path such as `/acme`. */
 export function liesBelow(pattern: RoutePattern, prefix: string): boolean {
   return prefix
     .slice(1)
@@ -75,17 +75,20 @@ export function liesBelow(pattern: RoutePattern, prefix: string): boolean {
     });
 }
 
-/** What two segments in the same place say of their patterns: not related, related whatever follows, or it depends on the next segments. */
+/**
+ * What two segments at the same position say about their patterns: unrelated, related in any case, or dependent on the
+ * next segments.
+ */
 export type Step = "no" | "yes" | "next";
 
-/** Whether some path matches both patterns. Parameters and tails take at least one character. */
+/** Returns whether some path matches both patterns. Parameters and tails match at least one character. */
 export function overlapStep(one: Segment, other: Segment): Step {
   if (one.kind === "literal" && other.kind === "literal") return one.text === other.text ? "next" : "no";
   if (isEmpty(one) || isEmpty(other)) return "no";
   return one.kind === "tail" || other.kind === "tail" ? "yes" : "next";
 }
 
-/** Whether every path that matches `narrow` matches `wide` as well. */
+/** Returns whether every path that matches `narrow` matches `wide` as well. */
 export function coverStep(wide: Segment, narrow: Segment): Step {
   if (wide.kind === "literal") return narrow.kind === "literal" && wide.text === narrow.text ? "next" : "no";
   if (isEmpty(narrow)) return "no";
@@ -93,7 +96,7 @@ export function coverStep(wide: Segment, narrow: Segment): Step {
   return narrow.kind === "tail" ? "no" : "next";
 }
 
-/** What stands behind a trailing slash. */
+/** Returns whether it is the empty segment after a trailing slash. */
 function isEmpty(segment: Segment): boolean {
   return segment.kind === "literal" && segment.text === "";
 }
@@ -101,7 +104,7 @@ function isEmpty(segment: Segment): boolean {
 export type Segment =
   | { readonly kind: "literal"; readonly text: string }
   | { readonly kind: "parameter"; readonly name: string }
-  /** Takes the rest of the path. */
+  /** Matches the rest of the path. */
   | { readonly kind: "tail"; readonly name: string };
 
 function readSegment(segment: string): Segment | { readonly problem: string } {

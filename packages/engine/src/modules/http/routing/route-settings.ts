@@ -34,7 +34,7 @@ export const routeSettingsSchema = z
       .refine((method) => (ROUTE_METHODS as readonly string[]).includes(method.toUpperCase()), { error: methodError })
       .nullish()
       .meta({ description: `One of ${ROUTE_METHODS.join(", ")}. Default GET` }),
-    condition_function_id: functionIdSchema.nullish().meta({ description: "Function that is asked first; when it answers false the request is answered 422" }),
+    condition_function_id: functionIdSchema.nullish().meta({ description: "Function that is called first; if it returns false, the response is 422" }),
     timeout_ms: timeoutMs().nullish().meta({ description: "How long the function may take, in milliseconds. Default: default_timeout_ms of svc-http" }),
     middleware_function_ids: routeMiddlewareSchema.nullish().meta({
       description: "Functions that run before the handler: ids, or {function_id, phase?, priority?, with_body?}. Sorted by priority among those of svc-http",
@@ -42,23 +42,27 @@ export const routeSettingsSchema = z
     body: z
       .enum(["auto", "stream"])
       .nullish()
-      .meta({ description: "stream: the body is not read but handed on as it comes, whatever its type. Default auto: JSON, forms and text are read" }),
+      .meta({ description: "stream: the body is not parsed but passed on as it arrives, whatever its type. Default auto: JSON, forms and text are parsed" }),
     streaming: z
       .boolean()
       .nullish()
-      .meta({ description: "Whether the function gets channels for the body and the answer. false makes each request a little cheaper. Default true" }),
-    body_limit_bytes: bodyLimitBytes().nullish().meta({ description: "Largest body that is read whole, in bytes. Default: body_limit_bytes of svc-http" }),
-    form_limit_bytes: formLimitBytes().nullish().meta({ description: "Largest multipart form, in bytes. Default: form_limit_bytes of svc-http" }),
-    concurrency_limit: concurrencyLimit().nullish().meta({ description: "Requests of this route in work at once. Default: no limit but that of svc-http" }),
+      .meta({ description: "Whether the function gets channels for the body and the response. false makes each request a little cheaper. Default true" }),
+    body_limit_bytes: bodyLimitBytes()
+      .nullish()
+      .meta({ description: "Maximum size of a body that is read completely, in bytes. Default: body_limit_bytes of svc-http" }),
+    form_limit_bytes: formLimitBytes().nullish().meta({ description: "Maximum size of a multipart form, in bytes. Default: form_limit_bytes of svc-http" }),
+    concurrency_limit: concurrencyLimit()
+      .nullish()
+      .meta({ description: "Maximum number of concurrent requests of this route. Default: only the limit of svc-http" }),
     queue_limit: queueLimit()
       .nullish()
-      .meta({ description: "Requests that may wait in line while concurrency_limit is reached, for timeout_ms at most. Default 0" }),
-    rate_limit: rateLimitSchema.nullish().meta({ description: "How many requests one client may make of this route: {requests, per_ms}. Default none" }),
+      .meta({ description: "Maximum number of requests that wait while concurrency_limit is reached, each for at most timeout_ms. Default 0" }),
+    rate_limit: rateLimitSchema.nullish().meta({ description: "Maximum rate of requests of one client to this route: {requests, per_ms}. Default none" }),
     cors: z
       .union([z.literal(false), corsSchema], { error: "expected false, or {allowed_origins: [...]} as in svc-http; credentials need named origins" })
       .nullish()
-      .meta({ description: "What pages of other origins may do with this route; false for nothing. Default: cors of svc-http" }),
-    compression: z.boolean().nullish().meta({ description: "Whether answers are compressed. Default: compression of svc-http" }),
+      .meta({ description: "Permissions of pages of other origins for this route; false for none. Default: cors of svc-http" }),
+    compression: z.boolean().nullish().meta({ description: "Whether responses are compressed. Default: compression of svc-http" }),
   })
   .superRefine((route, context) => {
     if (route.body === "stream" && route.streaming === false) {
@@ -78,7 +82,7 @@ export const routeSettingsSchema = z
     concurrencyLimit: config.concurrency_limit ?? undefined,
     queueLimit: config.queue_limit ?? 0,
     rateLimit: config.rate_limit ?? undefined,
-    /** False: none, whatever svc-http says. */
+    /** False: none, independent of svc-http's setting. */
     cors: (config.cors ?? undefined) as CorsSettings | false | undefined,
     compression: config.compression ?? undefined,
   }));

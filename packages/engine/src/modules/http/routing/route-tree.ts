@@ -1,12 +1,12 @@
 import { coverStep, overlapStep, type RoutePattern, type Segment, type Step } from "./route-pattern.ts";
 
-/** What is kept in a tree. */
+/** An entry of a tree. */
 export interface TreeEntry {
   readonly pattern: RoutePattern;
   readonly owner: string;
 }
 
-/** How an entry relates to the pattern that is searched for. */
+/** The relation of an entry to the searched pattern. */
 export type Relation = "covers" | "is covered by" | "overlaps";
 
 const STEPS: Readonly<Record<Relation, (entry: Segment, searched: Segment) => Step>> = {
@@ -21,16 +21,16 @@ interface Node<Entry> {
   parameter: Node<Entry> | undefined;
   tail: Node<Entry> | undefined;
   readonly entries: Set<Entry>;
-  /** Owners of the entries at and below this node, with how many each has. */
+  /** Owners of the entries at and below this node, with the number of entries of each. */
   readonly owners: Map<string, number>;
 }
 
-/** Route patterns by their segments. A search visits only the branches that can hold what it searches for. */
+/** A tree of route patterns by segment. A search visits only the branches that can contain its result. */
 export class RouteTree<Entry extends TreeEntry> {
   readonly #root = nodeOf<Entry>({ kind: "literal", text: "" });
   #visits = 0;
 
-  /** Number of nodes that searches have visited so far: a measure of their cost. */
+  /** Number of nodes visited by searches so far: a measure of their cost. */
   get visits(): number {
     return this.#visits;
   }
@@ -61,7 +61,7 @@ export class RouteTree<Entry extends TreeEntry> {
     node.entries.delete(entry);
   }
 
-  /** Returns an entry that relates so to the pattern. Entries of the owner `except` are left out. */
+  /** Returns an entry with this relation to the pattern. Entries of the owner `except` are skipped. */
   find(relation: Relation, pattern: RoutePattern, except?: string): Entry | undefined {
     let found: Entry | undefined;
     this.#search(this.#root, 0, {
@@ -76,7 +76,7 @@ export class RouteTree<Entry extends TreeEntry> {
     return found;
   }
 
-  /** Returns all entries that relate so to the pattern. Entries of the owner `except` are left out. */
+  /** Returns all entries with this relation to the pattern. Entries of the owner `except` are skipped. */
   all(relation: Relation, pattern: RoutePattern, except?: string): Entry[] {
     const found: Entry[] = [];
     this.#search(this.#root, 0, {
@@ -92,21 +92,21 @@ export class RouteTree<Entry extends TreeEntry> {
   }
 
   /**
-   * Returns the entry with the most specific pattern that matches the segments of a path, of those that `accepts` takes. In each place a literal
-   * beats a parameter, and a parameter beats a tail.
+   * Returns the entry with the most specific pattern that matches the segments of a path, among those that `accepts`
+   * allows. At each position a literal precedes a parameter, and a parameter a tail.
    */
   match(texts: readonly string[], accepts: (entry: Entry) => boolean): Entry | undefined {
     return matchFrom(this.#root, texts, 0, accepts);
   }
 
-  // No iterators and lists: a search may visit many thousand nodes.
-  /** Returns true when `take` did: the search is over. */
+  // No iterators or lists: a search may visit many thousand nodes.
+  /** Returns true if `take` did, which ends the search. */
   #search(node: Node<Entry>, at: number, search: Search<Entry>): boolean {
     this.#visits++;
     const segment = search.segments[at];
     if (segment === undefined) return takeEach(node, search);
     if (segment.kind === "literal") {
-      // Of many literals only the one with this text can be related.
+      // Only the literal with this text can be related.
       const child = node.literals.get(segment.text);
       if (child !== undefined && this.#enter(child, segment, at, search)) return true;
     } else for (const child of node.literals.values()) if (this.#enter(child, segment, at, search)) return true;
@@ -136,7 +136,7 @@ function matchFrom<Entry>(node: Node<Entry>, texts: readonly string[], at: numbe
   const literal = node.literals.get(text);
   const found = literal === undefined ? undefined : matchFrom(literal, texts, at + 1, accepts);
   if (found !== undefined) return found;
-  // Parameters and tails take at least one character.
+  // Parameters and tails match at least one character.
   const byParameter = text === "" || node.parameter === undefined ? undefined : matchFrom(node.parameter, texts, at + 1, accepts);
   if (byParameter !== undefined) return byParameter;
   const isEmpty = text === "" && at === texts.length - 1;

@@ -15,49 +15,50 @@ export type RouteMatch =
   | { readonly kind: "wrong method"; readonly allow: readonly string[] }
   | { readonly kind: "none" };
 
-/** Routes of restricted principals, waiting ones included. */
+/** Routes of restricted principals, including waiting ones. */
 const MAX_ROUTES: QuotaLimits = { each: 1_000, restricted: 8_000 };
 /** Maximum number of segments in a route of a restricted principal. Bounds the cost of a search for conflicts. */
 const MAX_SEGMENTS = 32;
-/** Maximum number of trusted routes that stay reserved. Beyond it the oldest are forgotten. */
+/** Maximum number of trusted routes that stay reserved. Above it the oldest are removed. */
 const MAX_RESERVED = 10_000;
-/** Maximum work on waiting routes in one turn of the event loop, in nodes visited by searches: about 2 ms. */
+/** Maximum work on waiting routes in one turn of the event loop, in visited nodes: about 2 ms. */
 const WORK_PER_TURN = 10_000;
-/** Work of one waiting route besides its search, in the same unit: its report and the frame to its worker. */
+/** Work of one waiting route besides its search, in visited nodes: its report and the frame to its worker. */
 const WORK_PER_CLAIM = 100;
 
-/** Keeps the reserved routes over restarts of the engine. */
+/** Persists the reserved routes over restarts of the engine. */
 interface SavedEntries {
   add(entry: string): void;
   remove(entry: string): void;
 }
 
 export interface RouteTableOptions {
-  /** Routes that trusted workers had in the last run, e.g. `GET /users/:id`. */
+  /** Routes that trusted workers had in the previous run, e.g. `GET /users/:id`. */
   readonly reserved?: readonly string[];
   readonly saved?: SavedEntries;
-  /** Why routes that trusted workers had are not known, and what to do; undefined if they are known. */
+  /** Why the routes of trusted workers are not known, and what to do; undefined if they are known. */
   readonly problem?: string | undefined;
   readonly maxRoutes?: QuotaLimits;
   readonly maxReserved?: number;
 }
 
 /**
- * Who answers which method and path. A path that a trusted worker serves, by whatever method, is served by trusted workers alone, also while that
- * worker is gone and until one of them takes the route back; a restricted connection gets what is left. Of two restricted principals the one that
- * came first keeps a path. Among the routes of one principal a static segment beats a parameter, a parameter beats a tail, and of equal routes the
- * first serves. Case and the trailing slash count. Parameters and tails take at least one character.
+ * Maps methods and paths to bindings. A path that a trusted worker serves, with any method, is served by trusted
+ * workers only, also while that worker is disconnected, until one of them unregisters the route. Restricted connections
+ * get the remaining paths; of two restricted principals the first keeps a path. Among the routes of one principal a
+ * literal segment precedes a parameter, a parameter precedes a tail, and of equal routes the first serves. Paths are
+ * case-sensitive, and a trailing slash is significant. Parameters and tails match at least one character.
  */
 export class RouteTable {
   readonly #holders = new Set<RouteHolder>();
-  /** Claims of trusted workers by method and shape; all of them serve or are reserved. */
+  /** Claims of trusted workers by method and shape. All of them serve or are reserved. */
   readonly #trusted = new Map<string, RouteClaim>();
   readonly #trustedTree = new RouteTree<RouteClaim>();
   /** Claims of restricted principals, by principal and then by method and shape. */
   readonly #restricted = new Map<string, Map<string, RouteClaim>>();
   /** Restricted claims that serve. No two of different principals overlap. */
   readonly #restrictedTree = new RouteTree<RouteClaim>();
-  /** Claims to examine again, because what they waited for has ended. */
+  /** Claims to examine again, because the claims that they waited for have ended. */
   #pending: RouteClaim[] = [];
   #nextTurn: NodeJS.Immediate | undefined;
   /** Keys of reserved routes with their entries in `saved`, the oldest first. */
@@ -83,29 +84,31 @@ export class RouteTable {
     return this.owners().length;
   }
 
-  /** Who serves each route. */
+  /** Returns the serving holder of each route. */
   owners(): RouteHolder[] {
     return [...this.#holders].filter((holder) => holder.claim?.isServing === true && holder.claim.first === holder);
   }
 
-  /** Number of nodes that searches for conflicts have visited so far. */
+  /** Number of nodes visited by searches for conflicts so far. */
   get visits(): number {
     return this.#trustedTree.visits + this.#restrictedTree.visits;
   }
 
-  /** Functions that every route needs: the middleware of svc-http. */
+  /** Sets the functions that every route needs: the middleware of svc-http. */
   setNeededByAll(functionIds: readonly string[]): void {
     this.#neededByAll = functionIds;
-    for (const { binding } of this.#holders) this.#tellNeeds(binding);
+    for (const { binding } of this.#holders) this.#reportNeeds(binding);
   }
 
-  #tellNeeds(binding: RouteBinding): void {
+  #reportNeeds(binding: RouteBinding): void {
     const { conditionFunctionId, middleware } = binding.settings;
     const condition = conditionFunctionId === undefined ? [] : [conditionFunctionId];
     binding.needs([...condition, ...middleware.map(({ functionId }) => functionId), ...this.#neededByAll]);
   }
 
-  /** Adds a binding, which serves its route or waits behind who does. The undo hands the route to the next in line. */
+  /**
+   * Adds a binding, which serves its route or waits for the one that does. The undo passes the route to the next one.
+   */
   add(binding: RouteBinding): Undo {
     const { method, apiPath } = binding.settings;
     const pattern = parseRoutePattern(apiPath);
@@ -113,7 +116,7 @@ export class RouteTable {
     const holder: RouteHolder = { binding, pattern, method, principal: binding.principal, claim: undefined, namedIn: undefined };
     const refusal = this.#admit(holder);
     if (refusal !== undefined) throw refusal;
-    this.#tellNeeds(binding);
+    this.#reportNeeds(binding);
     this.#place(holder, "last");
     const stopListening = binding.onPrincipalChange(() => {
       this.#remove(holder);
@@ -123,7 +126,8 @@ export class RouteTable {
         binding.report(refused.message);
         return;
       }
-      // Who was raised comes after those who were there; who has fallen behind served before those who wait.
+      // A holder that became trusted is placed after existing ones. One that became restricted was serving, so it is
+      // placed before waiting ones.
       this.#place(holder, holder.principal.isTrusted ? "last" : "first");
     });
     return () => {
@@ -132,12 +136,12 @@ export class RouteTable {
     };
   }
 
-  /** Why the principal may not have the route. Undefined when it may; then the route is counted. */
+  /** Returns why the principal may not have the route. If undefined, the route is counted. */
   #admit({ principal, pattern }: RouteHolder): CallError | undefined {
     if (principal.isTrusted) return undefined;
     const outside = outsidePrefix(principal, pattern);
     if (outside !== undefined) return new CallError("FORBIDDEN", outside);
-    // Below its prefix every path is the principal's own.
+    // Paths below its prefix belong to the principal.
     if (this.#problem !== undefined && principal.httpPathPrefix === undefined) {
       return new CallError("FORBIDDEN", `${pattern.path} may be a route of a trusted worker: ${this.#problem}`);
     }
@@ -200,7 +204,7 @@ export class RouteTable {
     else this.#wait(claim, behind);
   }
 
-  /** Decides whether the claim serves, which goes before all restricted ones. */
+  /** Decides whether a claim serves that precedes all restricted ones. */
   #settleFirst(claim: RouteClaim): void {
     claim.behind?.waiting.delete(claim);
     const behind = this.#trustedTree.find("covers", claim.pattern);
@@ -225,7 +229,7 @@ export class RouteTable {
     claim.reportAll();
   }
 
-  /** Takes a restricted claim out of service. Those that waited for it may be served beside the other. */
+  /** Takes a restricted claim out of service. Claims that waited for it may now serve beside the new one. */
   #displace(claim: RouteClaim, by: RouteClaim): void {
     this.#endService(claim);
     this.#wait(claim, by);
@@ -237,7 +241,7 @@ export class RouteTable {
     this.#free(claim);
   }
 
-  /** The claims that wait for this one are examined again. */
+  /** Marks the claims that wait for this one to be examined again. */
   #free(claim: RouteClaim): void {
     const freed = [...claim.waiting].sort((one, other) => one.order - other.order);
     claim.waiting.clear();
@@ -248,8 +252,8 @@ export class RouteTable {
   }
 
   /**
-   * Examines pending claims in the order in which they came, as many as one turn of the event loop allows. A route that is registered meanwhile
-   * may be served before those that are left.
+   * Examines pending claims in their order of arrival, as many as one turn of the event loop allows. A route registered
+   * meanwhile may be served before the remaining ones.
    */
   #settlePending(): void {
     if (this.#nextTurn !== undefined) return;
@@ -275,8 +279,8 @@ export class RouteTable {
     const wasFirst = claim.first === holder;
     claim.remove(holder);
     this.#holders.delete(holder);
-    // Only a worker that unregisters the trigger itself releases its route, at once (decision 11): that is its decision, and SDKs unregister no triggers when
-    // they shut down. A worker that disconnects releases nothing.
+    // Only a worker that unregisters the trigger itself releases its route, at once (decision 11): this is an
+    // explicit decision, since SDKs unregister no triggers at shutdown. A worker that disconnects releases nothing.
     if (!principal.isTrusted) this.#quota.release(principal);
     else if (holder.binding.isGivenUp && claim.members.size === 0) this.#unreserve(claim.key);
     if (claim.members.size > 0) {
@@ -313,7 +317,7 @@ export class RouteTable {
     this.#reserved.set(key, entry);
   }
 
-  /** Keeps the route for trusted workers until one of them takes it back. */
+  /** Reserves the route for trusted workers until one of them unregisters it. */
   #reserve(claim: RouteClaim, { method, pattern }: RouteHolder): void {
     const before = this.#reserved.get(claim.key);
     const entry = before ?? `${method} ${pattern.path}`;
@@ -342,7 +346,7 @@ export class RouteTable {
   /** Finds the route of a decoded path. HEAD falls back to GET. */
   match(method: string, path: string): RouteMatch {
     const texts = textsOf(path);
-    // Most requests are for a trusted route, so that one search is enough.
+    // Most requests are for a trusted route, so one search is usually enough.
     const claim = servingOrHead(this.#trustedTree, method, texts) ?? servingOrHead(this.#treeFor(texts), method, texts);
     const holder = claim?.first;
     if (holder !== undefined) return { kind: "found", holder, pathParams: parametersOf(holder.pattern, texts) };
@@ -350,13 +354,13 @@ export class RouteTable {
     return allow.length > 0 ? { kind: "wrong method", allow } : { kind: "none" };
   }
 
-  /** The methods of a decoded path, sorted, with HEAD and OPTIONS where they are answered without a route. */
+  /** Returns the methods of a decoded path, sorted, with HEAD and OPTIONS if they need no route of their own. */
   methodsOf(path: string): readonly string[] {
     const texts = textsOf(path);
     return allowedMethods(this.#treeFor(texts), texts);
   }
 
-  /** Whether a trusted route, served or reserved, matches the decoded path, with whatever method. */
+  /** Returns whether a trusted route, served or reserved, matches the decoded path, with any method. */
   isOfTrusted(path: string): boolean {
     return this.#isOfTrusted(textsOf(path));
   }
@@ -365,13 +369,13 @@ export class RouteTable {
     return this.#trustedTree.match(texts, () => true) !== undefined;
   }
 
-  /** What a trusted route matches is never looked for among the restricted ones. */
+  /** A path of a trusted route is never served by a restricted one. */
   #treeFor(texts: readonly string[]): RouteTree<RouteClaim> {
     return this.#isOfTrusted(texts) ? this.#trustedTree : this.#restrictedTree;
   }
 }
 
-/** Why the principal may not have the route, by its path prefix. */
+/** Returns why the principal's path prefix does not allow the route. */
 function outsidePrefix({ httpPathPrefix }: Principal, pattern: RoutePattern): string | undefined {
   if (httpPathPrefix === undefined || liesBelow(pattern, httpPathPrefix)) return undefined;
   return `routes of this connection must lie below ${httpPathPrefix}, e.g. ${httpPathPrefix}${pattern.path}`;
@@ -394,7 +398,7 @@ function serving(tree: RouteTree<RouteClaim>, method: string, texts: readonly st
   return tree.match(texts, (claim) => claim.method === method && claim.members.size > 0);
 }
 
-/** The segments of a path of which only `%`, `?` and `#` are encoded. */
+/** Returns the segments of a path in which only `%`, `?` and `#` are encoded. */
 function textsOf(path: string): readonly string[] {
   const texts = path.slice(1).split("/");
   return path.includes("%") ? texts.map(decodeURIComponent) : texts;
@@ -409,7 +413,7 @@ function parametersOf({ segments }: RoutePattern, texts: readonly string[]): Rec
   return pathParams;
 }
 
-/** Reads an entry of the saved list, e.g. `GET /users/:id`; undefined if it is none. */
+/** Parses an entry of the saved list, e.g. `GET /users/:id`; undefined if it is malformed. */
 function reservedRouteOf(entry: string): { readonly method: RouteMethod; readonly pattern: RoutePattern } | undefined {
   const space = entry.indexOf(" ");
   const method = entry.slice(0, space);
@@ -417,7 +421,7 @@ function reservedRouteOf(entry: string): { readonly method: RouteMethod; readonl
   return isRouteMethod(method) && !("problem" in pattern) ? { method, pattern } : undefined;
 }
 
-/** Whether it is an entry of the saved list. */
+/** Returns whether the entry is a valid one of the saved list. */
 export function isReservedRoute(entry: string): boolean {
   return reservedRouteOf(entry) !== undefined;
 }

@@ -2,7 +2,7 @@ import { functionIdSchema, MAX_TIMEOUT_MS } from "@svc/protocol";
 import { z } from "zod";
 import type { RateLimitSettings } from "../limits/rate-limit.ts";
 
-// What the block of svc-http and the config of a route have in common.
+// Common parts of the svc-http block and the config of a route.
 
 export const MAX_BODY_LIMIT_BYTES = 64 * 1024 * 1024;
 const MAX_FORM_LIMIT_BYTES = 4 * 1024 * 1024 * 1024;
@@ -21,7 +21,7 @@ export const queueLimit = () => wholeNumber(0, MAX_CONCURRENT_REQUESTS, "a numbe
 
 const rateError = "expected {requests, per_ms}, e.g. {requests: 100, per_ms: 60000}";
 
-/** `{requests, per_ms}`: how many requests of one client in how many milliseconds. */
+/** `{requests, per_ms}`: the number of requests of one client in this many milliseconds. */
 export const rateLimitSchema = z
   .strictObject(
     {
@@ -38,9 +38,9 @@ export type MiddlewarePhase = "preHandler" | "postHandler";
 export interface MiddlewareEntry {
   readonly functionId: string;
   readonly phase: MiddlewarePhase;
-  /** Lower ones run first; equal ones in the order they stand. */
+  /** Lower priorities run first; equal ones in list order. */
   readonly priority: number;
-  /** Whether it is given the request's body, which is read before it runs. */
+  /** True if the function receives the request's body, which is then read before it runs. */
   readonly withBody: boolean;
 }
 
@@ -69,7 +69,7 @@ const middlewareObject = z
 /** `middleware` of svc-http. */
 export const middlewareListSchema = z.array(middlewareObject).max(MAX_MIDDLEWARE);
 
-/** `middleware_function_ids` of a route: ids, which run before the handler, or the longer form. */
+/** `middleware_function_ids` of a route: ids, which run before the handler, or objects. */
 export const routeMiddlewareSchema = z
   .array(
     z.union(

@@ -1,10 +1,10 @@
 import { type BackoffOptions, backoffMs } from "@svc/protocol";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { OutboundRules } from "../../../kernel/module.ts";
+import { orAborted, pause } from "../../../outbound-http/abortable.ts";
 import { Exchanger } from "../../../outbound-http/exchange.ts";
-import { type Resolve, resolveChecked, sharing, systemResolve } from "../../../outbound-http/resolve.ts";
+import { coalesced, type Resolve, resolveChecked, systemResolve } from "../../../outbound-http/resolve.ts";
 import { checkUrl } from "../../../outbound-http/url-policy.ts";
-import { orAborted, pause } from "../../../outbound-http/waiting.ts";
 
 const TRY_MS = 10_000;
 const TRIES = 3;
@@ -19,7 +19,7 @@ export class Webhooks {
   constructor(clock: Clock, resolve: Resolve = systemResolve) {
     this.#clock = clock;
     this.#exchanger = new Exchanger(clock, undefined);
-    this.#resolve = sharing(resolve);
+    this.#resolve = coalesced(resolve);
   }
 
   /** Three tries of 10 s, with pauses of 1 and 2 s. Rejects with why the last one failed, or with the signal's reason. */

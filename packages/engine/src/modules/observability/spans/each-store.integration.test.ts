@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { SecretMask } from "@svc/protocol";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../../kernel/clock.ts";
-import { schemaOf } from "../../../kernel/late-schema.ts";
+import { schemaOf } from "../../../kernel/lazy-schema.ts";
 import { createLogger } from "../../../kernel/logger.ts";
 import { DiskSpanStore } from "./disk/disk-span-store.ts";
 import { MemorySpanStore } from "./memory/memory-span-store.ts";

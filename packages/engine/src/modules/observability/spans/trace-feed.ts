@@ -1,5 +1,5 @@
 import type { Clock } from "../../../kernel/clock.ts";
-import { schemaOf } from "../../../kernel/late-schema.ts";
+import { schemaOf } from "../../../kernel/lazy-schema.ts";
 import type { Logger } from "../../../kernel/logger.ts";
 import type { SpanRecord } from "../model.ts";
 import type { SpanStore, TraceRow } from "./span-store.ts";

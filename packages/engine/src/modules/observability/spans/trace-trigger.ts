@@ -1,6 +1,6 @@
 import { Payload } from "@svc/protocol";
 import { z } from "zod";
-import { schemaOf } from "../../../kernel/late-schema.ts";
+import { schemaOf } from "../../../kernel/lazy-schema.ts";
 import type { ModuleContext, TriggerBinding } from "../../../kernel/module.ts";
 import { newTraceparent, traceIdOf } from "../calls/trace-ids.ts";
 import type { SpanRecord } from "../model.ts";

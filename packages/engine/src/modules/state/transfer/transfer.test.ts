@@ -93,7 +93,7 @@ describe("state::export", () => {
     await reader.read();
     await engine.applyModules([]);
     while ((await reader.read()) !== undefined);
-    expect(reader.ended).toBe("torn");
+    expect(reader.ended).toBe("aborted");
   });
 
   it("gives up a reader that takes nothing for five minutes, and 16 at once are the limit", async () => {
@@ -107,7 +107,7 @@ describe("state::export", () => {
     expect(await exported({ scope: "never" })).toBe("");
     for (const reader of readers) {
       while ((await reader.read()) !== undefined);
-      expect(reader.ended).toBe("torn");
+      expect(reader.ended).toBe("aborted");
     }
   });
 });

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { SecretMask } from "@svc/protocol";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../../../kernel/clock.ts";
-import { schemaOf } from "../../../../kernel/late-schema.ts";
+import { schemaOf } from "../../../../kernel/lazy-schema.ts";
 import { createLogger, type LogRecord } from "../../../../kernel/logger.ts";
 import { openDatabase } from "../../../../store/driver.ts";
 import { manualClock } from "../../../../testing/index.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { schemaOf } from "../../../../kernel/late-schema.ts";
+import { schemaOf } from "../../../../kernel/lazy-schema.ts";
 import { type Database, openDatabase } from "../../../../store/driver.ts";
 import { sampleSpan } from "../testing/sample-spans.ts";
 import { type TracePosition, traceFiltersSchema } from "../trace-query.ts";

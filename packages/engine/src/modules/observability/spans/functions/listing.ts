@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { schemaOf } from "../../../../kernel/late-schema.ts";
+import { schemaOf } from "../../../../kernel/lazy-schema.ts";
 import type { ModuleContext } from "../../../../kernel/module.ts";
 import { readCursor, writeCursor } from "../../query/cursor.ts";
 import type { TracePage } from "../span-store.ts";

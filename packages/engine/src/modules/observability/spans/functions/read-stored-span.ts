@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { schemaOf } from "../../../../kernel/late-schema.ts";
+import { schemaOf } from "../../../../kernel/lazy-schema.ts";
 import type { AttributeValue } from "../../../../kernel/telemetry-contract.ts";
 import type { SpanRecord } from "../../model.ts";
 

@@ -1,7 +1,7 @@
 import { CallError, channelRefSchema } from "@svc/protocol";
 import { z } from "zod";
 import type { Clock } from "../../../../kernel/clock.ts";
-import { schemaOf } from "../../../../kernel/late-schema.ts";
+import { schemaOf } from "../../../../kernel/lazy-schema.ts";
 import type { ModuleContext } from "../../../../kernel/module.ts";
 import type { DropCounter, SpanRecord } from "../../model.ts";
 import { readLines, writeLines } from "../../transfer/line-channel.ts";

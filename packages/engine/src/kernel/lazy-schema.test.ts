@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { schemaOf } from "./late-schema.ts";
+import { schemaOf } from "./lazy-schema.ts";
 
 describe("a late schema", () => {
   it("is made when it is first asked for, and once", () => {

@@ -1,60 +1,60 @@
 import { CallError } from "@svc/protocol";
 import type { StreamSnapshot } from "../stream-contract.ts";
-import { heldEvents } from "./held-events.ts";
 import { type NumberedEvent, OutgoingEvent } from "./numbered-event.ts";
 import type { Outbox } from "./outbox.ts";
-import { mayPass } from "./resyncs.ts";
+import { isTransient } from "./resyncs.ts";
 import { type Gap, gapNotice, joined, sync } from "./server-messages.ts";
+import { snapshotOverlap } from "./snapshot-overlap.ts";
 import { MAX_SUBSCRIPTIONS, READ_DEADLINE_MS } from "./stream-codes.ts";
 import type { StreamParts } from "./stream-parts.ts";
 import { SYSTEM_PREFIX } from "./stream-path.ts";
 import type { Subscription } from "./subscription.ts";
 import type { Topic } from "./topic.ts";
-import { within } from "./within.ts";
+import { withTimeout } from "./with-timeout.ts";
 
-/** A group that changes so fast that its events are gone before it is read, or cannot be told from what was read, is read so many times at most. */
+/** Maximum number of reads of a group that changes faster than it can be read. */
 const MAX_READS = 5;
 
-/** From where a client that was here before wants to go on. */
+/** The position from which a client resumes. */
 export interface Since {
   readonly epoch: string;
   readonly seq: number;
 }
 
-export interface OpenerParts {
+export interface SynchronizerParts {
   readonly parts: StreamParts;
   readonly outbox: Outbox;
   readonly isExtended: () => boolean;
-  /** The subscription cannot go on. */
+  /** Called when the subscription cannot continue. */
   readonly failed: (subscription: Subscription, error: CallError) => void;
 }
 
 /**
- * Brings one connection's subscriptions up to date: with a snapshot, or with the events that were missed, and from there without a hole. One after
- * another, so that never more than one snapshot is on its way.
+ * Synchronizes the subscriptions of one connection: sends a snapshot or the missed events, then live events without a
+ * gap. One subscription at a time, so that at most one snapshot is being sent.
  */
-export class Opener {
+export class Synchronizer {
   readonly #parts: StreamParts;
   readonly #outbox: Outbox;
   readonly #isExtended: () => boolean;
-  readonly #failed: OpenerParts["failed"];
+  readonly #failed: SynchronizerParts["failed"];
   #queue: { readonly subscription: Subscription; readonly run: () => Promise<void> }[] = [];
   #busy = false;
 
-  constructor({ parts, outbox, isExtended, failed }: OpenerParts) {
+  constructor({ parts, outbox, isExtended, failed }: SynchronizerParts) {
     this.#parts = parts;
     this.#outbox = outbox;
     this.#isExtended = isExtended;
     this.#failed = failed;
   }
 
-  /** A subscription has been joined. */
+  /** Opens a new subscription. */
   open(subscription: Subscription, since: Since | undefined): void {
     if (!this.#busy && this.#outbox.hasRoom && isSystem(subscription)) this.#openSystem(subscription, since);
     else this.#later(subscription, () => this.#start(subscription, since));
   }
 
-  /** The client is to be sent what there is, after a gap. */
+  /** Sends the content again after a gap. */
   reopen(subscription: Subscription, gap: Gap): void {
     subscription.state = "opening";
     this.#later(subscription, () => this.#read(subscription, gap, { isJoin: false }));
@@ -72,7 +72,7 @@ export class Opener {
     this.#readSystem(subscription, start, { isJoin: true });
   }
 
-  /** Sends what was missed; else says what kind of gap there is, if the client was here before. */
+  /** Sends the missed events if possible. Otherwise returns the kind of gap, or undefined for a new client. */
   #resume(subscription: Subscription, since: Since | undefined): "resumed" | Gap | undefined {
     const { topic, join } = subscription;
     if (since === undefined || topic === undefined || !this.#isExtended()) return undefined;
@@ -80,7 +80,7 @@ export class Opener {
     const missed = topic.after(since.seq);
     if (missed === undefined) return { since: since.seq, reason: "expired" };
     this.#outbox.send(joined(join, since.seq, true), { stream: join.stream, group: join.group, type: "joined" });
-    this.#goLive(subscription, missed);
+    this.#startLive(subscription, missed);
     return "resumed";
   }
 
@@ -96,35 +96,39 @@ export class Opener {
       const from = topic.seq;
       let snapshot: StreamSnapshot;
       try {
-        snapshot = await within(this.#parts.clock, READ_DEADLINE_MS, `reading ${join.stream}`, () => source.snapshot(join.stream, join.group, join.id));
+        snapshot = await withTimeout(this.#parts.clock, READ_DEADLINE_MS, `reading ${join.stream}`, () => source.snapshot(join.stream, join.group, join.id));
       } catch (error) {
         if (!subscription.hasEnded) this.#readFailed(subscription, gap, CallError.from(error));
         return;
       }
-      // Writes that were answered together with the read are published by the end of this turn.
+      // Writes that complete together with the read are published by the end of this turn.
       await new Promise((resolve) => setImmediate(resolve));
       if (subscription.hasEnded) return;
       if (topic.skippedTo > from) {
-        // Whether it has what made the number move on, nobody can tell. Read again at once, it might never be done while a store fails on and on.
+        // Whether the snapshot contains the unclear write is unknown. Reading again at once might never end while
+        // the store keeps failing.
         this.#sync(subscription, snapshot, { seq: from, gap, isJoin });
         this.#parts.resyncLater(subscription, from);
         return;
       }
       const since = topic.after(from);
       if (since === undefined) continue;
-      const { count, isMixed } = heldEvents(since, snapshot);
-      // In the end better an item that goes back for a moment than none at all.
+      const { count, isMixed } = snapshotOverlap(since, snapshot);
+      // After the last read, accept that an item is reverted for a moment.
       if (isMixed && reads < MAX_READS - 1) continue;
       this.#sync(subscription, snapshot, { seq: from + count, gap, isJoin });
-      this.#goLive(subscription, this.#isExtended() ? since.slice(count) : behindPlainSync(topic, { since, seq: from + count, gap }));
+      this.#startLive(subscription, this.#isExtended() ? since.slice(count) : behindPlainSync(topic, { since, seq: from + count, gap }));
       return;
     }
     this.#failed(subscription, new CallError("overloaded", "the group changes faster than it can be read; join again later"));
   }
 
-  /** Who was live before is told when the store answers again, and is not sent away because it does not just now. */
+  /**
+   * A client that was live is resynchronized when the store works again; a temporary failure does not end its
+   * subscription.
+   */
   #readFailed(subscription: Subscription, gap: Gap | undefined, error: CallError): void {
-    if (gap?.reason === "unclear" && mayPass(error)) this.#parts.resyncLater(subscription, gap.since);
+    if (gap?.reason === "unclear" && isTransient(error)) this.#parts.resyncLater(subscription, gap.since);
     else this.#failed(subscription, error);
   }
 
@@ -140,7 +144,7 @@ export class Opener {
       return;
     }
     this.#sync(subscription, { json }, { seq: topic.seq, gap, isJoin });
-    this.#goLive(subscription, []);
+    this.#startLive(subscription, []);
   }
 
   #sync(
@@ -161,19 +165,20 @@ export class Opener {
     this.#outbox.sendSnapshot(sync(subscription, json, now, { seq, itemIds: itemIds?.() }), { stream, group, type: "sync" });
   }
 
-  #goLive(subscription: Subscription, missed: readonly NumberedEvent[]): void {
+  #startLive(subscription: Subscription, missed: readonly NumberedEvent[]): void {
     if (subscription.hasEnded) return;
     subscription.state = "live";
     for (const event of missed) {
       if (!subscription.matches(event)) continue;
       subscription.receiver.deliver(new OutgoingEvent(event), [subscription]);
-      // It may have fallen behind meanwhile.
+      // The subscription may have fallen behind meanwhile.
       if ((subscription.state as string) !== "live") return;
     }
   }
 
   #later(subscription: Subscription, run: () => Promise<void>): void {
-    // Each that has not ended is in here once; a client that joins and leaves while it takes nothing must not make it grow.
+    // Each open subscription is in the queue once. Remove ended ones, so that a client that joins and leaves without
+    // reading cannot make it grow.
     if (this.#queue.length >= 2 * MAX_SUBSCRIPTIONS) this.#queue = this.#queue.filter((task) => !task.subscription.hasEnded);
     this.#queue.push({ subscription, run });
     if (this.#busy) return;
@@ -190,7 +195,10 @@ export class Opener {
   }
 }
 
-/** Without numbers there is no harm in what was sent before the end of the snapshot, and it is nowhere else; after an unclear write also what was sent while it waited. */
+/**
+ * Returns the events to send after a plain client's snapshot. Plain events without an item may be sent again, since the
+ * snapshot does not contain them; after an unclear write also those that were sent while the client waited.
+ */
 function behindPlainSync(topic: Topic, { since, seq, gap }: { since: readonly NumberedEvent[]; seq: number; gap: Gap | undefined }): readonly NumberedEvent[] {
   const events = gap?.reason === "unclear" ? (topic.after(topic.skippedTo) ?? since) : since;
   return events.filter((event) => event.seq > seq || event.type === "event");

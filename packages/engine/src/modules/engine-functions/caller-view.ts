@@ -2,13 +2,13 @@ import type { Directory, FunctionView, TriggerTypeView, TriggerView, WorkerView 
 import type { HandlerContext } from "../../kernel/module.ts";
 
 /**
- * The wire that the caller was written for: `0.11` and `0.22` are the published clients' (0.22 and later), `svc` is ours. Their answers
- * differ in shape, and `engine::triggers::list` in meaning.
+ * The client version of the caller: `0.11` and `0.22` (0.22 and later) are published clients, `svc` is our SDK. Their
+ * responses have different shapes, and `engine::triggers::list` has different meanings.
  */
 export type Dialect = "0.11" | "0.22" | "svc";
 
-/** What one caller sees of the running engine. Every listing looks through here, so that nothing shows what its caller may not know of. */
-export class Sight {
+/** The running engine as one caller may see it. All list functions use it, so that they reveal nothing else. */
+export class CallerView {
   readonly dialect: Dialect;
   readonly #all: Directory;
   readonly #visible: Directory;
@@ -23,7 +23,7 @@ export class Sight {
     return this.#visible.functions();
   }
 
-  /** `forbidden` when it is there, but not for this caller. */
+  /** Returns `forbidden` if the function exists but the caller may not see it. */
   function(id: string): FunctionView | "forbidden" | undefined {
     return this.#visible.functionById(id) ?? (this.#all.functionById(id) === undefined ? undefined : "forbidden");
   }
@@ -53,7 +53,10 @@ export class Sight {
   }
 }
 
-/** By how the worker introduced itself. One that is not known, or whose version says nothing, gets ours, which has the members of both. */
+/**
+ * Derives the dialect from the worker's introduction. An unknown worker or version gets `svc`, which has the members of
+ * both.
+ */
 function dialectOf(directory: Directory, workerId: string): Dialect {
   const view = directory.workerById(workerId);
   if (view === undefined || view.runtime === "engine" || view.features.length > 0) return "svc";

@@ -1,15 +1,15 @@
 import type { ErrorObject } from "ajv";
 
-/** One thing wrong with a value. */
-export interface Misfit {
-  /** JSON pointer (RFC 6901) into the value; empty for the value as a whole. */
+/** One error in a value. */
+export interface Mismatch {
+  /** JSON pointer (RFC 6901) into the value; empty for the whole value. */
   readonly path: string;
-  /** What is expected there, as the end of the sentence "… must". */
+  /** The expectation, as the end of a sentence "… must". */
   readonly expected: string;
 }
 
-/** What the validator's error says, in our words. Keyword names are those of JSON Schema. */
-export function misfitOf({ instancePath, keyword, params, message }: ErrorObject): Misfit {
+/** Converts the validator's error to our wording. Keywords are those of JSON Schema. */
+export function mismatchOf({ instancePath, keyword, params, message }: ErrorObject): Mismatch {
   if (keyword === "required") return { path: `${instancePath}/${escapePointer(String(params.missingProperty))}`, expected: "be there" };
   if (keyword === "additionalProperties" || keyword === "unevaluatedProperties") {
     const name = String(params.additionalProperty ?? params.unevaluatedProperty);
@@ -25,7 +25,7 @@ function escapePointer(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
-/** Longest list of allowed values that a message shows, in characters. */
+/** Maximum length of a list of allowed values in a message, in characters. */
 const BRIEF_CHARACTERS = 200;
 
 function brief(value: unknown): string {

@@ -1,6 +1,6 @@
 import type { Clock } from "../kernel/clock.ts";
 
-/** The promise's outcome, or a rejection with the signal's reason, whichever comes first. */
+/** Settles like the promise, or rejects with the signal's reason if it aborts first. */
 export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason);
@@ -10,7 +10,7 @@ export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<
   });
 }
 
-/** Resolves after `ms` milliseconds; rejects with the signal's reason when that aborts first. */
+/** Resolves after `ms` milliseconds. Rejects with the signal's reason if it aborts first. */
 export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   let cancel = (): void => {};
   const over = new Promise<void>((resolve) => {

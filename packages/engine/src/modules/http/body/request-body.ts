@@ -7,18 +7,18 @@ import { type BodyText, bodyKindOf, bodyText, contentTypeOf, declaredLength, isE
 import type { FileOffers } from "./file-offers.ts";
 import { type BodyListener, sendWhole, streamBody } from "./request-stream.ts";
 
-/** A request's body as its function will get it. */
-export interface TakenBody {
+/** A request's body as its function receives it. */
+export interface RequestBody {
   readonly text: BodyText;
   /** JSON text of the list of files, for multipart. */
   readonly files: string | undefined;
-  /** Fills the request's channel when the function comes to read it: with the whole body, or as it comes. */
+  /** Fills the request's channel when the function reads it: with the complete body, or as it arrives. */
   fill(writer: ChannelWriter, listener: BodyListener): void;
-  /** Takes down the channels of files. */
+  /** Closes the channels of files. */
   discard(): void;
 }
 
-export interface BodyTaking {
+export interface RequestBodyOptions {
   readonly request: IncomingMessage;
   readonly headers: Readonly<Record<string, string[]>>;
   readonly settings: RouteSettings;
@@ -26,12 +26,12 @@ export interface BodyTaking {
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly fileOffers: FileOffers;
-  /** The function is getting on with the files of a form. */
+  /** Called while the function keeps reading the files of a form. */
   onFileRead(): void;
 }
 
-/** Takes a body in: reads it whole, or prepares for it to stream. Throws 400, 408, 413 or 415. */
-export async function takeBody(taking: BodyTaking): Promise<TakenBody> {
+/** Reads a body completely, or prepares streaming. Throws 400, 408, 413 or 415. */
+export async function readRequestBody(taking: RequestBodyOptions): Promise<RequestBody> {
   const { request, headers, settings, config, timeoutMs, clock } = taking;
   if (declaredLength(request) === 0) return whole(NO_BODY, undefined);
   const options = { limit: limitOf("body_limit_bytes", settings.bodyLimitBytes, config.bodyLimitBytes), timeoutMs, clock };
@@ -40,7 +40,7 @@ export async function takeBody(taking: BodyTaking): Promise<TakenBody> {
     return streamed(taking);
   }
   if (headers["content-type"] === undefined) {
-    // An empty one needs no type.
+    // An empty body needs no type.
     if (await isEmpty(request, options)) return whole(NO_BODY, undefined);
     throw untyped();
   }
@@ -50,7 +50,7 @@ export async function takeBody(taking: BodyTaking): Promise<TakenBody> {
     if (kind === "raw") return streamed(taking);
     const formLimit = limitOf("form_limit_bytes", settings.formLimitBytes, config.formLimitBytes);
     const { fileOffers, onFileRead } = taking;
-    // Loaded with the first form that comes: many engines never see one.
+    // Loaded with the first form: many engines never receive one.
     const { readMultipart } = await import("./multipart.ts");
     const { text, files, discard } = await readMultipart({ ...options, formLimit, request, fileOffers, onFileRead });
     return { text, files, fill: (writer) => writer.end(), discard };
@@ -59,11 +59,11 @@ export async function takeBody(taking: BodyTaking): Promise<TakenBody> {
   return whole(bodyText(bytes, kind), bytes);
 }
 
-function whole(text: BodyText, bytes: Buffer | undefined): TakenBody {
+function whole(text: BodyText, bytes: Buffer | undefined): RequestBody {
   return { text, files: undefined, fill: (writer) => sendWhole(writer, bytes), discard: nothing };
 }
 
-function streamed({ request, clock, timeoutMs }: BodyTaking): TakenBody {
+function streamed({ request, clock, timeoutMs }: RequestBodyOptions): RequestBody {
   return {
     text: NO_BODY,
     files: undefined,
