@@ -314,7 +314,7 @@ describe("an engine off loopback (gap 55)", () => {
     expect(await dial(third.engine.addresses.bridge)).toBeInstanceOf(WebSocket);
     const shown = `ws://0.0.0.0:${new URL(third.engine.addresses.bridge).port} (every interface)`;
     expect(third.records.find(({ level, message }) => level === "warn" && message.includes("insecure_bind"))?.message).toBe(
-      `listeners off loopback need no token (insecure_bind): whoever reaches them can run functions: ${shown}`,
+      `listeners off loopback require no token (insecure_bind), so every client that reaches them can run functions: ${shown}`,
     );
     // What local workers are told stays.
     expect(third.engine.addresses.bridge).toMatch(/^ws:\/\/localhost:/);

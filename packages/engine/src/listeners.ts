@@ -169,7 +169,7 @@ export class Listeners {
     const open = this.#all().filter(({ listener, isOpen }) => isOffLoopback(listener) && isOpen);
     if (open.length === 0) return;
     const named = open.map(({ scheme, listener }) => boundUrlOf(scheme, listener)).join(", ");
-    this.#log.warn(`listeners off loopback need no token (insecure_bind): whoever reaches them can run functions: ${named}`);
+    this.#log.warn(`listeners off loopback require no token (insecure_bind), so every client that reaches them can run functions: ${named}`);
   }
 
   /** Closes connections that were accepted by rules that have changed. Returns their number. */

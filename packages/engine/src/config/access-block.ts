@@ -1,6 +1,6 @@
 import { functionIdSchema } from "@svc/protocol";
 import { z } from "zod";
-import { patternOfMatch } from "../kernel/access/match-form.ts";
+import { patternOfMatch } from "../kernel/access/name-list.ts";
 import { httpPathPrefixSchema } from "../kernel/access/principal.ts";
 import type { RbacSettings, RoleSettings } from "../kernel/access/settings.ts";
 import { tokenSchema } from "./engine-options.ts";

@@ -7,7 +7,7 @@ import type { Kernel } from "./kernel.ts";
 import { countsBytes, RegistrationBudget } from "./registration-budget.ts";
 import type { Undo } from "./scope.ts";
 import { Session, type SessionOutlet } from "./session.ts";
-import { SIGNAL_PREFIX_BYTES, signalOfFrame } from "./telemetry-frames.ts";
+import { SIGNAL_PREFIX_BYTES, signalOfFrame } from "./telemetry.ts";
 
 /** A peer that sends nothing for this long is disconnected, in milliseconds. Checked at heartbeats, so within 25 s. */
 const DEAD_AFTER_MS = 22_500;

@@ -1,5 +1,5 @@
 import type { Undo } from "./scope.ts";
-import type { ActiveSpan, LogEntry, Measure, SpanStart, Telemetry, TelemetryCollector, WorkerMetrics } from "./telemetry-contract.ts";
+import type { ActiveSpan, LogEntry, Measure, Signal, SpanStart, Telemetry, TelemetryCollector, WorkerMetrics } from "./telemetry-contract.ts";
 
 /** Passes telemetry of the kernel and the modules to the collector. */
 export class TelemetryHub implements Pick<Telemetry, "log" | "collect"> {
@@ -45,4 +45,18 @@ export class TelemetryHub implements Pick<Telemetry, "log" | "collect"> {
       if (this.collector === collector) this.collector = undefined;
     };
   }
+}
+
+/** A telemetry frame begins with four ASCII letters; OTLP/JSON follows (protocol section 9). */
+export const SIGNAL_PREFIX_BYTES = 4;
+
+const SIGNALS: ReadonlyMap<string, Signal> = new Map([
+  ["OTLP", "traces"],
+  ["MTRC", "metrics"],
+  ["LOGS", "logs"],
+]);
+
+/** Returns the signal of a binary frame; undefined if it is not a telemetry frame. */
+export function signalOfFrame(bytes: Buffer): Signal | undefined {
+  return SIGNALS.get(bytes.toString("latin1", 0, SIGNAL_PREFIX_BYTES));
 }

@@ -6,7 +6,7 @@ import type { Roles } from "./access/roles.ts";
 import type { SessionAccess } from "./access/session-access.ts";
 import { refusalToBind, refusalToSee, targetsOf } from "./access/target-refusal.ts";
 import type { WatchedTargets } from "./access/watched-targets.ts";
-import { withoutSvc } from "./caller-metadata.ts";
+import { withoutSvc } from "./call-metadata.ts";
 import type { Logger } from "./logger.ts";
 import type { UnownedTrigger, UnownedTriggers } from "./module.ts";
 import { isModule } from "./module-provider.ts";

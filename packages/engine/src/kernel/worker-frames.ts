@@ -13,7 +13,7 @@ import {
   PUBLISHED_PYTHON_MAX_FRAME_BYTES,
 } from "@svc/protocol";
 import type { Call, Outcome } from "./call.ts";
-import { metadataWithJob } from "./job-metadata.ts";
+import { metadataWithJob } from "./call-metadata.ts";
 
 /** A frame within the limit may grow by the members of the envelope. */
 const FRAME_MARGIN_BYTES = 64 * 1024;

@@ -212,10 +212,10 @@ function collect(response: IncomingMessage, onBytes: Exchange["onAnswerBytes"]):
       else chunks.push(chunk);
     });
     response.on("error", reject);
-    response.on("close", () => reject(new Error("the answer broke off")));
+    response.on("close", () => reject(new Error("the response was incomplete")));
     response.on("end", () => {
       if (response.complete) resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks, bytes) });
-      else reject(new Error("the answer broke off"));
+      else reject(new Error("the response was incomplete"));
     });
   });
 }

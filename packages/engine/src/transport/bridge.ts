@@ -6,7 +6,7 @@ import type { Channel } from "../kernel/channels/channel.ts";
 import { Connection } from "../kernel/connection.ts";
 import type { FrameSocket } from "../kernel/frame-socket.ts";
 import type { Kernel } from "../kernel/kernel.ts";
-import { SIGNAL_PREFIX_BYTES, signalOfFrame } from "../kernel/telemetry-frames.ts";
+import { SIGNAL_PREFIX_BYTES, signalOfFrame } from "../kernel/telemetry.ts";
 import { Admissions, type Admitted, UNRESTRICTED } from "./admission.ts";
 import type { EngineProof } from "./engine-proof.ts";
 import { type AccessRules, upgradeRefusal } from "./guards.ts";

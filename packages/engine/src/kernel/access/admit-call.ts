@@ -1,7 +1,6 @@
 import { CallError, type FunctionId, type MessageOf, Payload } from "@svc/protocol";
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
-import { auditDenial } from "./audit.ts";
 import type { SessionAccess } from "./session-access.ts";
 import { ENQUEUE, goesThroughMiddleware, refusalToCall, refusalToDefer } from "./target-refusal.ts";
 
@@ -53,4 +52,14 @@ function jobRefusal({ function_id, data }: MessageOf<"invokefunction">, access: 
   const job = data.isJson() ? data.value() : undefined;
   const target = typeof job === "object" && job !== null && "function_id" in job ? job.function_id : undefined;
   return typeof target === "string" ? refusalToDefer(target, access, kernel.registry) : "a job must name its function";
+}
+
+/** Logs a denied action of a connection, rate-limited by ThrottledLog. */
+export function auditDenial(session: Session, access: SessionAccess, denial: { readonly action: string; readonly id: string; readonly reason: string }): void {
+  session.warn("access denied", {
+    ...denial,
+    subject: access.grants.subject,
+    workerName: session.name,
+    remoteAddress: session.remoteAddress,
+  });
 }

@@ -1,8 +1,8 @@
 import { CallError, functionIdSchema, type MessageOf, nameProblem, type TriggerTypeId, triggerTypeIdSchema } from "@svc/protocol";
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
+import { auditDenial } from "./admit-call.ts";
 import { askHook, type HookAnswer } from "./ask-hook.ts";
-import { auditDenial } from "./audit.ts";
 import type { SessionAccess } from "./session-access.ts";
 import { refusalToBind, targetsOf } from "./target-refusal.ts";
 

@@ -1,5 +1,5 @@
 import { compileGlob } from "@svc/protocol";
-import { patternOfMatch } from "./match-form.ts";
+import { patternOfMatch } from "./name-list.ts";
 import type { ExposeSetting } from "./settings.ts";
 
 /** Returns true if the rule exposes the function. `metadata` is called only by rules that use it. */

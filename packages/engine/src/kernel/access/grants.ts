@@ -1,7 +1,6 @@
 import { functionIdSchema } from "@svc/protocol";
 import { z } from "zod";
-import { patternOfMatch } from "./match-form.ts";
-import { NameList } from "./name-list.ts";
+import { NameList, patternOfMatch } from "./name-list.ts";
 import { httpPathPrefixSchema, type Principal, restrictedPrincipal } from "./principal.ts";
 import type { RoleSettings } from "./settings.ts";
 
@@ -44,7 +43,7 @@ export const authResultSchema = z.object({
 export function grantsOfAuthResult(result: z.output<typeof authResultSchema>, authFunctionId: string): Grants {
   const prefix = result.function_registration_prefix ?? undefined;
   return {
-    subject: `whoever ${authFunctionId} let in`,
+    subject: `a connection admitted by ${authFunctionId}`,
     principal: principalOf(authFunctionId, prefix, result.http_path_prefix ?? undefined),
     allowed: listOf(result.allowed_functions ?? []),
     forbidden: listOf(result.forbidden_functions ?? []),

@@ -1,5 +1,7 @@
 import { compileGlob } from "@svc/protocol";
 
+const MATCH = /^match\((?:"([^"]*)"|'([^']*)')\)$/;
+
 /** A list of names and name patterns. */
 export class NameList {
   static readonly empty: NameList = new NameList([], []);
@@ -16,4 +18,10 @@ export class NameList {
     if (this.#names.has(name)) return "named";
     return this.#patterns.some((matches) => matches(name)) ? "matched" : undefined;
   }
+}
+
+/** Returns the pattern of `match("pat")` or `match('pat')`; undefined for other strings. */
+export function patternOfMatch(text: string): string | undefined {
+  const found = MATCH.exec(text.trim());
+  return found === null ? undefined : (found[1] ?? found[2]);
 }

@@ -79,7 +79,7 @@ export class ChannelSockets {
       },
     });
     if (isOurs) pump();
-    else socket.close(CLOSE_TAKEN, "the reading end of this channel is taken");
+    else socket.close(CLOSE_TAKEN, "the reading end of this channel is already taken");
   }
 
   #attachWriter(channel: Channel, socket: FrameSocket): void {
@@ -107,10 +107,10 @@ export class ChannelSockets {
         pulse.stop();
         if (!isOurs) return;
         if (code === CLOSE_NORMAL || code === CLOSE_WITHOUT_CODE) channel.finish();
-        else channel.abort(`the writer's connection broke off (${code})`);
+        else channel.abort(`the writer's connection was lost (${code})`);
       },
     });
-    if (!isOurs) socket.close(CLOSE_TAKEN, "the writing end of this channel is taken");
+    if (!isOurs) socket.close(CLOSE_TAKEN, "the writing end of this channel is already taken");
   }
 
   /** Pings the socket, and terminates it after `deadAfterMs` without a sign of life, unless `isExcused`. */

@@ -96,7 +96,7 @@ export class Channel {
   }
 
   opensWith(key: string): boolean {
-    return isSameKey(key, this.#key);
+    return isSameSecret(key, this.#key);
   }
 
   /** Returns false if this end is already taken. */
@@ -217,7 +217,7 @@ export class Channel {
 }
 
 /** Compares in constant time, so that the duration does not reveal how much of a guess was right. */
-export function isSameKey(given: string, own: string): boolean {
+export function isSameSecret(given: string, own: string): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(own)];
   return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -87,7 +87,7 @@ export class Channels {
    */
   ownerLeft(channel: Channel): void {
     if (channel.state === "finished" || (channel.readerIsTaken && channel.writerIsTaken)) return;
-    channel.destroy("the worker that made the channel is gone");
+    channel.destroy("the worker that created the channel has disconnected");
   }
 
   #sweep(): void {

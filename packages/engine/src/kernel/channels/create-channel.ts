@@ -18,7 +18,7 @@ export function createChannel(options: ChannelOptions, parts: { readonly kernel:
   const { channels, sessions, quotas } = parts.kernel;
   const { ownedBy } = options;
   const owner = ownedBy === undefined || isModule(ownedBy.worker_id) ? parts.scope : sessions.byId(ownedBy.worker_id)?.scope;
-  if (owner === undefined) throw new CallError("invocation_stopped", "the worker that asked for the channel is gone");
+  if (owner === undefined) throw new CallError("invocation_stopped", "the worker that requested the channel has disconnected");
   const principal = (ownedBy === undefined ? undefined : sessions.byId(ownedBy.worker_id)?.principal) ?? TRUSTED;
   const open = openIn.get(owner) ?? 0;
   const limit = principal.isTrusted ? MAX_CHANNELS_PER_OWNER : MAX_CHANNELS_PER_RESTRICTED;

@@ -11,7 +11,7 @@ export function localReader(channel: Channel): ChannelReader {
       wake = undefined;
     },
   });
-  if (!isOurs) throw new TypeError("the reading end of this channel is taken");
+  if (!isOurs) throw new TypeError("the reading end of this channel is already taken");
   return {
     get ended() {
       return channel.isEmpty ? channel.state : "open";
@@ -27,7 +27,7 @@ export function localReader(channel: Channel): ChannelReader {
       }
     },
     cancel() {
-      channel.leave("the reader wants no more");
+      channel.leave("the reader left the channel");
       // A reader that has left gets no more callbacks, so a pending read is woken here.
       wake?.();
       wake = undefined;
@@ -55,7 +55,7 @@ export function localWriter(channel: Channel): ChannelWriter {
       closedListeners.end();
     },
   });
-  if (!isOurs) throw new TypeError("the writing end of this channel is taken");
+  if (!isOurs) throw new TypeError("the writing end of this channel is already taken");
   return {
     write(item: ChannelItem): Promise<boolean> {
       if (hasRoom !== undefined) return Promise.reject(new TypeError("a write to this channel is under way"));

@@ -2,7 +2,7 @@ import { CallError } from "@svc/protocol";
 import type { Kernel } from "../kernel.ts";
 import type { ChannelOffer } from "../module.ts";
 import type { Scope, Undo } from "../scope.ts";
-import { type Channel, isSameKey } from "./channel.ts";
+import { type Channel, isSameSecret } from "./channel.ts";
 import { localReader, localWriter } from "./local-ends.ts";
 
 /** Lets a module name channels that are created only when a worker opens one of their ends. */
@@ -12,7 +12,7 @@ export function resolveChannels(find: (id: string) => ChannelOffer | undefined, 
 
   function resolve(id: string, key: string, direction: "read" | "write"): Channel | undefined {
     const offer = find(id);
-    if (offer === undefined || !isSameKey(key, offer.key)) return undefined;
+    if (offer === undefined || !isSameSecret(key, offer.key)) return undefined;
     const pair = made.get(offer) ?? {};
     made.set(offer, pair);
     // A second connection gets the same channel and finds its end taken.

@@ -47,7 +47,7 @@ describe("a channel's reading end that a module takes by its ref", () => {
     expect(() => context.takeChannelReader({ ...ref, channel_id: "nothing" })).toThrow('there is no channel "nothing"');
     expect(() => context.takeChannelReader(channel.writerRef)).toThrow("writing end was sent");
     context.takeChannelReader(ref);
-    expect(() => context.takeChannelReader(ref)).toThrow("is taken already");
+    expect(() => context.takeChannelReader(ref)).toThrow("is already taken");
   });
 
   it("is given up when the module stops, and the writer learns it", async () => {

@@ -18,7 +18,7 @@ export function takeChannelReader(ref: ChannelRef, parts: { readonly kernel: Ker
   }
   const channel = parts.kernel.channels.find(id, key, "read");
   if (channel === undefined) throw new CallError("NOT_FOUND", `there is no channel ${JSON.stringify(id)} that this key opens`);
-  if (channel.readerIsTaken) throw new CallError("NOT_FOUND", `the reading end of the channel ${id} is taken already`);
+  if (channel.readerIsTaken) throw new CallError("NOT_FOUND", `the reading end of the channel ${id} is already taken`);
   const reader = localReader(channel);
   let isOpen = true;
   // When the module stops, the reader leaves, so that the writer does not wait for it.

@@ -1,7 +1,7 @@
 import { CallError, type FunctionId, type InvocationId, type MessageOf, Payload } from "@svc/protocol";
 import { admitCall } from "../access/admit-call.ts";
 import type { CallRequest, Outcome } from "../call.ts";
-import { metadataOfCaller } from "../caller-metadata.ts";
+import { metadataOfCaller } from "../call-metadata.ts";
 import type { Kernel } from "../kernel.ts";
 import { newInvocationId } from "../router.ts";
 import type { Session } from "../session.ts";
@@ -96,7 +96,7 @@ function enqueue(message: MessageOf<"invokefunction">, queue: string, session: S
     answer({ ok: false, error });
   };
   if (kernel.registry.find(ENQUEUE) === undefined) {
-    refuse(new CallError("enqueue_error", `no queue is installed (nobody provides ${ENQUEUE}); add one with: svc worker add svc-queue`));
+    refuse(new CallError("enqueue_error", `no queue is installed (${ENQUEUE} has no provider); add one with: svc worker add svc-queue`));
     return;
   }
   let payload: Payload;

@@ -1,5 +1,5 @@
-import { timingSafeEqual } from "node:crypto";
 import { isUuid, type MessageOf } from "@svc/protocol";
+import { isSameSecret } from "../channels/channel.ts";
 import type { Kernel } from "../kernel.ts";
 import type { Session } from "../session.ts";
 
@@ -12,15 +12,9 @@ export function reattach(message: MessageOf<"reattach">, session: Session, kerne
   if (!isUuid(previousId) || previousId === session.workerId) return;
   const previous = kernel.sessions.byId(previousId);
   if (previous === undefined) return;
-  if (token === undefined || !sameToken(token, previous.reattachToken)) {
+  if (token === undefined || !isSameSecret(token, previous.reattachToken)) {
     session.warn("a reattach with a wrong token was ignored", { previousWorkerId: previousId });
     return;
   }
   previous.drop("the worker reconnected");
-}
-
-function sameToken(a: string, b: string): boolean {
-  const left = Buffer.from(a);
-  const right = Buffer.from(b);
-  return left.length === right.length && timingSafeEqual(left, right);
 }

@@ -1,6 +1,6 @@
 import { CallError, type MessageOf, type TriggerId } from "@svc/protocol";
 import { admitTrigger, type TargetWatch } from "../access/admit-registrations.ts";
-import { withoutSvc } from "../caller-metadata.ts";
+import { withoutSvc } from "../call-metadata.ts";
 import type { Kernel } from "../kernel.ts";
 import type { Undo } from "../scope.ts";
 import type { Session } from "../session.ts";

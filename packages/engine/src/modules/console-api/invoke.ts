@@ -199,6 +199,6 @@ async function enqueue(body: Invocation, payload: Payload, context: ModuleContex
   } catch (thrown) {
     const error = CallError.from(thrown);
     if (error.code !== "function_not_found") throw error;
-    throw new CallError("enqueue_error", `no queue is installed (nobody provides ${ENQUEUE}); add one with: svc worker add svc-queue`, { cause: thrown });
+    throw new CallError("enqueue_error", `no queue is installed (${ENQUEUE} has no provider); add one with: svc worker add svc-queue`, { cause: thrown });
   }
 }

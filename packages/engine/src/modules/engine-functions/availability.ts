@@ -25,13 +25,14 @@ export function provideAvailabilityTriggers(context: Context): Undo {
   const workers = new WorkersAvailable(context);
   provideTrigger({
     type: "engine::functions-available",
-    summary: "A function appeared or went: {event: functions_changed, functions: [rows of engine::functions::list, internal ones included]}",
+    summary: "A function was added or removed: {event: functions_changed, functions: [rows of engine::functions::list, internal ones included]}",
     settings: z.looseObject({}),
     bind: (binding) => functions.bind(binding),
   });
   provideTrigger({
     type: "engine::workers-available",
-    summary: "A worker connected, introduced itself anew or went: {event: worker_connected | worker_metadata_updated | worker_disconnected, worker_id}",
+    summary:
+      "A worker connected, introduced itself again or disconnected: {event: worker_connected | worker_metadata_updated | worker_disconnected, worker_id}",
     settings: z.looseObject({}),
     bind: (binding) => workers.bind(binding),
   });

@@ -84,7 +84,7 @@ export class RouteCall {
     if (conditionFunctionId !== undefined && !(await binding.passes(Payload.fromText(`{${members}}`), this.#options))) {
       throw new Refusal({ status: 422, code: "CONDITION_NOT_MET", message: `the condition of this route (${conditionFunctionId}) was not met` });
     }
-    if (requestContext.exchange.isOver) throw new CallError("call_cancelled", "the client left");
+    if (requestContext.exchange.isOver) throw new CallError("call_cancelled", "the client disconnected");
     if (streaming) return this.#callWithChannels(members, body);
     return this.#whole(await binding.fire(Payload.fromText(`{${members}}`), this.#options));
   }
@@ -101,7 +101,7 @@ export class RouteCall {
     const channels = new ExchangeChannels(exchange, (writer) => body.fill(writer, { idle: () => this.#bodyStalled(channels), moved: () => this.#bodyMoved() }));
     this.#channels = channels;
     exchange.onEnd(() => this.release());
-    exchange.onWithdrawn(() => this.#started?.cancel("the client left"));
+    exchange.onWithdrawn(() => this.#started?.cancel("the client disconnected"));
     this.#deadlineAt = context.clock.monotonic() + this.#timeoutMs;
     const call = binding.fire(Payload.fromText(`{${members}${channels.members}}`), {
       ...this.#plainOptions,
@@ -208,8 +208,8 @@ export class RouteCall {
       exchange.request.socket.destroy();
       return;
     }
-    channels.fail(new Refusal({ status: 408, code: "request_timeout", message: "the body stopped coming" }));
-    this.#started?.cancel("the body stopped coming");
+    channels.fail(new Refusal({ status: 408, code: "request_timeout", message: "the body stopped arriving" }));
+    this.#started?.cancel("the body stopped arriving");
   }
 
   #middlewareRun(): MiddlewareRun {

@@ -71,7 +71,7 @@ export function streamBody(request: IncomingMessage, writer: ChannelWriter, { cl
   }
   function onClose(): void {
     stop();
-    writer.abort("the client broke off before its body was complete");
+    writer.abort("the client disconnected before its body was complete");
   }
   const forgetReader = writer.onClosed(stop);
   request.on("data", onData).on("end", onEnd).on("close", onClose).on("error", ignoreError);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { patternOfMatch } from "./match-form.ts";
+import { patternOfMatch } from "./name-list.ts";
 
 describe("match(…)", () => {
   it.each([

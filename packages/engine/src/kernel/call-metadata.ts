@@ -1,4 +1,4 @@
-import { Payload } from "@svc/protocol";
+import { type Job, Payload } from "@svc/protocol";
 
 /** Matches JSON text that may contain a member `svc`, which may be written with escapes. */
 const MAY_HOLD_SVC = /"svc"|\\u/;
@@ -19,4 +19,20 @@ export function withoutSvc(metadata: unknown): unknown {
   if (typeof metadata !== "object" || metadata === null || !Object.hasOwn(metadata, "svc")) return metadata;
   const { svc: _, ...rest } = metadata as Readonly<Record<string, unknown>>;
   return rest;
+}
+
+/**
+ * Returns the metadata of a call to a client that does not support jobs, with queue, id and attempt as `svc.job`.
+ * Metadata that is not an object, or whose `svc` is not one, is left unchanged.
+ */
+export function metadataWithJob(metadata: Payload | undefined, job: Job | undefined): Payload | undefined {
+  if (job === undefined) return metadata;
+  const own = metadata?.value() ?? {};
+  if (!isObject(own)) return metadata;
+  const svc = Object.hasOwn(own, "svc") ? own.svc : {};
+  return isObject(svc) ? Payload.fromValue({ ...own, svc: { ...svc, job } }) : metadata;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,6 @@
 import { Payload } from "@svc/protocol";
 import { describe, expect, it } from "vitest";
-import { metadataWithJob } from "./job-metadata.ts";
+import { metadataWithJob } from "./call-metadata.ts";
 
 const job = { queue: "q", id: "7", attempt: 2 };
 const text = (metadata: Payload | undefined): string | undefined => metadata?.text();
