@@ -27,7 +27,7 @@ interface Site {
   readonly dir: string;
   readonly records: readonly LogRecord[];
   edit(config: string): void;
-  /** Resolves once a line of the log holds the text. */
+  /** Resolves when a line of the log contains the text. */
   logged(text: string): Promise<LogRecord>;
 }
 
@@ -35,7 +35,7 @@ interface Options {
   readonly dir?: string;
   readonly env?: Record<string, string>;
   readonly overrides?: Parameters<typeof startEngine>[0]["overrides"];
-  /** The config file says the port of the HTTP listener, so that it can be changed. */
+  /** The config file sets the port of the HTTP listener, so that it can be changed. */
   readonly hasHttpPort?: boolean;
 }
 
@@ -90,7 +90,7 @@ interface Refused {
   readonly body: string;
 }
 
-/** The open socket with its first message, or how the upgrade was refused. */
+/** Returns the open socket with its first message, or how the upgrade was refused. */
 async function dial(url: string, options: ClientOptions & { readonly protocols?: string[] } = {}): Promise<WebSocket | Refused> {
   const { protocols = [], ...rest } = options;
   const socket = new WebSocket(url, protocols, { handshakeTimeout: 5_000, ...rest });
@@ -163,7 +163,7 @@ describe("the proof that an engine is that of its data folder", () => {
     expect(await send(proofUrl(bridge), { headers: { "sec-fetch-site": "cross-site" } })).toMatchObject({ status: 403 });
     expect(await send(proofUrl(bridge), { method: "POST" })).toMatchObject({ status: 405 });
     for (const asked of ["", "n".repeat(42), "n".repeat(44), `${"n".repeat(42)}.`]) expect(await send(proofUrl(bridge, asked))).toMatchObject({ status: 400 });
-    // A further listener is not named in engine.json.
+    // A further listener is not in engine.json.
     expect(await send(proofUrl(bridges[0] ?? ""))).toMatchObject({ status: 426 });
   });
 });
@@ -284,9 +284,9 @@ describe("an engine off loopback (gap 55)", () => {
     const local = at(http, "127.0.0.1");
     expect(await send(`${local}/_console/x`)).toMatchObject({ status: 401 });
     expect(await send(`${local}/anything`)).toMatchObject({ status: 404 });
-    // Whoever publishes routes has names of their own for them.
+    // Routes are published under names of the user's choice.
     expect(await send(`${local}/anything`, { headers: { host: "api.example" } })).toMatchObject({ status: 404 });
-    // A bridge goes on asking for its name, so that no page can be made to reach it (W5).
+    // A bridge still checks its Host, so that pages cannot reach it (W5).
     expect(await dial(at(bridge, "127.0.0.1"), { headers: { ...bearer(TOKEN).headers, host: `evil.example:${new URL(bridge).port}` } })).toMatchObject({
       status: 421,
     });
@@ -316,7 +316,7 @@ describe("an engine off loopback (gap 55)", () => {
     expect(third.records.find(({ level, message }) => level === "warn" && message.includes("insecure_bind"))?.message).toBe(
       `listeners off loopback require no token (insecure_bind), so every client that reaches them can run functions: ${shown}`,
     );
-    // What local workers are told stays.
+    // The URL for local workers does not change.
     expect(third.engine.addresses.bridge).toMatch(/^ws:\/\/localhost:/);
     expect(third.engine.boundTo).toEqual({ ...third.engine.addresses, bridge: shown });
     expect(third.records.find(({ message }) => message === "the engine is up")?.fields).toMatchObject({ exposed: [shown] });
@@ -493,7 +493,7 @@ describe("connections (gap 58)", () => {
     expect(await dial(url, bearer("changed-token-that-is-long"))).toBeInstanceOf(WebSocket);
     expect([holder, kept, anonymous].map(({ readyState }) => readyState)).toEqual([WebSocket.OPEN, WebSocket.OPEN, WebSocket.OPEN]);
     expect(new URL(engine.addresses.http).port).toBe(String(moved));
-    // Without rules nobody is anonymous any more.
+    // Without rules there are no anonymous connections any more.
     const all = [kept, anonymous].map((socket) => once(socket, "close"));
     edit(http(moved));
     await Promise.all(all);
@@ -531,7 +531,7 @@ describe("connections (gap 58)", () => {
     expect(await dial(url, bearer("second-token-that-is-long"))).toMatchObject({ status: 401 });
     expect([kept, holder].map(({ readyState }) => readyState)).toEqual([WebSocket.OPEN, WebSocket.OPEN]);
 
-    // The file no longer has the listener that runs.
+    // The file no longer has the running listener.
     const allClosed = [kept, holder].map((socket) => once(socket, "close"));
     edit(config());
     await Promise.all(allClosed);
@@ -702,7 +702,7 @@ describe("connections (gap 58)", () => {
     expect(damaged).toHaveLength(2);
     expect(await logged("the list of ids of trusted workers of an earlier run cannot be read")).toMatchObject({ level: "error" });
 
-    /** Messages of the refusals that the frames get. */
+    /** Messages of the refusals of the frames. */
     const refusals = async (credential: string, messages: readonly object[]): Promise<readonly string[]> => {
       const socket = (await dial(engine.addresses.bridge, bearer(credential))) as WebSocket;
       const errors: string[] = [];
@@ -744,13 +744,14 @@ describe("connections (gap 58)", () => {
           undo.push(() => socket.destroy());
           socket.on("error", () => resolve("closed"));
           socket.once("close", () => resolve("closed"));
-          // Within the limit the listener answers what is no HTTP; over it, nothing is answered.
+          // Within the limit the listener responds to requests that are not HTTP; above it, it does not respond.
           socket.once("connect", () => socket.write("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"));
           socket.once("data", () => resolve("open"));
         });
       expect([await open(), await open(), await open()]).toEqual(["open", "open", "open"]);
       const held = await Promise.all([open(), open(), open(), open(), open()]);
-      // Answered connections of the first round may be closed by now, so some find room; never more than three at once.
+      // Connections of the first round with a response may be closed by now, so some find room, but never more than
+      // three at a time.
       expect(held.filter((state) => state === "open").length).toBeLessThanOrEqual(3);
     }
   });

@@ -9,9 +9,9 @@ import { type ManualClock, manualClock } from "./testing/manual-clock.ts";
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** For a whole test on a loaded machine. */
+/** Timeout of a whole test on a loaded machine. */
 const LONG_MS = 60_000;
-/** By function: how its ticks are started. */
+/** How each function's runs are started. */
 const CONFIGS = {
   "on::skip": { misfire: "skip" },
   "on::once": { misfire: "once" },
@@ -25,7 +25,7 @@ let dir: string;
 let clock: ManualClock;
 let engine: RunningEngine;
 let socket: WebSocket;
-/** The ticks that each function was called with, over all runs of the engine. */
+/** The runs that each function was called for, over all engine runs. */
 let told: Record<FunctionId, string[]>;
 
 beforeEach(() => {
@@ -38,7 +38,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** Starts an engine and a worker that asks for one trigger for each function; `time` is what the wall clock says. */
+/** Starts an engine and a worker that registers one trigger for each function; `time` is the wall clock. */
 async function startAt(time: number | string, expression: string): Promise<void> {
   clock = manualClock(new Date(time).getTime());
   engine = await startEngine({
@@ -87,7 +87,7 @@ async function call(functionId: string, payload: unknown): Promise<unknown> {
   return response.json();
 }
 
-/** Resolves when nothing of a tick is under way: each start is in the history with its end, and each job is done. */
+/** Resolves when no run is in progress: each start is in the history with its end, and each job is done. */
 async function settled(): Promise<void> {
   let before = "";
   await vi.waitFor(
@@ -105,7 +105,7 @@ async function settled(): Promise<void> {
   );
 }
 
-/** Moves the clock on, then waits until all that came due has ended. */
+/** Advances the clock, then waits until all due runs have ended. */
 async function pass(ms: number): Promise<void> {
   clock.advance(ms);
   await settled();
@@ -138,7 +138,7 @@ describe("the ticks of a real engine", () => {
 
       await stop();
       await startAt("2026-01-01T13:25:50Z", expression);
-      // What was passed over two hours ahead comes again; what started does not.
+      // Runs skipped while the clock was two hours ahead are due again; started ones are not.
       for (let half = 0; half < 2; half++) await pass(30 * MINUTE_MS);
       expect(minutes("on::skip").slice(2)).toEqual(["13:30", "14:00"]);
       expect(minutes("on::once").slice(2)).toEqual(["15:00", "13:30", "14:00"]);

@@ -11,7 +11,7 @@ async function start(): Promise<void> {
   engine = await inMemoryEngine({ modules: [event, state], config: { "svc-event": {}, "svc-state": IN_MEMORY } });
 }
 
-/** Triggers that svc-event holds with svc-state. */
+/** Triggers of svc-event and svc-state. */
 const republished = (): string[] =>
   engine.directory
     .triggers()

@@ -17,7 +17,7 @@ interface Started {
   readonly engine: RunningEngine;
   readonly lines: readonly string[];
   readonly token: string;
-  /** As who holds the engine's token, or as anybody. */
+  /** With or without the engine's token. */
   ready(token?: string): Promise<{ readonly status: number; readonly body: Record<string, unknown> }>;
   call(functionId: string, payload: unknown): Promise<{ readonly status: number; readonly body: Record<string, unknown> }>;
   check(): Promise<{ readonly status: string; readonly components: Readonly<Record<string, Record<string, unknown>>> }>;
@@ -89,7 +89,7 @@ describe("the health of an engine", () => {
     expect((await ready()).status).toBe(200);
     await redis.kill();
     await vi.waitFor(async () => expect((await ready()).status).toBe(503), patience);
-    // On a busy machine the event loop may be degraded, too.
+    // On a busy machine the event loop may be degraded as well.
     expect((await ready()).body).toEqual({
       status: "not_ready",
       reasons: ["adapters: unhealthy"],

@@ -18,7 +18,7 @@ interface Started {
   readonly engine: RunningEngine;
   readonly dir: string;
   edit(text: string): void;
-  /** Resolves with the first log record whose message holds the text, past or to come. */
+  /** Resolves with the first log record, past or future, whose message contains the text. */
   logged(text: string): Promise<LogRecord>;
   invoke(functionId: string, payload?: unknown): Promise<{ status: number; body: unknown }>;
 }

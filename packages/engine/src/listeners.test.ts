@@ -30,7 +30,7 @@ async function scene() {
   const listeners = new Listeners({ kernel, token: TOKEN, proof: new EngineProof("key"), clock: systemClock, log: silentLogger, config: () => config });
   await listeners.bind(config);
   undo.push(() => listeners.close());
-  /** How an upgrade is answered. */
+  /** Returns the response to an upgrade. */
   const upgrade = (headers: Record<string, string> = {}): Promise<WebSocket | number | undefined> => {
     const socket = new WebSocket(`${listeners.addresses.realtime}/`, { headers });
     undo.push(() => socket.terminate());
@@ -60,7 +60,7 @@ describe("the listener of workers", () => {
     early.once("open", () => {
       isOpen = true;
     });
-    // The listener of streams has answered: by then the one of workers, asked before, would have.
+    // The streams listener has responded; by now the workers' listener would have, since it was asked first.
     expect(await upgrade(bearer(TOKEN))).toBe(503);
     expect(await upgrade(bearer(TOKEN))).toBe(503);
     expect(isOpen).toBe(false);
@@ -111,7 +111,7 @@ describe("the listener of streams", () => {
     expect(await upgrade(bearer(TOKEN))).toBeInstanceOf(WebSocket);
     expect(asked).toHaveLength(2);
     streams.stop();
-    // It may be starting anew: nobody is let in by another rule meanwhile.
+    // It may be restarting: no other rule may admit clients meanwhile.
     const [away] = (await once((await upgrade(bearer("theirs"))) as WebSocket, "close")) as [number];
     expect(away).toBe(1012);
     clock.advance(10_000);

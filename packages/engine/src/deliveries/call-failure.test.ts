@@ -28,7 +28,7 @@ describe("a failed attempt", () => {
     },
   );
 
-  // A call of the handler's own may have failed in this way.
+  // A nested call of the handler may have failed with the same error.
   it.each(["function_not_found", "worker_overloaded", "draining", "invocation_stopped", "call_timeout", "invocation_failed", "MY_OWN"])(
     "that a handler answered with code %s is failed, so it counts as an attempt",
     (code) => {

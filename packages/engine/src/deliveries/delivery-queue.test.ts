@@ -101,7 +101,7 @@ describe("a delivery queue", () => {
     const [acme, beta] = [restrictedPrincipal("acme"), restrictedPrincipal("beta")];
     const [one, other, third, owner] = [acme, acme, beta, TRUSTED].map((principal) => queueOf({ quota, principal: () => principal, maxParallel: 1 }));
     if (one === undefined || other === undefined || third === undefined || owner === undefined) throw new Error("four queues");
-    // The first is being delivered, and counts until that has ended.
+    // The first one is in flight, and counts until it has ended.
     one.queue.push("a", "a1", 6);
     one.queue.push("a", "a2", 4);
     other.queue.push("a", "o1", 1);

@@ -6,7 +6,7 @@ import { newInvocationId } from "./router.ts";
 
 const errorOf = (frame: Record<string, unknown>): Record<string, unknown> => frame.error as Record<string, unknown>;
 
-/** Makes a call and returns how it ended before the router returned; undefined if it is still in flight then. */
+/** Makes a call and returns its outcome if the router settled it at once; undefined if it is still in flight. */
 function outcomeAtOnce({ kernel }: InMemoryEngine, functionId: string): Outcome | undefined {
   let settled: Outcome | undefined;
   kernel.router.start({
@@ -91,7 +91,7 @@ describe("a call", () => {
       (n) => ({ function_id: "f", invocation_id: crypto.randomUUID(), data: { n } }),
       (n) => ({ function_id: "g", invocation_id: crypto.randomUUID(), data: { n, text: "x".repeat(5_000) } }),
       (n) => ({ function_id: "f", action: { type: "void" }, data: { n } }),
-      // The payload is not the last member, and a member is unknown.
+      // The payload is not the last member, and there is an unknown member.
       (n) => ({ data: { n }, function_id: "g", action: { type: "void" }, unknown: "member" }),
       (n) => ({ function_id: "f", invocation_id: crypto.randomUUID(), timeout_ms: 60_000, data: { n, text: "é".repeat(100_000) } }),
     ];

@@ -38,7 +38,7 @@ describe("an answer", () => {
     const answer = caller.call("f");
     const { invocation_id } = await callee.next(isCall);
     thief.say(forged(invocation_id));
-    // Nor can the caller answer itself.
+    // The caller cannot settle the call either.
     caller.say(forged(invocation_id));
     expect([await isAlive(thief), await isAlive(caller)]).toEqual([true, true]);
     callee.say({ type: "invocationresult", invocation_id, function_id: "f", result: "genuine" });
@@ -217,7 +217,7 @@ describe("a worker without measure", () => {
     const engine = await inMemoryEngine({ limits });
     const worker = await engine.connectWorker();
     for (let n = 0; n < 5; n++) worker.say(message(n));
-    // The same again replaces and is no further one.
+    // The same id again replaces the registration, and does not add one.
     worker.say(message(0));
     await isAlive(worker);
     const refusals = worker.received.filter((frame) => frame.includes("registration_refused"));
@@ -279,7 +279,7 @@ describe("a call that never left the engine", () => {
     await isAlive(caller);
     slow.close();
     expect(errorOf(await sent)).toMatchObject({ code: "invocation_stopped", details: { executed: "unknown" } });
-    // Nothing was queued before the first of them, so it may have left at once.
+    // Nothing was queued before the first frame, so it may have been sent at once.
     const [first, second] = await Promise.all(queued);
     expect([errorOf(first ?? {}), errorOf(second ?? {})]).toMatchObject([{ details: { executed: "unknown" } }, { details: { executed: "no" } }]);
   });
@@ -297,7 +297,7 @@ describe("a worker that never answers", () => {
     expect(engine.kernel.router.counts.inFlight).toBe(0);
     await isAlive(mute);
     expect(mute.received.filter((frame) => frame.includes("cancelinvocation"))).toHaveLength(10);
-    // It has room again.
+    // There is room again.
     const next = engine.call("f").catch((error: unknown) => error);
     expect(await mute.next(isCall)).toBeDefined();
     clock.advance(30_100);
@@ -312,7 +312,7 @@ describe("a worker that never answers", () => {
     const answer = caller.call("f", 1, { timeout_ms: 1 });
     await isAlive(caller);
     for (let minute = 0; minute < 16; minute++) {
-      // Nobody falls silent in between.
+      // No worker becomes silent in between.
       for (let n = 0; n < 6; n++) clock.advance(10_000);
     }
     expect(errorOf(await answer)).toMatchObject({ code: "call_timeout" });

@@ -39,7 +39,7 @@ describe("a hostile worker", () => {
     const worker = await engine.connectWorker();
     const register = (index: number): void => worker.say({ type: "registerfunction", id: `f${index}`, metadata: "x".repeat(1_000_000) });
     for (let index = 0; index < 67; index++) register(index);
-    // Replaces one that counts already.
+    // Replaces a registration that is already counted.
     register(0);
     expect(await isAlive(worker)).toBe(true);
     expect(worker.received).toEqual([]);

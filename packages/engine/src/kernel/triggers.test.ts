@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine, manualClock } from "../testing/index.ts";
 import { defineModule, type TriggerBinding } from "./module.ts";
 
-/** A module that provides the trigger type `bell` and can ring its bindings. */
+/** A module that provides the trigger type `bell` and can fire its bindings. */
 function bellModule() {
   const bindings = new Map<string, TriggerBinding<{ name: string }>>();
   const module = defineModule({

@@ -4,7 +4,7 @@ import { type InMemoryWorker, inMemoryEngine, manualClock } from "../testing/ind
 import { JsonSchemaChecks } from "../validation/index.ts";
 import { defineModule } from "./module.ts";
 
-// Trigger types that workers provide: protocol 6.1 and 6.2, statements 29 to 33.
+// Trigger types of workers: protocol 6.1 and 6.2, statements 29 to 33.
 
 const FORMAT = { type: "object", properties: { name: { type: "string" } }, required: ["name"] };
 
@@ -105,7 +105,7 @@ describe("a binding of a worker's type", () => {
     confirm(provider, "t2");
     await settled(provider);
     asker.close();
-    // The frame for t1 would have come first.
+    // The frame for t1 would have arrived first.
     expect(await provider.next((frame) => frame.type === "unregistertrigger")).toMatchObject({ id: "t2" });
   });
 
@@ -219,7 +219,7 @@ describe("a worker that provides a type", () => {
     await takenBack(provider, "t1");
     await delivered(second, "t1");
     expect(engine.directory.triggerTypes()).toMatchObject([{ worker_name: "chapel", workers: [{ name: "chapel" }, { name: "tower" }] }]);
-    // The word of one that stands by does not count.
+    // Results from a standby are ignored.
     confirm(provider, "t1", { code: "x", message: "not mine" });
     await settled(provider);
     expect(engine.directory.triggerById("t1")).not.toMatchObject({ status: "error" });

@@ -18,7 +18,7 @@ async function start(options?: TestEngineOptions): Promise<TestEngine> {
   return engine;
 }
 
-/** Calls a function as anybody may over HTTP. */
+/** Calls a function like any HTTP client. */
 async function call(engine: TestEngine, functionId: string, payload: unknown): Promise<unknown> {
   const response = await fetch(`${engine.httpUrl}/_console/invoke`, {
     method: "POST",

@@ -27,7 +27,7 @@ const rbac = (more: Partial<RbacSettings> = {}): RbacSettings => ({
   ...more,
 });
 
-/** A real bridge over a real kernel, with a worker `boss` that came in without it. */
+/** A real bridge with a real kernel, and a worker `boss` that is connected without it. */
 async function site(rules: Partial<AccessSettings> = {}, options: Parameters<typeof inMemoryEngine>[0] = {}) {
   const engine: InMemoryEngine = await inMemoryEngine(options);
   undo.push(() => engine.stop());
@@ -224,7 +224,7 @@ describe("tokens with roles", () => {
     const stranger = (await dial(url)) as Guest;
     expect(await stranger.call("public::ping")).toMatchObject({ result: "public::ping" });
     expect(await stranger.call("orders::get")).toMatchObject({ error: { code: "FORBIDDEN" } });
-    // The role's prefix is kept for it, be one of its holders there or not.
+    // The role's prefix stays reserved, also while none of its holders is connected.
     clerk.socket.terminate();
     stranger.say({ type: "registerfunction", id: "clerk::print" });
     expect(await stranger.next("error")).toMatchObject({ error: { code: "FORBIDDEN" } });

@@ -80,7 +80,7 @@ describe("a channel's sockets", () => {
     for (let index = 0; index < chunks; index++) writer.send(Buffer.alloc(65_536, index % 251));
     const sent = new Promise((resolve) => writer.send("end", resolve));
     writer.close(1000);
-    // The operating system's buffers take some of it; the rest waits with the writer, since the channel holds 1 MiB.
+    // The operating system buffers some of it; the rest stays with the writer, since the channel holds 1 MiB.
     expect(writer.bufferedAmount).toBeGreaterThan(8 * 1024 * 1024);
     let seen = 0;
     let wrong = 0;

@@ -35,7 +35,7 @@ async function bridge() {
   return { kernel, made, port: made.listener.port };
 }
 
-/** Status of a refused upgrade, or the open socket. */
+/** Returns the status of a refused upgrade, or the open socket. */
 async function upgrade(url: string, headers: Record<string, string> = {}): Promise<WebSocket | { status: number | undefined; body: string }> {
   const socket = new WebSocket(url, { headers, handshakeTimeout: 5_000 });
   undo.push(() => socket.terminate());
@@ -61,7 +61,10 @@ async function get(port: number, path: string, headers: Record<string, string> =
   return { status: response.statusCode, body };
 }
 
-/** Sends bytes as they are. `answered` resolves with the first piece of the answer, `closed` with all of it when the connection ends. */
+/**
+ * Sends raw bytes. `answered` resolves with the first piece of the response, `closed` with all of it when the
+ * connection has ended.
+ */
 function sendRaw(port: number, text: string): { socket: Socket; answered: Promise<unknown>; closed: Promise<string> } {
   const socket = connect({ port, host: "127.0.0.1" });
   undo.push(() => socket.destroy());
@@ -82,7 +85,7 @@ describe("the guard of the listeners", () => {
     ["127.0.0.1:80", true],
     ["[::1]:80", true],
     ["dev.example:80", true],
-    // A proxy in front stands at the scheme's own port, or at another.
+    // A proxy in front uses the scheme's default port, or another.
     ["dev.example", true],
     ["dev.example:8443", true],
     // A tunnel from another port of the browser's machine.
@@ -263,7 +266,7 @@ describe("the HTTP listener", () => {
     const { port } = await api();
     const refused = await get(port, "/healthz", { host: "localhost:9090" });
     expect(refused).toMatchObject({ status: 421, body: expect.stringContaining("localhost:9090") });
-    // What the answer says to add is taken by the config.
+    // The config accepts the value that the message recommends.
     const advice = /add \\"(.*?)\\" to engine.allowed_hosts/.exec(refused.body)?.[1];
     expect(engineBlockSchema.safeParse({ allowed_hosts: [advice] }).success).toBe(true);
     expect(hostIsOurs("localhost:9090", port, { allowedOrigins: [], allowedHosts: [String(advice)] })).toBe(true);
@@ -345,7 +348,7 @@ describe("the real-time listener", () => {
     expect(await upgrade(`${url}/nope`)).toMatchObject({ status: 404 });
     expect(await upgrade(`${url}/`, { origin: "http://evil.example" })).toMatchObject({ status: 403 });
     expect(await upgrade(`${url}/`, { origin: "null" })).toMatchObject({ status: 403 });
-    // Another server of this machine is another origin.
+    // Another server on this machine is another origin.
     expect(await upgrade(`${url}/`, { origin: "http://localhost:3000" })).toMatchObject({ status: 403 });
     expect(await upgrade(`${url}/`, { host: `evil.example:${realtime.listener.port}` })).toMatchObject({ status: 421 });
     expect(await upgrade(`${url}/`, { host: `0.0.0.0:${realtime.listener.port}` })).toMatchObject({ status: 421 });

@@ -28,7 +28,7 @@ interface Client {
   readonly socket: WebSocket;
   readonly messages: Record<string, unknown>[];
   say(message: unknown): void;
-  /** Resolves with the first message, also of those that came, that `wanted` accepts. */
+  /** Resolves with the first message, past or future, that `wanted` accepts. */
   next(wanted: (message: Record<string, unknown>) => boolean): Promise<Record<string, unknown>>;
 }
 
@@ -64,7 +64,10 @@ async function open(url: string): Promise<Client> {
 const join = (more: object = {}): object => ({ type: "join", data: { subscriptionId: "s", streamName: "todos", groupId: "g", ...more } });
 const isSync = ({ event }: Record<string, unknown>): boolean => (event as { type?: string } | undefined)?.type === "sync";
 
-/** A WebSocket client by hand: it shakes hands, joins, and from then on does nothing, not even answer pings. */
+/**
+ * A WebSocket client without a library: it completes the handshake, joins, and then does nothing, not even respond to
+ * pings.
+ */
 async function dumbClient(port: number, messages: readonly object[]): Promise<Socket> {
   const socket = connect(port, "127.0.0.1");
   undo.push(() => socket.destroy());
@@ -77,7 +80,7 @@ async function dumbClient(port: number, messages: readonly object[]): Promise<So
   return socket;
 }
 
-/** A short text frame of a client; RFC 6455, section 5.2. The mask is all zeroes. */
+/** A short text frame of a client; RFC 6455, section 5.2. The mask is all zeros. */
 function maskedText(text: string): Buffer {
   return Buffer.concat([Buffer.from([0x81, 0x80 | text.length, 0, 0, 0, 0]), Buffer.from(text)]);
 }
@@ -138,7 +141,7 @@ describe("streams over real sockets", () => {
     }
     for (const slow of [plain, extended]) slow.socket.pause();
     const text = JSON.stringify("x".repeat(200_000));
-    // More than the kernel's buffers of a connection hold.
+    // More than the kernel's buffers of a connection can hold.
     const times = 150;
     for (let time = 1; time <= times; time++) {
       streams.write("todos", "g", "a", text);
@@ -160,7 +163,7 @@ describe("streams over real sockets", () => {
   it("cuts off a client that has gone without a word, within 25 s, and its subscriptions are left once (R-5) (1.4)", async () => {
     const { clock, streams, port } = await scene();
     const socket = await dumbClient(port, [join()]);
-    // The answer to the join is the last that it takes.
+    // The response to the join is the last thing that it reads.
     await once(socket, "data");
     const closed = once(socket, "close");
     clock.advance(20_000);

@@ -10,7 +10,7 @@ afterEach(() => {
 
 const UPGRADE = ["GET /nope HTTP/1.1", "Host: localhost", "Connection: Upgrade", "Upgrade: websocket", "", ""].join("\r\n");
 
-/** False when the listener closes the connection without a word. */
+/** Returns false if the listener closes the connection without a response. */
 async function isLetIn(port: number): Promise<boolean> {
   const client = connect(port, "127.0.0.1");
   undo.push(() => client.destroy());
@@ -44,7 +44,8 @@ describe("a client that was refused", () => {
     client.write(request);
     await once(client, "end");
     expect(answer).toContain(`HTTP/1.1 ${status} `);
-    // This machine may have one connection here, so another is let in when that one is gone. The client has closed nothing.
+    // This machine may have one connection here, so another is admitted when that one has ended. The client has closed
+    // nothing.
     while (!(await isLetIn(listener.port))) expect(client.writable).toBe(true);
   });
 });

@@ -8,7 +8,7 @@ afterEach(() => {
   for (const close of undo.splice(0).reverse()) close();
 });
 
-/** A listener as the engine's own, but for its patience; requests and handshakes that reach it count. */
+/** A listener like the engine's, with shorter timeouts. Counts requests and handshakes that reach it. */
 async function listener(requestTimeoutMs: number) {
   let reached = 0;
   const made = new Listener({
@@ -38,7 +38,7 @@ async function dial(port: number): Promise<Socket> {
   return socket;
 }
 
-// Once with the limit on whole requests, as on the bridge, and once without it, as where bodies may stream.
+// Once with the limit on whole requests, as on the bridge, and once without it, as for streamed bodies.
 describe.each([60_000, 0])("a client of a listener with %d ms for whole requests", (requestTimeoutMs) => {
   it("that says nothing is cut off (1.4) (W11)", async () => {
     const { port, reached } = await listener(requestTimeoutMs);

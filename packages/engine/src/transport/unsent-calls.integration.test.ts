@@ -10,7 +10,10 @@ afterEach(() => {
   for (const step of undo.splice(0).reverse()) step();
 });
 
-/** A connection over a real socket whose peer reads nothing after the handshake. `closed` resolves when the engine's side has closed. */
+/**
+ * A connection over a real socket whose peer reads nothing after the handshake. `closed` resolves when the engine's
+ * side has closed.
+ */
 async function stalledPeer(): Promise<{ readonly socket: FrameSocket; readonly client: WebSocket; readonly closed: Promise<void> }> {
   let accept: (socket: FrameSocket) => void = () => {};
   const accepted = new Promise<FrameSocket>((resolve) => {
@@ -35,7 +38,7 @@ async function stalledPeer(): Promise<{ readonly socket: FrameSocket; readonly c
   return { socket, client, closed };
 }
 
-/** Sends more than the system's buffers hold. */
+/** Sends more than the system's buffers can hold. */
 async function sendMany(socket: FrameSocket): Promise<readonly (() => boolean)[]> {
   const checks: (() => boolean)[] = [];
   for (let n = 0; n < 400; n++) {
@@ -65,7 +68,7 @@ it("calls no frame unsent that the peer received after the connection was cut", 
   client.on("message", (data) => received.push((JSON.parse(String(data)) as { n: number }).n));
   const checks = await sendMany(socket);
   socket.terminate();
-  // The connection asks at once, before the socket has dropped what was queued.
+  // The connection checks at once, before the socket has dropped the queued frames.
   const atOnce = checks.map((isUnsent) => isUnsent());
   await closed;
   const unsent = checks.map((isUnsent) => isUnsent());

@@ -56,7 +56,7 @@ describe("a function that asks for validation", () => {
     const { worker, serve } = await engineWith();
     const schema = z.strictObject({ email: z.email(), tags: z.array(z.enum(["a", "b"])).max(2), at: z.iso.datetime().optional() });
     serve("zod", { request_format: z.toJSONSchema(schema), validate: true });
-    // As pydantic 2 writes a model with a nested model and an optional member.
+    // As pydantic 2 describes a model with a nested model and an optional member.
     const pydantic = {
       $defs: { Address: { properties: { city: { title: "City", type: "string" } }, required: ["city"], title: "Address", type: "object" } },
       properties: { home: { $ref: "#/$defs/Address" }, age: { anyOf: [{ type: "integer" }, { type: "null" }], default: null, title: "Age" } },
@@ -110,7 +110,7 @@ describe("a function that asks for validation", () => {
     serve("f", { request_format: { type: "string", pattern: "^(a+)+$" }, validate: true });
     const { error } = (await worker.call("f", `${"a".repeat(60)}b`)) as { error: { code: string; message: string } };
     expect(error).toMatchObject({ code: "invalid_input", message: expect.stringContaining("longer than 250 ms") });
-    // For a while the format is not tried again, so that it cannot take all of the engine's time.
+    // The format is not tried again for a while, so that it cannot use all of the engine's time.
     expect(await worker.call("f", "aaa")).toMatchObject({ error: { code: "overloaded" } });
     serve("g", { request_format: { type: "string", pattern: "^(b+)+$" }, validate: true });
     expect(await worker.call("g", "bbb")).toMatchObject({ error: null });
@@ -132,10 +132,10 @@ describe("a function that asks for validation", () => {
     const answers = await Promise.all(Array.from({ length: 120 }, (_, index) => worker.call(`g::${index}`, `${"a".repeat(60)}b`)));
     const errors = answers.map(({ error }) => error as { code: string; message: string });
     expect(errors.filter(({ code }) => code !== "invalid_input" && code !== "overloaded")).toEqual([]);
-    // Each of JavaScript's own patterns would hold the engine up for 250 ms.
+    // Each JavaScript pattern would block the engine for 250 ms.
     expect(errors.filter(({ message }) => message.includes("takes longer than"))).toEqual([]);
 
-    // What costs more than linear time by other keywords is paid for by all formats of the principal.
+    // Other keywords with more than linear cost count for all formats of the principal.
     register("g::unique", { type: "array", uniqueItems: true });
     const many = Array.from({ length: 3_000 }, (_, index) => ({ index, text: "x".repeat(20) }));
     await expect.poll(async () => ((await worker.call("g::unique", many)).error as { code: string } | null)?.code, { interval: 1 }).toBe("overloaded");
@@ -196,7 +196,7 @@ describe("the validator that all formats share", () => {
         },
       },
     };
-    // On a busy machine the limit may end before the compilation has begun, which leaves nothing behind.
+    // On a busy machine the limit may end before the compilation has begun, which has no effect.
     while (!isCompiling) expect(() => withinTime(5, () => compileSchema(endless))).toThrow(TimeLimitError);
     expect(validator()).not.toBe(before);
     expect(compileSchema({ type: "string" })("text")).toBe(true);
@@ -205,7 +205,7 @@ describe("the validator that all formats share", () => {
 });
 
 describe("the time limit", () => {
-  /** Takes time, but no processor. */
+  /** Waits without using the processor. */
   const sleep = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
   it("does not blame the work for time in which the machine was busy with others", () => {

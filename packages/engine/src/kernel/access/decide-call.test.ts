@@ -49,7 +49,7 @@ describe("a call of a restricted connection (gap 56)", () => {
     const grants = granted({ allowed_functions: ["a::b", 'match("c::*")', "d::*"] });
     expect(decide("a::b", grants)).toBeUndefined();
     expect(decide("c::x", grants)).toBeUndefined();
-    // On the wire a plain star is a character of an id.
+    // On the wire a star is a normal character of an id.
     expect(decide("d::x", grants)).toBeDefined();
   });
 

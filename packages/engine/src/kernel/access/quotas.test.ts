@@ -22,7 +22,7 @@ const rules = policyOf({
   },
 });
 
-/** A connection of the tenant: all with the same prefix are one principal. */
+/** A connection of the tenant: connections with the same prefix are one principal. */
 function connectTenant(prefix: string): Promise<InMemoryWorker> {
   const result = { function_registration_prefix: prefix, allow_trigger_type_registration: true };
   return engine.connectWorker({ access: new SessionAccess(grantsOfAuthResult(authResultSchema.parse(result), "auth"), rules) });
@@ -66,7 +66,7 @@ describe("a restricted principal", () => {
       expect(further.length).toBeGreaterThan(0);
       expect(further[0]).toContain(`all connections of prefix acme together have 3 ${what} of 3`);
       for (const worker of [neighbour, owner]) expect(await refusals(worker, [form(21), form(22)])).toEqual([]);
-      // What one connection had is free again once it has left.
+      // A connection's usage is released when it has ended.
       one.close();
       await one.closed;
       expect(await refusals(other, [form(31)])).toEqual([]);

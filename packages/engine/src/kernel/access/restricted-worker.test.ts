@@ -31,7 +31,7 @@ const settings = (more: Partial<AccessSettings> = {}): AccessSettings => ({ toke
 const granted = (result: Record<string, unknown>): Grants => grantsOfAuthResult(authResultSchema.parse(result), "auth::check");
 const accessTo = (rules: AccessSettings, grants: Grants = ANONYMOUS): SessionAccess => new SessionAccess(grants, policyOf(rules));
 
-/** Has triggers of the type `tick`, which may have a condition. */
+/** A module with the trigger type `tick`, whose triggers may have a condition. */
 const ticks = defineModule({
   name: "ticks",
   summary: "",
@@ -50,7 +50,7 @@ const ticks = defineModule({
   },
 });
 
-/** Binds where the connection may see what the function of the config returns. */
+/** Binds only if the connection may see the result of the config's function. */
 const showing = defineModule({
   name: "showing",
   summary: "showing",
@@ -70,7 +70,7 @@ const showing = defineModule({
   },
 });
 
-/** Resolves when the engine has dealt with everything the worker said. */
+/** Resolves when the engine has handled all previous frames of the worker. */
 async function settled(worker: InMemoryWorker): Promise<void> {
   worker.say({ type: "ping" });
   await worker.next((frame) => frame.type === "pong");
@@ -84,7 +84,7 @@ const trigger = (function_id: string, config: unknown = {}, trigger_type = "tick
   config,
 });
 
-/** What the engine's next `error` frame refuses: type of message, id, code. */
+/** Returns what the engine's next `error` frame refuses: message type, id, code. */
 async function refused(worker: InMemoryWorker): Promise<unknown[]> {
   const { error } = (await worker.next((frame) => frame.type === "error")) as { error: { code: string; details: { message_type: string; id: string } } };
   return [error.details.message_type, error.details.id, error.code];
@@ -168,7 +168,7 @@ describe("a restricted worker's registrations (gap 52, gap 56)", () => {
     owner.serve("orders::pay", () => "paid");
     await settled(owner);
     const guest = await engine.connectWorker({ access: accessTo(rules, granted({})) });
-    // The last one an unrestricted worker may provide: the engine hands it everybody's jobs.
+    // Unrestricted workers may provide this one, which receives the jobs of all principals.
     for (const id of ["orders::pay", "auth::check", "engine::x", "engine::queue::enqueue"]) {
       guest.say({ type: "registerfunction", id });
       expect(await guest.next()).toMatchObject({ type: "error", error: { details: { id } } });
@@ -278,7 +278,7 @@ describe("a restricted worker's registrations (gap 52, gap 56)", () => {
     owner.say({ type: "unregisterfunction", id: "payments::charge" });
     owner.say({ type: "unregistertriggertype", id: "tick" });
     await settled(owner);
-    // It still finishes its last calls.
+    // The connection still finishes its last calls.
     clock.advance(60_000);
     owner.close();
     await owner.closed;
@@ -318,7 +318,7 @@ describe("a restricted worker's registrations (gap 52, gap 56)", () => {
     expect(engine.directory.functionById("may::pay")).toBeUndefined();
     guest.say({ type: "registerfunction", id: "may::pay" });
     expect(await refused(guest)).toEqual(["registerfunction", "may::pay", "FORBIDDEN"]);
-    // Its own triggers may have conditions of its own.
+    // Its own triggers may have conditions.
     guest.serve("may::refund", () => true);
     await settled(guest);
     expect(engine.directory.functionById("may::refund")).toBeDefined();
@@ -435,7 +435,7 @@ describe("a restricted worker's triggers (gap 56)", () => {
       guest.say({ type: "registerfunction", id });
       expect(await refused(guest)).toEqual(["registerfunction", id, "FORBIDDEN"]);
     }
-    // A trusted worker may stand in for a module.
+    // A trusted worker may replace a module.
     const owner = await engine.connectWorker();
     owner.serve("state::set", () => "owner");
     await settled(owner);
@@ -451,7 +451,7 @@ describe("a restricted worker's triggers (gap 56)", () => {
     for (const id of ["mine", "orders::wipe"]) guest.say({ type: "registerfunction", id });
     bind(guest);
     expect(await guest.next()).toMatchObject({ status: "inactive" });
-    // Its own anew, or taken back: nothing has changed hands.
+    // It registers its own again, or unregisters it: the owner does not change.
     guest.say({ type: "registerfunction", id: "orders::wipe" });
     guest.say({ type: "unregisterfunction", id: "orders::wipe" });
     await settled(guest);
@@ -567,7 +567,7 @@ describe("a registration hook", () => {
     await settled(boss);
     const guest = await engine.connectWorker({ access: accessTo(hooked, granted({ context: { tenant: 7 }, allowed_functions: ["renamed"] })) });
     guest.serve("mine", (_data, frame) => frame.function_id);
-    // Sent at once behind the registration: it must find the function there.
+    // Sent directly after the registration: the function must exist by then.
     expect(await guest.call("renamed")).toMatchObject({ result: "mine" });
     expect(seen).toEqual([{ function_id: "mine", description: null, metadata: null, context: { tenant: 7 } }]);
     expect(engine.directory.functionById("renamed")).toMatchObject({ description: "by the hook", metadata: { checked: true } });
@@ -777,14 +777,14 @@ describe("a middleware function", () => {
     guest.serve("own", () => 1);
     for (const [shown, outcome] of [
       ["orders::list", { error: { code: "FORBIDDEN", message: expect.stringContaining("only through the middleware mw") } }],
-      // The middleware is not asked for these.
+      // The middleware is not called for these.
       ["engine::functions::list", { status: "active" }],
       ["own", { status: "active" }],
     ] as const) {
       guest.say(trigger("own", { shown }, "shows"));
       expect([shown, await guest.next((frame) => frame.type === "triggerregistrationresult")]).toMatchObject([shown, outcome]);
     }
-    // What it may call by way of the middleware it may find in lists.
+    // Functions that it may call through the middleware are listed.
     const listed = callerAccess(guest.id, engine.kernel)?.visible(engine.directory).functions();
     expect(listed?.map((view) => view.function_id)).toEqual(["orders::list", "own"]);
   });

@@ -83,7 +83,7 @@ describe("a client that does not keep up", () => {
     const held = socket.queuedBytes;
     expect(held).toBeGreaterThan(4_000 * KIB);
     expect(held).toBeLessThan(5_000 * KIB);
-    // The snapshot on its way is no reason to close it; events beyond it are.
+    // The snapshot in the buffer does not close the connection; further events do.
     write(5);
     expect(socket.ended).toBeUndefined();
     write(10);

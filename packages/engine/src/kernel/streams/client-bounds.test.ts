@@ -42,7 +42,7 @@ describe("one client of streams", () => {
       },
     });
     socket.say({ type: "hello", data: { version: 1 } });
-    // Each takes the place of the one before, so that the limit of subscriptions is not what stops it.
+    // Each join replaces the previous one, so that the limit of subscriptions does not apply.
     for (let joined = 0; joined < 2_000 && socket.ended === undefined; joined++) join("same");
     await turns(2);
     expect(socket.ended).toMatchObject({ code: 1008 });

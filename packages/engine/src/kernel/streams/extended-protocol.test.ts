@@ -9,7 +9,7 @@ async function scene(source: Partial<StreamSource> = {}) {
   const clock = manualClock();
   const engine = await inMemoryEngine({ clock });
   const streams = memoryStreams(engine.kernel.streams, source);
-  /** A client that said hello and was welcomed. */
+  /** A client that has sent hello and received welcome. */
   const connect = async () => {
     const socket = engine.openSocket("/");
     socket.say({ type: "hello", data: { version: 1 } });
@@ -159,7 +159,7 @@ describe("the extended protocol", () => {
   it("leaves no hole, and goes back in no item, where writes meet the reading of the group (R-2)", async () => {
     let answer = (): void => {};
     const { streams, connect } = await scene({
-      // As a store does: it has worked on both, and the answers come later, in one turn.
+      // Like a store that has processed both and returns the results later, in one turn.
       snapshot: () => new Promise((resolve) => (answer = () => resolve({ json: "[2]", versionOf: (id) => (id === "a" ? 2 : undefined) }))),
     });
     const { socket, join } = await connect();
@@ -219,7 +219,7 @@ describe("the extended protocol", () => {
     streams.write("todos", "g", "a", "1");
     const idle = await connect();
     streams.stop();
-    // A write that was under way when the module stopped.
+    // A write that was in progress when the module stopped.
     expect(streams.write("todos", "g", "a", "2")).toBe(0);
     expect(user.socket.ended).toMatchObject({ code: 1012 });
     expect(streams.left).toEqual(["s"]);
@@ -229,7 +229,7 @@ describe("the extended protocol", () => {
 
     const again = memoryStreams(engine.kernel.streams);
     const back = await connect();
-    // The numbers of the former keeper lead nowhere.
+    // The numbers of the former provider are not valid any more.
     back.join("s", { since: { epoch: user.epoch, seq: 1 } });
     await back.socket.next(({ type }) => type === "joined");
     expect(await back.socket.next()).toMatchObject({ type: "gap", data: { reason: "expired" } });

@@ -5,7 +5,7 @@ import { type MemoryStreams, memoryStreams } from "./testing/memory-streams.ts";
 
 type Item = readonly [id: string, value: number];
 
-/** What a client knows of one group, by the rules of the extended protocol. Values are `[id, counter]`. */
+/** The state that a client derives for one group by the rules of the extended protocol. Values are `[id, counter]`. */
 class Follower {
   readonly items = new Map<string, number>();
   since: { readonly epoch: string; readonly seq: number } | undefined;
@@ -46,7 +46,10 @@ class Follower {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** A group in a store that works on writes and reads in order, when the test says so; and one client that comes and goes. */
+/**
+ * A group in a store that processes writes and reads in order when the test says so, and one client that connects and
+ * disconnects.
+ */
 class Scene {
   readonly follower = new Follower();
   readonly values = new Map<string, number>();
@@ -66,7 +69,7 @@ class Scene {
         new Promise((resolve) => {
           this.#asked.push(() => {
             const items = [...this.values].map(([id, value]) => this.#json(id, value));
-            // As a store has them: of what was deleted it knows no version.
+            // Like a store: it has no version of deleted items.
             const versions = new Map([...this.#versions].filter(([id]) => this.values.has(id)));
             resolve({ json: `[${items.join(",")}]`, versionOf: (id) => versions.get(id) });
           });
@@ -93,12 +96,12 @@ class Scene {
     });
   }
 
-  /** Sends something that is not kept, at once. */
+  /** Publishes an event that is not stored, at once. */
   send(): void {
     this.#streams.publish({ stream: "todos", group: "g", id: null, type: "event", json: '{"type":"cheer","data":null}', version: undefined });
   }
 
-  /** The store works on so many of the earliest, and answers them in one turn. */
+  /** The store processes this many of the earliest operations, and returns their results in one turn. */
   answer(count: number): void {
     for (const work of this.#asked.splice(0, count)) work();
   }
@@ -126,7 +129,7 @@ class Scene {
     for (const message of this.#socket?.take() ?? []) this.follower.read(message);
   }
 
-  /** All that is to come has come. */
+  /** Returns when everything has arrived. */
   async settle(): Promise<void> {
     this.connect();
     this.unstall();

@@ -8,7 +8,7 @@ const turns = async (): Promise<void> => {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
 };
 
-/** A group whose one value is `value`; `fail` makes reads of it fail. */
+/** A group whose only value is `value`; `fail` makes reads of it fail. */
 async function scene() {
   const clock = manualClock();
   const engine = await inMemoryEngine({ clock });

@@ -100,7 +100,7 @@ describe("svc.stream.messages", () => {
       return batches();
     };
     const shownOf = (told: readonly Batch[]): number => told.reduce((sum, { messages }) => sum + messages.length, 0);
-    // At once: all of a second's 2,000, in batches that are told together.
+    // At once: all 2,000 of a second, in batches that are sent together.
     const first = flood(2_000, "1");
     expect(first.map(({ messages }) => messages.length)).toEqual([500, 500, 500, 500, 1]);
     expect(first.map(({ totals }) => totals !== undefined)).toEqual([false, false, false, false, true]);

@@ -10,7 +10,10 @@ async function settled(worker: InMemoryWorker): Promise<void> {
   await worker.next((frame) => frame.type === "pong");
 }
 
-/** An engine with a worker whose function hears of `type`; `events()` are those heard so far, after 50 ms have passed. */
+/**
+ * An engine with a worker whose function is bound to `type`. `events()` returns the events so far, after 50 ms have
+ * passed.
+ */
 async function scene(type: string, client: { readonly features?: []; readonly version?: string; readonly access?: SessionAccess } = {}) {
   const clock = manualClock();
   const engine = await inMemoryEngine({ modules: [engineFunctions(() => INFO)], clock });
@@ -23,7 +26,7 @@ async function scene(type: string, client: { readonly features?: []; readonly ve
   await settled(listener);
   const events = async (): Promise<Record<string, unknown>[]> => {
     clock.advance(50);
-    // The call goes out, its answer comes back.
+    // The call is sent and its result arrives.
     await settled(listener);
     await settled(listener);
     return heard.splice(0);
@@ -101,7 +104,7 @@ describe("engine::workers-available", () => {
     await settled(stranger);
     await settled(shop);
     expect(await events()).toEqual([]);
-    // It becomes visible after it connected.
+    // It becomes visible after it has connected.
     shop.say({ type: "registerfunction", id: "shop::open" });
     await settled(shop);
     await events();

@@ -30,9 +30,9 @@ function mayCall(pattern: string): SessionAccess {
 
 interface Scene {
   readonly engine: InMemoryEngine;
-  /** One of each client, by the wire that it was written for. */
+  /** One of each client version. */
   readonly clients: Readonly<Record<"old" | "new" | "ours", InMemoryWorker>>;
-  /** Calls and resolves with the result. */
+  /** Calls a function and resolves with the result. */
   ask(client: keyof Scene["clients"], functionId: string, input?: unknown): Promise<Record<string, unknown>>;
 }
 

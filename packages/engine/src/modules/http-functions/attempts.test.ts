@@ -157,7 +157,7 @@ describe("a request to a function reached over HTTP", () => {
     await server.next();
     controller.abort();
     await expect(call).rejects.toMatchObject({ code: "call_cancelled" });
-    // Whatever were still to come would come to this server, before the answer to this other call.
+    // Any further request would reach this server before this other call's.
     await engine.register("g", { url: `http://127.0.0.1:${server.port}/` });
     await expect(engine.call("g")).rejects.toMatchObject({ code: "http_error" });
     expect(server.requests).toHaveLength(2);

@@ -17,7 +17,7 @@ async function serverThat(respond: Respond): Promise<Endpoint> {
   return server;
 }
 
-/** A server that says whatever it likes, HTTP or not. */
+/** A server that sends any bytes, HTTP or not. */
 async function rawServer(onRequest: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
@@ -73,7 +73,7 @@ describe("the address of a function reached over HTTP", () => {
   it("is resolved once for an attempt, and the connection goes to what was checked (K12)", async () => {
     const good = await serverThat((_request, response) => json(response, "good"));
     let questions = 0;
-    // Every second answer points elsewhere: whoever asks again after the check is led astray.
+    // Every second lookup returns another address: a second lookup after the check would use the wrong one.
     const resolve = async (): Promise<{ address: string; family: number }[]> => [
       questions++ % 2 === 0 ? { address: "127.0.0.1", family: 4 } : { address: "::1", family: 6 },
     ];
@@ -81,7 +81,8 @@ describe("the address of a function reached over HTTP", () => {
     await engine.register("f", { url: `http://flip.example:${good.port}/`, retry: { attempts: 1 } });
     expect(await engine.call("f")).toBe("good");
     expect(questions).toBe(1);
-    // The next call asks anew and goes where that says: nothing listens there, though a kept connection to the other address is open.
+    // The next call resolves the name again and uses its result, where nothing listens, although a connection to the
+    // other address is open.
     await expect(engine.call("f")).rejects.toMatchObject({ code: "http_request_failed", details: { executed: "no" } });
     expect(questions).toBe(2);
   });

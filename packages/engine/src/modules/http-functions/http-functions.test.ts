@@ -78,7 +78,7 @@ describe("a function reached over HTTP (gap 70)", () => {
 
   it("can be checked by its signature: HMAC-SHA256 over the timestamp and the body in base64", async () => {
     const server = await serverThat((request, response) => {
-      // As a receiver would write it from the documentation.
+      // As a receiver would implement it from the documentation.
       const signed = `${request.headers["x-iii-timestamp"]}:${btoa(request.body)}`;
       const expected = `sha256=${createHmac("sha256", "s3cret").update(signed, "latin1").digest("hex")}`;
       json(response, [request.headers["x-iii-signature"] === expected, request.headers["x-svc-signature"] === expected]);
@@ -135,7 +135,7 @@ describe("a function reached over HTTP (gap 70)", () => {
     await server.next();
     const other = await engine.connectWorker();
     other.serve("f", () => "socket");
-    // The least busy provider is taken.
+    // The least busy provider is chosen.
     await expect.poll(() => engine.directory.functionById("f")?.workers.length).toBe(2);
     expect(await engine.call("f")).toBe("socket");
     for (const release of held) release();

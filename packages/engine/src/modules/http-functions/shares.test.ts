@@ -17,7 +17,7 @@ async function scene(respond: Respond): Promise<{ readonly engine: HttpFunctionE
   return { engine, server };
 }
 
-/** A restricted connection that registers functions behind the URL. */
+/** A restricted connection that registers functions with the URL. */
 async function tenant(engine: HttpFunctionEngine, server: Endpoint, ids: readonly string[]): Promise<InMemoryWorker> {
   const worker = await engine.connectWorker({ access: accessTo([]) });
   for (const id of ids) worker.say({ type: "registerfunction", id, invocation: { url: `http://127.0.0.1:${server.port}/`, timeout_ms: 60_000 } });
@@ -72,10 +72,10 @@ describe("functions behind a URL of a restricted connection", () => {
     await expect.poll(() => stalled.length).toBe(3);
     for (const release of stalled.splice(0)) release();
     expect(await Promise.all([...payloads, ownersPayload])).toEqual([1, 1, 1]);
-    // Answers count as they arrive.
+    // Responses count as they arrive.
     const answers = Array.from({ length: 3 }, () => failed(engine.call("one", 0)));
     await expect.poll(() => stalled.length).toBe(3);
-    // The function has run, so that the call must not be made again without thought.
+    // The function has run, so a retry needs consideration.
     expect(await Promise.race(answers)).toMatchObject({ code: "http_response_failed", executed: "yes" });
     for (const release of stalled) release();
     expect((await Promise.all(answers)).filter((answer) => answer === 1)).toHaveLength(2);

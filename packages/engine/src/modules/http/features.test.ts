@@ -146,7 +146,7 @@ describe("pages of other origins", () => {
     });
     const foreign = await fetch(`${url}/x`, { method: "PUT", headers: { origin: "https://evil.example" } });
     expect([foreign.headers.get("access-control-allow-origin"), foreign.headers.get("vary")]).toEqual([null, "Accept, Origin"]);
-    // A page can read why it failed.
+    // A page can read why its request failed.
     expect((await fetch(`${url}/nowhere`, { headers: { origin: page } })).headers.get("access-control-allow-origin")).toBe(page);
   });
 

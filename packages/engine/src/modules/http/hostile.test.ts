@@ -15,7 +15,7 @@ afterEach(async () => {
   engine = undefined;
 });
 
-/** An engine with `POST /echo` (answers its input) and whatever `routes` adds. */
+/** An engine with `POST /echo` (returns its input) and the routes of `routes`. */
 async function site(
   routes: Readonly<Record<string, (input: Record<string, unknown>) => unknown>> = {},
   options: { readonly config?: Record<string, unknown>; readonly clock?: ManualClock } = {},
@@ -40,7 +40,7 @@ async function site(
   return { engine, worker, port: Number(new URL(await engine.http()).port) };
 }
 
-/** Bytes that are still referenced, after a full garbage collection. */
+/** Returns the bytes that are still referenced after a full garbage collection. */
 function memoryInUse(): number {
   setFlagsFromString("--expose-gc");
   runInNewContext("gc")();
@@ -51,9 +51,9 @@ function memoryInUse(): number {
 interface RawClient {
   readonly socket: Socket;
   readonly text: string;
-  /** Resolves with all that was received when it contains `wanted`; rejects when the connection ends before. */
+  /** Resolves with everything received when it contains `wanted`; rejects if the connection ends first. */
   until(wanted: string): Promise<string>;
-  /** Resolves with all that was received when the engine ended the connection. */
+  /** Resolves with everything received when the engine has ended the connection. */
   untilClosed(): Promise<string>;
 }
 
@@ -91,7 +91,7 @@ async function client(port: number): Promise<RawClient> {
   };
 }
 
-/** A complete request; `Connection: close` makes the answer end with the connection. */
+/** A complete request. `Connection: close` makes the connection end after the response. */
 async function ask(port: number, request: string): Promise<string> {
   const { socket, untilClosed } = await client(port);
   socket.write(request.replace("\r\n", "\r\nConnection: close\r\n"));
@@ -167,7 +167,7 @@ describe("a hostile client", () => {
     socket.write(`${(600).toString(16)}\r\n${"x".repeat(600)}\r\n`);
     expect(await until("payload_too_large")).toMatch(/^HTTP\/1\.1 413 /);
 
-    // The connection is not kept for a client that goes on for ever.
+    // The connection is not kept for a client that sends indefinitely.
     clock.advance(2_000);
     await untilClosed();
     expect(engine.kernel.router.counts.calls).toBe(callsBefore);
@@ -259,7 +259,7 @@ describe("a hostile client", () => {
     const before = memoryInUse();
     for (let n = 0; n < 3; n++) await stall();
     worker.received.length = 0;
-    // What a call needs besides is released when its answer was written to the socket, which may be a moment later.
+    // Everything else of a call is released when its response was written to the socket, possibly a moment later.
     await expect.poll(() => memoryInUse() - before).toBeLessThan(1.5 * 3 * answerBytes);
   });
 
@@ -371,7 +371,7 @@ describe("a hostile client", () => {
   });
 });
 
-/** Resolves when one more timer waits than before. */
+/** Resolves when one more timer is pending than before. */
 async function timerSet(clock: ManualClock, before: number): Promise<void> {
   while (clock.pendingTimers <= before) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -5,7 +5,7 @@ import { defineModule, type Module } from "../../kernel/module.ts";
 import { manualClock, recordedSpans } from "../../testing/index.ts";
 import { bind, errorOf, held, lastTriggerId, post, serve, site } from "./testing/site.ts";
 
-/** A module whose function fails with the error that it is told to. */
+/** A module whose function fails with the given error. */
 const failing = defineModule({
   name: "test-failing",
   summary: "Fails on request",

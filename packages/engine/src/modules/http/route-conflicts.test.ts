@@ -20,7 +20,7 @@ interface Step {
   readonly path: string;
   readonly method: RouteMethod;
   readonly principal: Principal;
-  /** `leave`: having unregistered the trigger; `go`: without. */
+  /** `leave`: unregisters the trigger; `go`: disconnects. */
   readonly what: "add" | "leave" | "go" | "become";
   readonly which: number;
 }
@@ -39,7 +39,10 @@ const step: fc.Arbitrary<Step> = fc.record({
   which: fc.nat(20),
 });
 
-/** Two triggers of a trusted worker with one route become those of one role, the second first: the first one then serves, and the second is said to wait. */
+/**
+ * Two triggers of a trusted worker with one route become those of one role, the second first. The first one then
+ * serves, and the second is reported as waiting.
+ */
 const FALLING_BEHIND: readonly Step[] = [
   { path: "/y", method: "GET", principal: TRUSTED, what: "add", which: 0 },
   { path: "/y", method: "GET", principal: TRUSTED, what: "add", which: 0 },
@@ -55,11 +58,11 @@ const takesFrom = (one: Bound, other: Bound): boolean =>
     ? isSameRoute(one, other)
     : !one.principal.isTrusted && !other.principal.isTrusted && overlaps(patternOf(one), patternOf(other));
 
-/** A route table with what is true of it, kept in the simplest way. */
+/** A route table with a simple model of its expected state. */
 class Model {
   readonly table = new RouteTable();
   readonly #live = new Map<Bound, () => void>();
-  /** Routes that trusted workers have, or had and did not take back. */
+  /** Routes that trusted workers have, or had and did not unregister. */
   #kept: Bound[] = [];
 
   do({ path: apiPath, method, principal, what, which }: Step, at: number): void {
@@ -97,7 +100,7 @@ class Model {
     if (principal.isTrusted) this.#kept.push(bound);
   }
 
-  /** The holder is a trusted worker's no longer. */
+  /** The holder no longer belongs to a trusted worker. */
   #lose(bound: Bound): void {
     if (!bound.principal.isTrusted || !bound.isGivenUp) return;
     const isLeft = [...this.#live.keys()].some((other) => other !== bound && other.principal.isTrusted && isSameRoute(other, bound));
@@ -119,20 +122,20 @@ class Model {
   }
 }
 
-/** Whether some path matches both patterns. */
+/** Returns whether some path matches both patterns. */
 function overlaps(a: RoutePattern, b: RoutePattern): boolean {
   for (let at = 0; ; at++) {
     const [one, other] = [a.segments[at], b.segments[at]];
     if (one === undefined || other === undefined) return one === other;
     if (one.kind === "literal" && other.kind === "literal") {
       if (one.text !== other.text) return false;
-      // Parameters and tails take at least one character.
+      // Parameters and tails match at least one character.
     } else if (isEmpty(one) || isEmpty(other)) return false;
     if (one.kind === "tail" || other.kind === "tail") return true;
   }
 }
 
-/** Whether every path that matches `narrow` matches `wide` as well. */
+/** Returns whether every path that matches `narrow` matches `wide` as well. */
 function covers(wide: RoutePattern, narrow: RoutePattern): boolean {
   for (let at = 0; ; at++) {
     const [one, other] = [wide.segments[at], narrow.segments[at]];
@@ -145,7 +148,7 @@ function covers(wide: RoutePattern, narrow: RoutePattern): boolean {
   }
 }
 
-/** What stands behind a trailing slash. */
+/** Returns whether it is the empty segment after a trailing slash. */
 function isEmpty(segment: RoutePattern["segments"][number]): boolean {
   return segment.kind === "literal" && segment.text === "";
 }

@@ -14,7 +14,7 @@ async function readAll(reader: ChannelReader): Promise<string> {
   return Buffer.concat(pieces).toString();
 }
 
-/** Serves a path with a handler that gets the writing end of its answer. */
+/** Serves a path with a handler that receives the writing end of its response. */
 async function serveStream(
   { engine, worker }: Site,
   path: string,
@@ -24,7 +24,7 @@ async function serveStream(
   await serve(worker, path, (input) => handle(engine.takeWriter(input.response), input), config);
 }
 
-/** A request whose body is sent by hand. */
+/** A request whose body the test sends. */
 function open(
   url: string,
   options: { readonly method?: string; readonly headers?: Record<string, string> } = {},
@@ -140,7 +140,7 @@ describe("a streamed answer", () => {
       const response = await fetch(`${here.url}${path}`);
       return [response.status, await response.text()];
     };
-    // A set status commits nothing: the result may still come.
+    // A status alone decides nothing: a result may still follow.
     const [status] = await get("/fails-early");
     expect(status).toBe(500);
     expect(await get("/bytes")).toEqual([200, "bytes"]);
@@ -392,7 +392,7 @@ describe("a streamed body", () => {
   });
 
   it("of which the function wants only the beginning is taken to its end, so that the client can read its answer (1.4)", async () => {
-    // Time stands still, so that the end of patience with the body cannot help.
+    // The clock stands still, so that the body's idle timeout cannot help.
     const here = await site({ clock: manualClock() });
     await serve(here.worker, "/up", async ({ request_body }) => ({ status_code: 413, body: (await here.engine.takeReader(request_body).read())?.kind }), {
       http_method: "POST",

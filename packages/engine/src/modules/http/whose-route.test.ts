@@ -8,7 +8,7 @@ import { SessionAccess } from "../../kernel/access/session-access.ts";
 import { type InMemoryEngine, type InMemoryWorker, manualClock } from "../../testing/index.ts";
 import { bind, errorOf, held, lastTriggerId, serve, site } from "./testing/site.ts";
 
-/** A connection of a principal of its own that may call what is `api::`. */
+/** A connection with its own principal that may call functions below `api::`. */
 function restricted(engine: InMemoryEngine, name: string): Promise<InMemoryWorker> {
   const rbac = {
     authFunctionId: "auth::check",
@@ -26,7 +26,7 @@ function restricted(engine: InMemoryEngine, name: string): Promise<InMemoryWorke
 const standing = (worker: InMemoryWorker, status: string): Promise<Record<string, unknown>> =>
   worker.next((frame) => frame.type === "triggerregistrationresult" && frame.status === status);
 
-/** Resolves when the engine has seen that the connection is gone. */
+/** Resolves when the engine has seen that the connection has ended. */
 function closed(engine: InMemoryEngine, worker: InMemoryWorker): Promise<void> {
   const gone = new Promise<void>((resolve) => {
     engine.directory.onChange(({ kind, id, op }) => {
@@ -80,7 +80,7 @@ describe("a route that a restricted connection asked for", () => {
     expect(await bind(third, "api::third", { api_path: "/a" })).toMatchObject({ status: "error" });
     expect(await bind(worker, "api::cond", { api_path: "/a" })).toMatchObject({ status: "error", reason: "route taken by api::other" });
 
-    // "third" asked before the binding was raised among those that are not restricted.
+    // "third" was registered before the binding became a trusted one.
     const next = standing(third, "active");
     other.say({ type: "unregistertrigger", id: engine.directory.triggers().find(({ function_id }) => function_id === "api::other")?.id });
     await next;

@@ -10,13 +10,13 @@ export interface SeenRequest {
   readonly body: string;
 }
 
-/** A real HTTP or HTTPS server on a free port of 127.0.0.1 that remembers what it was asked. */
+/** A real HTTP or HTTPS server on a free port of 127.0.0.1 that records its requests. */
 export interface Endpoint {
   readonly port: number;
   readonly requests: readonly SeenRequest[];
-  /** Connections so far. */
+  /** Number of connections so far. */
   readonly connections: number;
-  /** Resolves with the next request, or one that nobody has taken yet. */
+  /** Resolves with the next request, or one that was not taken yet. */
   next(): Promise<SeenRequest>;
   stop(): Promise<void>;
 }

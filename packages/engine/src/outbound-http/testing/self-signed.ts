@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 
-/** A certificate for one host that vouches for itself, made anew for each test run. PEM. */
+/** A self-signed certificate for one host, created for each test run. PEM. */
 export interface SelfSigned {
   readonly key: string;
   readonly cert: string;
@@ -11,7 +11,7 @@ const COMMON_NAME = objectId([85, 4, 3]);
 const ALT_NAME = objectId([85, 29, 17]);
 const BASIC_CONSTRAINTS = objectId([85, 29, 19]);
 
-/** Node can read certificates and not write them; this writes the few bytes of X.509 (RFC 5280) that TLS asks for. */
+/** Node can read certificates but not write them. This writes the few bytes of X.509 (RFC 5280) that TLS needs. */
 export function selfSigned(host: string): SelfSigned {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const name = sequence(der(0x31, sequence(COMMON_NAME, der(0x0c, Buffer.from(host)))));

@@ -3,16 +3,16 @@ import type { HttpFunctionRules, HttpFunctionsOptions } from "../http-functions.
 import { httpFunctions } from "../index.ts";
 
 export const STRICT: HttpFunctionRules = { urlAllowlist: [], blockPrivateIps: true, requireHttps: true, retries: 2 };
-/** What a developer sets to reach a server on the own machine. */
+/** The settings of a developer who calls a local server. */
 export const RELAXED: HttpFunctionRules = { ...STRICT, blockPrivateIps: false, requireHttps: false };
 
 export interface HttpFunctionEngine extends InMemoryEngine {
   readonly worker: InMemoryWorker;
-  /** Registers a function and resolves with the error frame, or undefined when it was taken. */
+  /** Registers a function and resolves with the error frame, or undefined if it was accepted. */
   register(id: string, invocation: Readonly<Record<string, unknown>>): Promise<Record<string, unknown> | undefined>;
 }
 
-/** An engine with this module, a worker, and pauses between attempts that are as short as they get. */
+/** An engine with this module, a worker, and the shortest pauses between attempts. */
 export async function httpFunctionEngine(
   options: Partial<HttpFunctionsOptions> & { readonly engine?: InMemoryEngineOptions } = {},
 ): Promise<HttpFunctionEngine> {

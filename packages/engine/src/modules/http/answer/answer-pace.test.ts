@@ -7,7 +7,7 @@ import { READ_ANSWER_MS } from "./answer-pace.ts";
 
 const SIZE = 24_000_000;
 
-/** A clock that counts how often a client was waited for. */
+/** A clock that counts how often the engine waited for a client. */
 function countingClock(): ManualClock & { readonly waits: () => number } {
   const clock = manualClock();
   let waits = 0;
@@ -37,7 +37,7 @@ it.each(["a whole answer", "one big piece of a stream"])("%s may be read slowly 
     while (socket.bytesRead < (part * SIZE) / 8) {
       if (socket.read() === null) await once(socket, "readable");
     }
-    // What was read made room, and the next wait has begun.
+    // The client has read, so there is room and the next wait has begun.
     await expect.poll(clock.waits).toBeGreaterThan(waitsBefore);
     clock.advance(40_000);
   }

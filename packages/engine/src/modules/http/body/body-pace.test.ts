@@ -12,11 +12,14 @@ interface Upload {
   readonly here: Site;
   readonly request: ClientRequest;
   readonly status: Promise<number | undefined>;
-  /** Sends a piece so long after the one before, and waits until the function has it. */
+  /** Sends a piece after this delay, and waits until the function has it. */
   send(afterMs: number, bytes: number): Promise<void>;
 }
 
-/** An upload to a route with a timeout of 30 s, whose pieces are sent by hand. The function answers how much it got. */
+/**
+ * An upload to a route with a timeout of 30 s, whose pieces the test sends. The function returns the number of received
+ * bytes.
+ */
 async function upload(answer: "result" | "stream" = "result"): Promise<Upload> {
   const clock = manualClock();
   const here = await site({ clock });
@@ -25,7 +28,7 @@ async function upload(answer: "result" | "stream" = "result"): Promise<Upload> {
     const reader = here.engine.takeReader(request_body);
     let bytes = 0;
     for (let item = await reader.read(); item?.kind === "binary"; item = await reader.read()) {
-      // One write of the client may come in several pieces.
+      // One write of the client may arrive in several pieces.
       bytes += item.bytes.byteLength;
       for (let at = 0; at < item.bytes.byteLength; at++) pieces.add(1);
     }
@@ -86,7 +89,7 @@ describe("the route's timeout", () => {
     const { clock, here, send, status, request } = await upload();
     await send(20_000, 32 * 1024);
     await send(20_000, 32 * 1024);
-    // Not all of it has come: the function waits.
+    // The body is not complete: the function waits.
     clock.advance(29_000);
     expect(here.engine.kernel.router.counts.inFlight).toBe(1);
     clock.advance(2_000);

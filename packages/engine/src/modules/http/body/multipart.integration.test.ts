@@ -27,7 +27,7 @@ async function bytesOf(reader: ChannelReader): Promise<{ readonly text: string; 
   return { text: Buffer.concat(pieces).toString(), ended: reader.ended };
 }
 
-/** A route that answers what it was told, with each file's text. */
+/** A route that returns its input, with each file's text. */
 async function serveForms({ engine, worker }: Site, config: Record<string, unknown> = {}, onCall: () => void = () => {}): Promise<void> {
   await serve(
     worker,
@@ -104,7 +104,7 @@ describe("a multipart form", () => {
       sizes.map((size, at) => [`f${at}`, size, Math.min(size, 1), "finished"]),
     );
     expect(seen.files.map(({ text }) => text[0] ?? "")).toEqual(sizes.map((size, at) => (size === 0 ? "" : String(at))));
-    // Nobody else may read it.
+    // Other users cannot read it.
     expect(onDisk).toEqual([0o600]);
     await expect.poll(() => readdirSync(join(dataDir, "http-forms"))).toEqual([]);
   });
@@ -117,7 +117,7 @@ describe("a multipart form", () => {
     await serveForms(here, {}, () => {
       during = listDisk();
     });
-    // Serving a route saves it.
+    // Serving a route stores it.
     const before = ["http-reserved-routes.json"];
     await expect.poll(listDisk).toEqual(before);
     await (await post(`${here.url}/form`, file("f", "f", "x".repeat(900_000)) + field("a", "1") + END, TYPE)).arrayBuffer();
@@ -144,7 +144,7 @@ describe("a multipart form", () => {
     const dataDir = mkdtempSync(join(tmpdir(), "svc-forms-"));
     const here = await site({ config: { body_limit_bytes: 1_000 }, dataDir });
     await serveForms(here);
-    // Where the folder should be made there is a file.
+    // A file is where the folder should be created.
     writeFileSync(join(dataDir, "http-forms"), "");
     const response = await post(`${here.url}/form`, file("f", "f", "x".repeat(150_000)) + END, TYPE);
     const { code, message } = await errorOf(response);
@@ -256,7 +256,7 @@ describe("a multipart form", () => {
     const [call = {}] = calls.items;
     const { files } = call.data as { readonly files: readonly FileSeen[] };
     expect(await bytesOf(here.engine.takeReader(files[0]?.body))).toEqual({ text: "x", ended: "finished" });
-    // A ref with its direction turned around names an end, but leads nowhere.
+    // A ref with the other direction names an end, but is not usable.
     const misused = here.engine.takeWriter({ ...(files[1]?.body as object), direction: "write" });
     expect(here.engine.kernel.channels.size).toBe(1);
     release();
@@ -295,7 +295,7 @@ describe("a multipart form", () => {
     };
     const slow = httpRequest(`${here.url}/form`, { method: "POST", headers: { "content-type": TYPE }, agent: false }).on("error", () => {});
     const answer = once(slow, "response") as Promise<[{ statusCode: number }]>;
-    // The end of a part is only known with the boundary behind it, so the parser keeps some bytes back.
+    // The end of a part is known only with the following boundary, so the parser buffers some bytes.
     slow.write(file("f", "f", "x".repeat(4_000)).slice(0, -2));
     await expect.poll(onDisk).toBeGreaterThan(3_000);
     for (let piece = 1; piece <= 4 && !slow.destroyed; piece++) {

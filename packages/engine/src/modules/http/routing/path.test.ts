@@ -82,7 +82,7 @@ describe("a request target", () => {
   });
 });
 
-/** Undoes the three escapes that the router reads. */
+/** Reverses the three escapes that the router decodes. */
 function decodeRouterEscapes(segment: string): string {
   return segment.replaceAll("%3F", "?").replaceAll("%23", "#").replaceAll("%25", "%");
 }

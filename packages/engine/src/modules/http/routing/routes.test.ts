@@ -15,7 +15,7 @@ function tableOf(...paths: string[]): RouteTable {
   return table;
 }
 
-/** Function and parameters that a target leads to, or why it leads nowhere. */
+/** Returns the function and parameters for a target, or why there are none. */
 function lookup(table: RouteTable, target: string, method = "GET"): unknown {
   const match: RouteMatch = table.match(method, readTarget(target).path);
   return match.kind === "found" ? [match.holder.binding.functionId, { ...match.pathParams }] : match.kind;
@@ -150,7 +150,7 @@ describe("a route table", () => {
         expect(() => table.add(restricted(path, path, {}, acme))).toThrow(`routes of this connection must lie below /acme/v1, e.g. /acme/v1${path}`);
       }
       expect(table.size).toBe(4);
-      // Asked for by a trusted worker too, until that one leaves.
+      // Also registered by a trusted worker, until that one leaves.
       const shared = binding("shared", "/other");
       table.add(shared);
       shared.become(acme);
@@ -254,7 +254,7 @@ describe("a route table", () => {
         expect(others.every(({ problem }) => problem !== undefined)).toBe(true);
         const before = table.visits;
         wide();
-        // For each its own path: root, segments and end, in the tree of the trusted and in that of the restricted.
+        // One path for each: root, segments and end, in the trusted and in the restricted tree.
         expect(table.visits - before).toBeLessThan(80 * 10);
         expect(others.every(({ problem }) => problem === undefined)).toBe(true);
         for (const undo of leave) undo();
@@ -386,7 +386,7 @@ describe("a route table", () => {
   });
 
   it("finds every route with its parameters, whichever other routes come and go", () => {
-    // Dot segments cannot be asked for; the rest of what a literal may not hold is refused at registration.
+    // Dot segments cannot be requested; other characters that a literal must not contain are refused at registration.
     const literal = fc.string({ unit: character, minLength: 1, maxLength: 6 }).filter((text) => !/[*{}?#/\\\0%]/.test(text) && !/^[.:]/.test(text));
     const value = fc.string({ unit: character, minLength: 1, maxLength: 6 }).filter((text) => !/[/\\\0]/.test(text) && !/^\.{1,2}$/.test(text));
     const segment = fc.oneof(
@@ -402,7 +402,7 @@ describe("a route table", () => {
       fc.property(fc.array(route, { maxLength: 12 }), (routes) => {
         const table = new RouteTable();
         const entries = routes.map(({ method, segments, stays }, index) => {
-          // The first segment tells the routes of the run apart, so that each target has one answer.
+          // The first segment distinguishes the routes of each run, so that each target has one result.
           const apiPath = `/r${index}/${segments.map((each, at) => ("literal" in each ? each.literal : `:p${at}`)).join("/")}`;
           const target = `/r${index}/${segments.map((each) => encodeURIComponent("literal" in each ? each.literal : each.value)).join("/")}`;
           const params = Object.fromEntries(segments.flatMap((each, at) => ("value" in each ? [[`p${at}`, each.value]] : [])));

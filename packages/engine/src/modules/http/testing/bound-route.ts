@@ -5,18 +5,18 @@ import type { RouteBinding } from "../routing/routes.ts";
 
 /** A binding of an http trigger for tests of the route table. */
 export interface Bound extends RouteBinding {
-  /** What was last reported. */
+  /** The last reported problem. */
   problem: string | undefined;
-  /** How often its problem was reported. */
+  /** How often a problem was reported. */
   reports: number;
   principal: Principal;
-  /** False for a worker that goes without having unregistered its trigger. */
+  /** False for a worker that disconnects without unregistering its trigger. */
   isGivenUp: boolean;
-  /** As the kernel does when owners came or went. */
+  /** As the kernel does when owners were added or removed. */
   become(principal: Principal): void;
 }
 
-/** Asked for by a trusted worker. */
+/** Registered by a trusted worker. */
 export function binding(functionId: string, apiPath: string, more: Partial<RouteSettings> = {}): Bound {
   let tell = (): void => {};
   const bound: Bound = {

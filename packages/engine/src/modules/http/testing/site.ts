@@ -38,12 +38,12 @@ export async function site(
 
 let triggerNumber = 0;
 
-/** The id of the trigger that was bound last. */
+/** The id of the last bound trigger. */
 export function lastTriggerId(before = 0): string {
   return `trigger-${triggerNumber - before}`;
 }
 
-/** Registers the trigger and resolves with the engine's answer. */
+/** Registers the trigger and resolves with the engine's response. */
 export function bind(worker: InMemoryWorker, functionId: string, config: unknown, metadata?: unknown): Promise<Record<string, unknown>> {
   const id = `trigger-${++triggerNumber}`;
   worker.say({ type: "registertrigger", id, trigger_type: "http", function_id: functionId, config, metadata });
@@ -64,7 +64,7 @@ export async function serve(
   return functionId;
 }
 
-/** Collects what happens, for tests that wait until it has. */
+/** Collects events, for tests that wait for them. */
 export function arrivals<T>(): { readonly items: T[]; add(item: T): void; count(wanted: number): Promise<void> } {
   const items: T[] = [];
   let waiting: { readonly wanted: number; readonly resolve: () => void } | undefined;
@@ -82,7 +82,7 @@ export function arrivals<T>(): { readonly items: T[]; add(item: T): void; count(
   };
 }
 
-/** A handler that answers when it is told to. */
+/** A handler that responds when the test says so. */
 export function held(): {
   handle(input: unknown, frame: Record<string, unknown>): Promise<unknown>;
   readonly calls: ReturnType<typeof arrivals<Record<string, unknown>>>;
