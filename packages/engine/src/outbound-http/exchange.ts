@@ -5,7 +5,7 @@ import type { LookupFunction } from "node:net";
 import type { Clock } from "../kernel/clock.ts";
 
 /** Maximum size of a response body, in bytes: that of a frame. */
-export const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+export const MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 const MAX_HEADER_BYTES = 16 * 1024;
 /** Time limit for connecting including TLS, in milliseconds. */
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -30,10 +30,10 @@ export interface Exchange {
    * Called with the size of each part of the response body, in bytes. An error that it throws ends the exchange, which
    * rejects with it.
    */
-  readonly onAnswerBytes?: (bytes: number) => void;
+  readonly onResponseBytes?: (bytes: number) => void;
 }
 
-export interface HttpAnswer {
+export interface HttpResponse {
   readonly status: number;
   readonly body: Buffer;
 }
@@ -75,7 +75,7 @@ export class Exchanger {
   }
 
   /** Rejects with ExchangeFailure, or with the signal's reason. */
-  send(exchange: Exchange): Promise<HttpAnswer> {
+  send(exchange: Exchange): Promise<HttpResponse> {
     return new Promise((resolve, reject) => {
       const { signal } = exchange;
       if (signal.aborted) {
@@ -105,7 +105,7 @@ export class Exchanger {
       request.on("close", failUnanswered);
       request.on("response", (response) => {
         progress.phase = "broken";
-        collect(response, exchange.onAnswerBytes).then(
+        collect(response, exchange.onResponseBytes).then(
           (answer) => finish(() => resolve(answer)),
           (error: unknown) => {
             fail(error);
@@ -188,15 +188,15 @@ function lookupOf(addresses: readonly LookupAddress[]): LookupFunction {
   };
 }
 
-/** Wraps an error that `onAnswerBytes` threw. */
+/** Wraps an error that `onResponseBytes` threw. */
 class Refused extends Error {}
 
-function collect(response: IncomingMessage, onBytes: Exchange["onAnswerBytes"]): Promise<HttpAnswer> {
+function collect(response: IncomingMessage, onBytes: Exchange["onResponseBytes"]): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
-    const tooLarge = (): Error => new Error(`the answer is larger than ${MAX_ANSWER_BYTES} bytes`);
-    if (Number(response.headers["content-length"] ?? 0) > MAX_ANSWER_BYTES) {
+    const tooLarge = (): Error => new Error(`the answer is larger than ${MAX_RESPONSE_BYTES} bytes`);
+    if (Number(response.headers["content-length"] ?? 0) > MAX_RESPONSE_BYTES) {
       reject(tooLarge());
       return;
     }
@@ -208,7 +208,7 @@ function collect(response: IncomingMessage, onBytes: Exchange["onAnswerBytes"]):
         reject(new Refused("the answer was refused", { cause }));
         return;
       }
-      if (bytes > MAX_ANSWER_BYTES) reject(tooLarge());
+      if (bytes > MAX_RESPONSE_BYTES) reject(tooLarge());
       else chunks.push(chunk);
     });
     response.on("error", reject);

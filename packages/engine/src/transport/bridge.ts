@@ -11,7 +11,7 @@ import { Admissions, type Admitted, UNRESTRICTED } from "./admission.ts";
 import type { EngineProof } from "./engine-proof.ts";
 import { type AccessRules, upgradeRefusal } from "./guards.ts";
 import { HeldUpgrades } from "./held-upgrades.ts";
-import { answerError, Listener, refuseUpgrade } from "./listener.ts";
+import { Listener, refuseUpgrade, sendError } from "./listener.ts";
 import type { Refusal, TokenGuard } from "./token-guard.ts";
 import { acceptWebSocket } from "./frames/server-socket.ts";
 
@@ -54,7 +54,7 @@ export class Bridge {
       what: access?.what ?? "workers",
       onRequest: (request, response) => {
         if (access?.proof?.answer(request, response, { port: this.listener.port, rules: rules() }) === true) return;
-        answerError(response, 426, "invalid_message", "this port speaks WebSocket; workers connect to / (the HTTP API is on another port)", {
+        sendError(response, 426, "invalid_message", "this port speaks WebSocket; workers connect to / (the HTTP API is on another port)", {
           upgrade: "websocket",
         });
       },

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { ENGINE_PROOF_PATH, engineProofText, PROOF_NONCE } from "@svc/protocol";
 import { type AccessRules, fetchSiteIsSafe, upgradeRefusal } from "./guards.ts";
-import { answerError, answerJson } from "./listener.ts";
+import { sendError, sendJson } from "./listener.ts";
 
 /**
  * Proves to a client that this is the engine of a data folder, without a token of the client: `GET
@@ -25,17 +25,17 @@ export class EngineProof {
     const refusal = upgradeRefusal(request, port, rules);
     const nonce = path.slice(ENGINE_PROOF_PATH.length);
     const { localAddress, localPort } = request.socket;
-    if (refusal !== undefined) answerError(response, Number(refusal.status.slice(0, 3)), refusal.code, refusal.message);
-    else if (!fetchSiteIsSafe(request, rules)) answerError(response, 403, "FORBIDDEN", "the request comes from a page of another site");
-    else if (request.method !== "GET") answerError(response, 405, "method_not_allowed", `${ENGINE_PROOF_PATH} takes GET`, { allow: "GET" });
-    else if (!PROOF_NONCE.test(nonce)) answerError(response, 400, "invalid_input", "the nonce is 32 bytes in base64url, without padding");
+    if (refusal !== undefined) sendError(response, Number(refusal.status.slice(0, 3)), refusal.code, refusal.message);
+    else if (!fetchSiteIsSafe(request, rules)) sendError(response, 403, "FORBIDDEN", "the request comes from a page of another site");
+    else if (request.method !== "GET") sendError(response, 405, "method_not_allowed", `${ENGINE_PROOF_PATH} takes GET`, { allow: "GET" });
+    else if (!PROOF_NONCE.test(nonce)) sendError(response, 400, "invalid_input", "the nonce is 32 bytes in base64url, without padding");
     // The client has disconnected.
     else if (localAddress === undefined || localPort === undefined) response.destroy();
     else {
       const proof = createHmac("sha256", this.#key)
         .update(engineProofText({ nonce, address: localAddress, port: localPort }))
         .digest("base64url");
-      answerJson(response, 200, { proof }, { "cache-control": "no-store" });
+      sendJson(response, 200, { proof }, { "cache-control": "no-store" });
     }
     return true;
   }

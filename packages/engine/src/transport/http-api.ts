@@ -5,7 +5,7 @@ import type { HttpMount } from "../kernel/module.ts";
 import type { Undo } from "../kernel/scope.ts";
 import { CONSOLE_HEADERS, consoleRefusal, isConsolePath } from "./console-guard.ts";
 import { type AccessRules, misdirection } from "./guards.ts";
-import { answerError, answerJson, Listener, REQUEST_TIMEOUT_MS } from "./listener.ts";
+import { Listener, REQUEST_TIMEOUT_MS, sendError, sendJson } from "./listener.ts";
 import type { ListenerAccess } from "./realtime.ts";
 
 export interface HttpAccess extends ListenerAccess {
@@ -34,7 +34,7 @@ export class HttpApi {
       what: "HTTP",
       // A streamed body may take long, and only the mount knows it. Other bodies are limited below.
       requestTimeoutMs: 0,
-      onRequest: (request, response) => this.#answer(request, response),
+      onRequest: (request, response) => this.#respond(request, response),
       ...(access.maxConnectionsPerAddress === undefined ? {} : { maxConnectionsPerAddress: access.maxConnectionsPerAddress }),
     });
   }
@@ -64,7 +64,7 @@ export class HttpApi {
     this.#draining = true;
   }
 
-  #answer(request: IncomingMessage, response: ServerResponse): void {
+  #respond(request: IncomingMessage, response: ServerResponse): void {
     if (this.#draining) response.setHeader("connection", "close");
     const path = pathOf(request.url ?? "/");
     const mount = this.#admit(request, response, path);
@@ -74,7 +74,7 @@ export class HttpApi {
     this.#handle(mount, request, response, path).catch((error: unknown) => {
       this.#log.error("an HTTP handler failed", { path, error });
       if (response.headersSent) response.destroy();
-      else answerError(response, 500, "invocation_error", "the engine failed to answer; its log has the reason");
+      else sendError(response, 500, "invocation_error", "the engine failed to answer; its log has the reason");
     });
   }
 
@@ -86,14 +86,14 @@ export class HttpApi {
     const isForAnyHost = (this.#access.takesAnyHost?.(isConsole) ?? false) === true;
     const misdirected = isForAnyHost ? undefined : misdirection(request, this.listener.port, this.#rules());
     if (misdirected !== undefined) {
-      answerError(response, 421, "misdirected_request", misdirected);
+      sendError(response, 421, "misdirected_request", misdirected);
       return undefined;
     }
     if (isConsole) {
       for (const [name, value] of CONSOLE_HEADERS) response.setHeader(name, value);
       const refusal = this.#access.tokenRefusal?.(request) ?? consoleRefusal(request, this.#rules(), ownOrigin(this.listener, host));
       if (refusal !== undefined) {
-        answerError(response, Number(refusal.status.slice(0, 3)), refusal.code, refusal.message, { ...refusal.headers });
+        sendError(response, Number(refusal.status.slice(0, 3)), refusal.code, refusal.message, { ...refusal.headers });
         return undefined;
       }
     }
@@ -103,17 +103,17 @@ export class HttpApi {
     }
     // Existing requests and their calls continue.
     if (this.#draining) {
-      answerError(response, 503, "draining", "the engine is shutting down", { "retry-after": "1" });
+      sendError(response, 503, "draining", "the engine is shutting down", { "retry-after": "1" });
       return undefined;
     }
     // No worker is connected yet, so there are no routes.
     if (this.#isStarting && !isConsole) {
-      answerError(response, 503, "starting", "the engine is starting; try again shortly", { "retry-after": "1" });
+      sendError(response, 503, "starting", "the engine is starting; try again shortly", { "retry-after": "1" });
       return undefined;
     }
     const mount = this.#mounts.find(({ prefix }) => path.startsWith(prefix));
     if (mount === undefined) {
-      answerError(response, 404, "NOT_FOUND", `nothing is served at ${path}; to serve functions over HTTP: svc worker add svc-http`);
+      sendError(response, 404, "NOT_FOUND", `nothing is served at ${path}; to serve functions over HTTP: svc worker add svc-http`);
     }
     return mount;
   }
@@ -124,11 +124,11 @@ export class HttpApi {
 
   #health(request: IncomingMessage, response: ServerResponse, path: "/healthz" | "/readyz"): void {
     if (request.method !== "GET" && request.method !== "HEAD") {
-      answerError(response, 405, "method_not_allowed", `${path} takes GET`, { allow: "GET, HEAD" });
+      sendError(response, 405, "method_not_allowed", `${path} takes GET`, { allow: "GET, HEAD" });
       return;
     }
     if (path === "/healthz") {
-      answerJson(response, 200, { status: "ok" });
+      sendJson(response, 200, { status: "ok" });
       return;
     }
     const reasons = [...this.#readiness].map((problem) => problem()).filter((reason) => reason !== undefined);
@@ -143,8 +143,8 @@ export class HttpApi {
       showsDetails ? { component, status, details, since_ms: sinceMs } : { component, status },
     );
     const body = components.length === 0 ? {} : { components };
-    if (reasons.length === 0) answerJson(response, 200, { status: "ready", ...body });
-    else answerJson(response, 503, { status: "not_ready", reasons, ...body }, { "retry-after": "1" });
+    if (reasons.length === 0) sendJson(response, 200, { status: "ready", ...body });
+    else sendJson(response, 503, { status: "not_ready", reasons, ...body }, { "retry-after": "1" });
   }
 }
 
@@ -153,7 +153,7 @@ function boundBody(request: IncomingMessage, response: ServerResponse): void {
   if (request.headers["transfer-encoding"] === undefined && Number(request.headers["content-length"] ?? 0) === 0) return;
   const timer = setTimeout(() => {
     if (request.complete) return;
-    if (!response.headersSent) answerError(response, 408, "request_timeout", "the request did not arrive in time", { connection: "close" });
+    if (!response.headersSent) sendError(response, 408, "request_timeout", "the request did not arrive in time", { connection: "close" });
     response.once("finish", () => request.socket.destroy());
     if (response.writableFinished) request.socket.destroy();
   }, REQUEST_TIMEOUT_MS);

@@ -92,7 +92,7 @@ export class Listener {
       response.on("error", ignoreError);
       const problem = headProblem(request);
       if (problem === undefined) onRequest(request, response);
-      else answerError(response, problem.status, "invalid_request", problem.message, { connection: "close" });
+      else sendError(response, problem.status, "invalid_request", problem.message, { connection: "close" });
     };
     this.#onUpgrade =
       onUpgrade === undefined
@@ -227,7 +227,7 @@ export class Listener {
     server.maxHeadersCount = MAX_HEADERS;
     server.maxConnections = MAX_CONNECTIONS;
     if (this.#onUpgrade !== undefined) server.on("upgrade", this.#onUpgrade);
-    server.on("clientError", answerClientError);
+    server.on("clientError", handleClientError);
     // Also for TLS, before any handshake.
     server.prependListener("connection", (socket: Socket) => {
       if (!this.#caps.admit(socket)) socket.destroy();
@@ -264,7 +264,7 @@ function closeGently(server: Server): void {
 }
 
 /** Responds to requests that are not HTTP or exceed the header limits. They never reach a handler. */
-function answerClientError(error: NodeJS.ErrnoException, stream: Duplex): void {
+function handleClientError(error: NodeJS.ErrnoException, stream: Duplex): void {
   const socket = stream as Socket;
   if (!socket.writable || error.code === "ECONNRESET") {
     socket.destroy();
@@ -306,7 +306,7 @@ export function refuseUpgrade(stream: Duplex, status: string, code: string, mess
 }
 
 /** Sends a JSON response. */
-export function answerJson(response: ServerResponse, status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void {
+export function sendJson(response: ServerResponse, status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): void {
   const text = JSON.stringify(body);
   response.writeHead(status, {
     "content-type": "application/json",
@@ -318,8 +318,8 @@ export function answerJson(response: ServerResponse, status: number, body: unkno
 }
 
 /** Sends `{"error":{"code","message"}}`. */
-export function answerError(response: ServerResponse, status: number, code: string, message: string, headers: Readonly<Record<string, string>> = {}): void {
-  answerJson(response, status, { error: { code, message } }, headers);
+export function sendError(response: ServerResponse, status: number, code: string, message: string, headers: Readonly<Record<string, string>> = {}): void {
+  sendJson(response, status, { error: { code, message } }, headers);
 }
 
 /**

@@ -3,7 +3,7 @@ import { isLoopback } from "../config/listen-address.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { ListenOptions, ModuleListener } from "../kernel/module.ts";
 import { type AccessRules, fetchSiteIsSafe, misdirection, originIsAllowed } from "./guards.ts";
-import { answerError, Listener } from "./listener.ts";
+import { Listener, sendError } from "./listener.ts";
 import type { Refusal } from "./token-guard.ts";
 
 /** The rules of a module's listener. Read at each request, since the config may change. */
@@ -33,7 +33,7 @@ export async function openModuleListener(options: ListenOptions, rules: ModuleLi
     return rules.tokenRefusal(request, host);
   }
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const refusal = refusalOf(request);
     if (refusal === undefined) {
       await options.onRequest(request, response);
@@ -41,17 +41,17 @@ export async function openModuleListener(options: ListenOptions, rules: ModuleLi
     }
     // The body is not read, so the connection is closed.
     const headers = { connection: "close", ...("headers" in refusal ? refusal.headers : {}) };
-    answerError(response, Number(String(refusal.status).slice(0, 3)), refusal.code, refusal.message, headers);
+    sendError(response, Number(String(refusal.status).slice(0, 3)), refusal.code, refusal.message, headers);
   }
 
   const listener = new Listener({
     what,
     maxConnectionsPerAddress: rules.maxConnectionsPerAddress,
     onRequest(request, response) {
-      answer(request, response).catch((error: unknown) => {
+      respond(request, response).catch((error: unknown) => {
         rules.log.error("an HTTP handler failed", { listener: what, error });
         if (response.headersSent) response.destroy();
-        else answerError(response, 500, "invocation_error", "the engine failed to answer; its log has the reason");
+        else sendError(response, 500, "invocation_error", "the engine failed to answer; its log has the reason");
       });
     },
   });

@@ -7,7 +7,7 @@ import type { Logger } from "../kernel/logger.ts";
 import type { StreamClient } from "../kernel/stream-contract.ts";
 import type { RealtimeSocket } from "../kernel/streams/realtime-socket.ts";
 import { type AccessRules, upgradeRefusal } from "./guards.ts";
-import { answerError, Listener, refuseUpgrade } from "./listener.ts";
+import { Listener, refuseUpgrade, sendError } from "./listener.ts";
 import { headersOf, pathOf, queryOf } from "./request-facts.ts";
 import type { Refusal } from "./token-guard.ts";
 import { acceptWebSocket } from "./frames/server-socket.ts";
@@ -67,7 +67,7 @@ export class Realtime {
     this.#rules = rules;
     this.listener = new Listener({
       what: "streams",
-      onRequest: (_request, response) => answerError(response, 426, "invalid_message", "this port speaks WebSocket", { upgrade: "websocket" }),
+      onRequest: (_request, response) => sendError(response, 426, "invalid_message", "this port speaks WebSocket", { upgrade: "websocket" }),
       onUpgrade: (request, stream, head) => this.#upgrade(request, stream, head),
       ...(access.maxConnectionsPerAddress === undefined ? {} : { maxConnectionsPerAddress: access.maxConnectionsPerAddress }),
     });

@@ -24,7 +24,7 @@ export class HeldBytes {
    * Counts a part of the response. Throws CallError `http_response_failed` if the quota has no room: the function has
    * already run.
    */
-  takeAnswer(bytes: number): void {
+  takeResponse(bytes: number): void {
     const problem = this.#take(bytes);
     if (problem !== undefined) throw new CallError("http_response_failed", `${this.#functionId}: its answer was not read: ${problem}`);
   }

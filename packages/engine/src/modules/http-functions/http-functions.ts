@@ -12,15 +12,15 @@ import {
   type RunDelegatedCall,
 } from "../../kernel/module.ts";
 import { orAborted, pause } from "../../outbound-http/abortable.ts";
-import { ExchangeFailure, Exchanger, type HttpAnswer } from "../../outbound-http/exchange.ts";
+import { ExchangeFailure, Exchanger, type HttpResponse } from "../../outbound-http/exchange.ts";
 import { coalesced, NotResolved, notResolved, type Resolve, resolveChecked, systemResolve } from "../../outbound-http/resolve.ts";
 import { hostOf } from "../../outbound-http/url-pattern.ts";
 import { checkUrl } from "../../outbound-http/url-policy.ts";
-import { readAnswer } from "./answer.ts";
 import { type Environment, readCredential } from "./credentials.ts";
 import { HeldBytes } from "./held-bytes.ts";
 import { type HttpInvocation, readInvocation } from "./invocation.ts";
 import { requestHeaders } from "./request-headers.ts";
+import { readResponse } from "./response.ts";
 
 export interface HttpFunctionsOptions {
   readonly rules: () => HttpFunctionRules;
@@ -121,7 +121,7 @@ export class HttpFunctions implements InvocationRunner {
     held.takeBody(body.byteLength);
     const controller = new AbortController();
     const { timeoutMs } = invocation;
-    const onTimeout = (): void => controller.abort(noAnswer(call.functionId, `did not answer within ${timeoutMs} ms`, { timeout_ms: timeoutMs }));
+    const onTimeout = (): void => controller.abort(requestFailed(call.functionId, `did not answer within ${timeoutMs} ms`, { timeout_ms: timeoutMs }));
     const onCancel = (): void => controller.abort(call.signal.reason);
     const cancelTimer = this.#clock.after(timeoutMs, onTimeout);
     call.signal.addEventListener("abort", onCancel, { once: true });
@@ -152,7 +152,7 @@ export class HttpFunctions implements InvocationRunner {
       const retries = attempt < attempts && mayRetry(outcome, invocation) && this.#clock.monotonic() + pauseMs < job.deadlineAt;
       if (!retries) {
         if (outcome instanceof Error) throw errorOf(outcome, job);
-        return readAnswer(call.functionId, outcome);
+        return readResponse(call.functionId, outcome);
       }
       await pause(this.#clock, pauseMs, job.signal);
     }
@@ -161,7 +161,7 @@ export class HttpFunctions implements InvocationRunner {
   /**
    * Sends one request, with the current settings, secrets and addresses. Rejects for failures that must not be retried.
    */
-  async #attempt(job: Job, attempt: number): Promise<HttpAnswer | ExchangeFailure | NotResolved> {
+  async #attempt(job: Job, attempt: number): Promise<HttpResponse | ExchangeFailure | NotResolved> {
     const { call, invocation, body, held, requestId, signal } = job;
     // The response of the previous attempt is not needed any more.
     held.releaseTo(body.byteLength);
@@ -182,7 +182,15 @@ export class HttpFunctions implements InvocationRunner {
         custom: invocation.headers,
         credential,
       });
-      return await this.#exchanger.send({ url, method: invocation.method, headers, body, addresses, signal, onAnswerBytes: (bytes) => held.takeAnswer(bytes) });
+      return await this.#exchanger.send({
+        url,
+        method: invocation.method,
+        headers,
+        body,
+        addresses,
+        signal,
+        onResponseBytes: (bytes) => held.takeResponse(bytes),
+      });
     } catch (thrown) {
       if (thrown instanceof ExchangeFailure || thrown instanceof NotResolved) return thrown;
       throw thrown;
@@ -198,7 +206,7 @@ function stopped(): CallError {
  * Returns whether to retry. A call runs at most once: unless the registration allows more, only requests that were not
  * sent are retried.
  */
-function mayRetry(outcome: HttpAnswer | ExchangeFailure | NotResolved, { idempotent, retryStatuses }: HttpInvocation): boolean {
+function mayRetry(outcome: HttpResponse | ExchangeFailure | NotResolved, { idempotent, retryStatuses }: HttpInvocation): boolean {
   if (outcome instanceof NotResolved) return true;
   if (outcome instanceof ExchangeFailure) return outcome.phase === "unconnected" || (idempotent && outcome.phase !== "unsent");
   return retryStatuses.has(outcome.status);
@@ -209,11 +217,11 @@ function errorOf(failure: ExchangeFailure | NotResolved, { call, invocation }: J
   if (failure instanceof NotResolved) return notResolved(url, failure);
   const { phase, message } = failure;
   if (phase === "broken") return new CallError("http_response_failed", `${call.functionId}: the answer of ${hostOf(url)} cannot be read: ${message}`);
-  if (phase === "unanswered") return noAnswer(call.functionId, `${hostOf(url)} took the request and gave no answer: ${message}`);
-  return noAnswer(call.functionId, `could not connect to ${hostOf(url)}: ${message}`, { executed: "no" });
+  if (phase === "unanswered") return requestFailed(call.functionId, `${hostOf(url)} took the request and gave no answer: ${message}`);
+  return requestFailed(call.functionId, `could not connect to ${hostOf(url)}: ${message}`, { executed: "no" });
 }
 
-function noAnswer(functionId: string, problem: string, details?: Readonly<Record<string, unknown>>): CallError {
+function requestFailed(functionId: string, problem: string, details?: Readonly<Record<string, unknown>>): CallError {
   return new CallError("http_request_failed", `${functionId}: ${problem}`, { details });
 }
 

@@ -1,7 +1,7 @@
 import { functionIdSchema } from "@svc/protocol";
 import { z } from "zod";
 import { tlsBlockSchema } from "../../config/tls-block.ts";
-import { type CorsSettings, corsSchema } from "./answer/cors.ts";
+import { type CorsSettings, corsSchema } from "./response/cors.ts";
 import {
   bodyLimitBytes,
   concurrencyLimit,

@@ -3,13 +3,6 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { CallError, type FunctionId, type Payload } from "@svc/protocol";
 import { type CallOptions, type ModuleContext, TRUSTED } from "../../kernel/module.ts";
 import { ThrottledLog } from "../../kernel/throttled-log.ts";
-import { type Answer, answerOfFailure } from "./answer/answer.ts";
-import { compressed } from "./answer/compression.ts";
-import { preflightHeaders, preflightOf, withCors } from "./answer/cors.ts";
-import { type Exchange, Exchanges } from "./answer/exchanges.ts";
-import { headerValue } from "./answer/header-list.ts";
-import { sendStream } from "./answer/response-stream.ts";
-import { sendAnswer } from "./answer/send.ts";
 import { FileOffers } from "./body/file-offers.ts";
 import { FormSpools } from "./body/form-spool.ts";
 import { type HttpConfig, REQUEST_ID_HEADER } from "./config.ts";
@@ -22,6 +15,13 @@ import { NO_FIELDS, traceHeaders } from "./request.ts";
 import type { Destination, RequestContext } from "./request-context.ts";
 import { RequestCounts } from "./request-counts.ts";
 import { beginRequestSpan } from "./request-span.ts";
+import { compressed } from "./response/compression.ts";
+import { preflightHeaders, preflightOf, withCors } from "./response/cors.ts";
+import { type Exchange, Exchanges } from "./response/exchanges.ts";
+import { headerValue } from "./response/header-list.ts";
+import { sendStream } from "./response/response-stream.ts";
+import { type RouteResponse, responseOfFailure } from "./response/route-response.ts";
+import { sendResponse } from "./response/send.ts";
 import { RouteCall, type RouteOutcome } from "./route-call.ts";
 import { type RequestTarget, readTarget } from "./routing/path.ts";
 import { type RouteSettings, routeSettingsSchema } from "./routing/route-settings.ts";
@@ -84,12 +84,12 @@ export class RequestHandler {
     const requestContext = this.#requestContext(exchange);
     let outcome: RouteOutcome;
     try {
-      outcome = await this.#answer(requestContext);
-      requestContext.span.answered(outcome.answer.status);
+      outcome = await this.#respond(requestContext);
+      requestContext.span.responded(outcome.routeResponse.status);
     } catch (thrown) {
       const failure = failureOf(thrown, requestContext.ownFunctions);
-      outcome = { answer: this.#answerOfFailure(requestContext, failure), stream: undefined };
-      requestContext.span.answered(failure.status, CallError.is(failure.cause) ? failure.cause : `${failure.code}: ${failure.message}`);
+      outcome = { routeResponse: this.#responseOfFailure(requestContext, failure), stream: undefined };
+      requestContext.span.responded(failure.status, CallError.is(failure.cause) ? failure.cause : `${failure.code}: ${failure.message}`);
     }
     await this.#deliver(requestContext, outcome);
   }
@@ -101,11 +101,11 @@ export class RequestHandler {
   #refuseAtLimit(exchange: Exchange): void {
     const { clock, log } = this.#context;
     const { concurrentRequests: limit, bodyLimitBytes, cors, errorFormat } = this.#config;
-    const answer = answerOfFailure(limitReached(limit, REQUEST_LIMIT), exchange.id.slice(-12), errorFormat);
-    const headers = cors === undefined ? answer.headers : withCors(answer.headers, cors, exchange.request.headers.origin);
-    this.#counts.answered(answer.status);
+    const routeResponse = responseOfFailure(limitReached(limit, REQUEST_LIMIT), exchange.id.slice(-12), errorFormat);
+    const headers = cors === undefined ? routeResponse.headers : withCors(routeResponse.headers, cors, exchange.request.headers.origin);
+    this.#counts.responded(routeResponse.status);
     this.#refusals.warn(log, "", "a request was refused: the limit of requests in work is reached", { limit, setting: REQUEST_LIMIT });
-    sendAnswer(exchange, { ...answer, headers: [...headers, "X-Request-Id", exchange.id] }, { clock, bodyLimitBytes });
+    sendResponse(exchange, { ...routeResponse, headers: [...headers, "X-Request-Id", exchange.id] }, { clock, bodyLimitBytes });
   }
 
   #requestContext(exchange: Exchange): RequestContext {
@@ -127,7 +127,7 @@ export class RequestHandler {
     return { exchange, config, headers, client, requestId, span, trace, target, match, destination: undefined, cors: config.cors, ownFunctions: [] };
   }
 
-  async #answer(requestContext: RequestContext): Promise<RouteOutcome> {
+  async #respond(requestContext: RequestContext): Promise<RouteOutcome> {
     const { exchange, config } = requestContext;
     if (this.#stopping) throw new Refusal(unavailable("draining", "the engine is shutting down or svc-http is being removed"));
     const whole = this.#limits.admit(requestContext);
@@ -137,14 +137,14 @@ export class RequestHandler {
     const target = requestContext.target ?? readTarget(request.url ?? "/");
     const preflight = preflightOf(method, request.headers);
     if (preflight !== undefined) {
-      const answer = this.#answerPreflight(requestContext, preflight, target);
-      if (answer !== undefined) return { answer, stream: undefined };
+      const routeResponse = this.#preflightResponse(requestContext, preflight, target);
+      if (routeResponse !== undefined) return { routeResponse, stream: undefined };
     }
     // After waiting in the queue, match again, since routes may have changed.
     const match = whole === undefined && requestContext.match !== undefined ? requestContext.match : this.#match(method, target.path);
     const destination = match.kind === "found" ? destinationOf(match) : this.#notFoundDestination(match, config);
     if (destination === undefined && match.kind === "none") this.#refuseWhileStarting(method, target);
-    if (destination === undefined) return { answer: answerWithoutRoute(match, method, target.rawPath), stream: undefined };
+    if (destination === undefined) return { routeResponse: responseWithoutRoute(match, method, target.rawPath), stream: undefined };
 
     const { binding } = destination;
     const { settings } = binding;
@@ -170,7 +170,7 @@ export class RequestHandler {
     const call = new RouteCall({ requestContext, destination, incoming, middleware, context: this.#context, fileOffers: this.#fileOffers });
     try {
       const outcome = await call.run();
-      if (outcome.answer.dropped.length > 0) this.#warnOfDropped(destination, outcome.answer.dropped);
+      if (outcome.routeResponse.dropped.length > 0) this.#warnOfDropped(destination, outcome.routeResponse.dropped);
       if (outcome.stream === undefined) call.release();
       return outcome;
     } catch (error) {
@@ -192,7 +192,7 @@ export class RequestHandler {
   }
 
   /** Responds to a preflight if there are CORS settings for the path. */
-  #answerPreflight(requestContext: RequestContext, preflight: NonNullable<ReturnType<typeof preflightOf>>, target: RequestTarget): Answer | undefined {
+  #preflightResponse(requestContext: RequestContext, preflight: NonNullable<ReturnType<typeof preflightOf>>, target: RequestTarget): RouteResponse | undefined {
     const asked = this.#match(preflight.method, target.path);
     if (asked.kind === "none") return undefined;
     const ofRoute = asked.kind === "found" ? asked.holder.binding.settings.cors : undefined;
@@ -238,11 +238,11 @@ export class RequestHandler {
     };
   }
 
-  async #deliver(requestContext: RequestContext, { answer, stream }: RouteOutcome): Promise<void> {
+  async #deliver(requestContext: RequestContext, { routeResponse, stream }: RouteOutcome): Promise<void> {
     const { exchange, config, headers } = requestContext;
     const { clock } = this.#context;
-    const complete = this.#withCommonHeaders(requestContext, answer);
-    this.#counts.answered(complete.status);
+    const complete = this.#withCommonHeaders(requestContext, routeResponse);
+    this.#counts.responded(complete.status);
     if (stream !== undefined) {
       await sendStream(exchange, { status: complete.status, headers: complete.headers, ...stream }, clock);
       if (stream.reader.ended === "aborted") requestContext.span.aborted("the response was aborted before its end");
@@ -250,18 +250,18 @@ export class RequestHandler {
     }
     const compresses = requestContext.destination?.binding.settings.compression ?? config.compression;
     const mayCompress = compresses && exchange.request.method !== "HEAD" && !exchange.isOver;
-    sendAnswer(exchange, mayCompress ? await compressed(complete, headers.single["accept-encoding"]) : complete, {
+    sendResponse(exchange, mayCompress ? await compressed(complete, headers.single["accept-encoding"]) : complete, {
       clock,
       bodyLimitBytes: config.bodyLimitBytes,
     });
   }
 
   /** Adds the headers that every response has. */
-  #withCommonHeaders(requestContext: RequestContext, answer: Answer): Answer {
-    let { headers } = answer;
+  #withCommonHeaders(requestContext: RequestContext, routeResponse: RouteResponse): RouteResponse {
+    let { headers } = routeResponse;
     if (requestContext.cors !== undefined) headers = withCors(headers, requestContext.cors, requestContext.headers.single.origin);
     if (headerValue(headers, REQUEST_ID_HEADER) === undefined) headers = [...headers, "X-Request-Id", requestContext.requestId];
-    return { ...answer, headers };
+    return { ...routeResponse, headers };
   }
 
   #warnOfDropped(destination: Destination, dropped: readonly string[]): void {
@@ -282,7 +282,7 @@ export class RequestHandler {
     });
   }
 
-  #answerOfFailure(requestContext: RequestContext, given: Failure): Answer {
+  #responseOfFailure(requestContext: RequestContext, given: Failure): RouteResponse {
     const failure = this.#context.production ? publicFailure(given) : given;
     const errorId = randomBytes(6).toString("hex");
     const { status, code, message, cause } = failure;
@@ -303,7 +303,7 @@ export class RequestHandler {
     else if (CallError.is(cause))
       log.warn("a request failed", { ...facts, reason: given.message, message_sent: message, stacktrace: cause.stacktrace, cause: cause.cause });
     else log.error("the HTTP module failed to answer a request", { ...facts, cause });
-    return answerOfFailure(failure, errorId, requestContext.config.errorFormat);
+    return responseOfFailure(failure, errorId, requestContext.config.errorFormat);
   }
 }
 
@@ -328,7 +328,7 @@ function readQuery({ rawQuery }: RequestTarget): Fields {
 }
 
 /** Responds to OPTIONS for every existing path; otherwise throws 404 or 405. */
-function answerWithoutRoute(match: RouteMatch, method: string, rawPath: string): Answer {
+function responseWithoutRoute(match: RouteMatch, method: string, rawPath: string): RouteResponse {
   const shown = rawPath.slice(0, 200);
   if (match.kind !== "wrong method") throw new Refusal({ status: 404, code: "NOT_FOUND", message: `no route for ${method} ${shown}` });
   const allow = match.allow.join(", ");

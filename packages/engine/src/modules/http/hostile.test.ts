@@ -362,10 +362,10 @@ describe("a hostile client", () => {
       config: { api_path: "/nonsense", http_method: "POST" },
     });
     await worker.next((frame) => frame.type === "triggerregistrationresult" && frame.id === "nonsense");
-    const answered = ask(port, post("/nonsense", "1"));
+    const responded = ask(port, post("/nonsense", "1"));
     const call = await worker.next((frame) => frame.type === "invokefunction" && frame.function_id === "test::nonsense");
     worker.send(`{"type":"invocationresult","invocation_id":"${String(call.invocation_id)}","function_id":"test::nonsense","result":{"a":nope}}`);
-    const answer = await answered;
+    const answer = await responded;
     expect(answer).toMatch(/^HTTP\/1\.1 500 /);
     expect(answer).not.toMatch(/\.ts:|node_modules|\n {4}at /);
   });

@@ -1,9 +1,9 @@
 import type { CallOptions, TriggerBinding } from "../../kernel/module.ts";
-import type { CorsSettings } from "./answer/cors.ts";
-import type { Exchange } from "./answer/exchanges.ts";
 import type { HttpConfig } from "./config.ts";
 import type { Fields } from "./fields.ts";
 import type { RequestSpan } from "./request-span.ts";
+import type { CorsSettings } from "./response/cors.ts";
+import type { Exchange } from "./response/exchanges.ts";
 import type { RequestTarget } from "./routing/path.ts";
 import type { RouteSettings } from "./routing/route-settings.ts";
 import type { RouteMatch } from "./routing/routes.ts";

@@ -4,14 +4,14 @@ import type { Measurement } from "../../kernel/telemetry-contract.ts";
 export class RequestCounts {
   readonly #byClass = new Map<string, number>();
 
-  answered(status: number): void {
+  responded(status: number): void {
     const kind = `${Math.floor(status / 100)}xx`;
     this.#byClass.set(kind, (this.#byClass.get(kind) ?? 0) + 1);
   }
 
   /** `inFlight`: number of requests being handled. */
   measure(inFlight: number): readonly Measurement[] {
-    const answered = [...this.#byClass].map(
+    const responded = [...this.#byClass].map(
       ([status_class, value]): Measurement => ({
         name: "svc.http.requests",
         type: "counter",
@@ -20,6 +20,6 @@ export class RequestCounts {
         value,
       }),
     );
-    return [...answered, { name: "svc.http.in_flight", type: "gauge", description: "Requests that are being answered", value: inFlight }];
+    return [...responded, { name: "svc.http.in_flight", type: "gauge", description: "Requests that are being answered", value: inFlight }];
   }
 }

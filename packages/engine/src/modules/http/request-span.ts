@@ -1,8 +1,8 @@
 import type { CallError } from "@svc/protocol";
 import { occasion } from "../../deliveries/in-span.ts";
 import type { ActiveSpan, AttributeValue, SpanStart, Telemetry } from "../../kernel/telemetry-contract.ts";
-import type { Exchange } from "./answer/exchanges.ts";
 import type { TraceHeaders } from "./request.ts";
+import type { Exchange } from "./response/exchanges.ts";
 import type { RouteMatch } from "./routing/routes.ts";
 import type { Client } from "./trusted-proxies.ts";
 
@@ -24,7 +24,7 @@ export interface RequestFacts {
 export interface RequestSpan {
   readonly traceparent: string | undefined;
   /** Records the response's status. An error is recorded if the status is 500 or above. */
-  answered(status: number, error?: CallError | string): void;
+  responded(status: number, error?: CallError | string): void;
   /** The response failed after it had begun. */
   aborted(reason: string): void;
 }
@@ -80,7 +80,7 @@ class OpenRequestSpan implements RequestSpan {
     return this.#span.traceparent;
   }
 
-  answered(status: number, error?: CallError | string): void {
+  responded(status: number, error?: CallError | string): void {
     this.#span.setAttribute("http.response.status_code", status);
     if (status < 500) return;
     this.#error = error ?? `answered ${status}`;

@@ -1,9 +1,5 @@
 import { CallError, MAX_TIMEOUT_MS, Payload } from "@svc/protocol";
 import type { CallOptions, ModuleContext, StartedCall } from "../../kernel/module.ts";
-import { type Answer, answerOf } from "./answer/answer.ts";
-import { ExchangeChannels } from "./answer/exchange-channels.ts";
-import type { StreamHead } from "./answer/response-head.ts";
-import type { StreamedAnswer } from "./answer/response-stream.ts";
 import { atDeadline } from "./body/body-pace.ts";
 import type { FileOffers } from "./body/file-offers.ts";
 import { type RequestBody, readRequestBody } from "./body/request-body.ts";
@@ -13,12 +9,16 @@ import { type MiddlewareContext, type MiddlewareRun, runAfter, runBefore } from 
 import { Refusal, unavailable } from "./refusal.ts";
 import { requestMembers } from "./request.ts";
 import type { Destination, RequestContext } from "./request-context.ts";
+import { ExchangeChannels } from "./response/exchange-channels.ts";
+import type { StreamHead } from "./response/response-head.ts";
+import type { StreamedResponse } from "./response/response-stream.ts";
+import { type RouteResponse, responseOfResult } from "./response/route-response.ts";
 import type { MiddlewareEntry } from "./routing/setting-parts.ts";
 
 /** A complete response, or one with a streamed body. */
 export interface RouteOutcome {
-  readonly answer: Answer;
-  readonly stream: Omit<StreamedAnswer, "status" | "headers"> | undefined;
+  readonly routeResponse: RouteResponse;
+  readonly stream: Omit<StreamedResponse, "status" | "headers"> | undefined;
 }
 
 export interface RouteCallParts {
@@ -60,11 +60,11 @@ export class RouteCall {
     if (middleware.length === 0) return this.#call();
     const before = middleware.filter(({ phase }) => phase === "preHandler");
     const responded = await runBefore(before, this.#middlewareRun());
-    if (responded !== undefined) return { answer: responded, stream: undefined };
+    if (responded !== undefined) return { routeResponse: responded, stream: undefined };
     const outcome = await this.#call();
     const after = middleware.filter(({ phase }) => phase === "postHandler");
-    const answer = await runAfter(after, this.#middlewareRun(), outcome.answer, outcome.stream !== undefined);
-    return { ...outcome, answer };
+    const routeResponse = await runAfter(after, this.#middlewareRun(), outcome.routeResponse, outcome.stream !== undefined);
+    return { ...outcome, routeResponse };
   }
 
   /** Closes channels and discards a body that is still being received. */
@@ -146,7 +146,7 @@ export class RouteCall {
     // The call has ended. A reference to it would keep its result in memory while the client reads the response.
     this.#started = undefined;
     const { binding, defaultStatus } = this.#parts.destination;
-    return { answer: answerOf(result, binding.functionId, defaultStatus), stream: undefined };
+    return { routeResponse: responseOfResult(result, binding.functionId, defaultStatus), stream: undefined };
   }
 
   #streamed(head: StreamHead | undefined, call: Promise<Payload>): RouteOutcome {
@@ -157,7 +157,7 @@ export class RouteCall {
     }
     const { status, headers, dropped, first, length } = head;
     if (first === undefined) {
-      return { answer: { status, headers, dropped, body: status === 204 || status === 304 ? undefined : "" }, stream: undefined };
+      return { routeResponse: { status, headers, dropped, body: status === 204 || status === 304 ? undefined : "" }, stream: undefined };
     }
     this.#hasBegun = true;
     // A stream has no deadline. The handler's work after it has the usual timeout.
@@ -167,7 +167,7 @@ export class RouteCall {
       this.#started?.setDeadline(this.#timeoutMs);
     };
     call.catch(ignore);
-    return { answer: { status, headers, dropped, body: undefined }, stream: { first, length, reader, release } };
+    return { routeResponse: { status, headers, dropped, body: undefined }, stream: { first, length, reader, release } };
   }
 
   #bodyOnce(): Promise<RequestBody> {

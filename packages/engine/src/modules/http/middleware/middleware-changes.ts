@@ -1,8 +1,8 @@
-import { type Answer, invalidAnswer, readAnswerHeaders, withBody } from "../answer/answer.ts";
-import { type HeaderList, withoutHeader } from "../answer/header-list.ts";
 import { emptyFields, type Fields } from "../fields.ts";
 import type { Incoming } from "../incoming.ts";
 import type { Refusal } from "../refusal.ts";
+import { type HeaderList, withoutHeader } from "../response/header-list.ts";
+import { invalidResponse, type RouteResponse, readResponseHeaders, withBody } from "../response/route-response.ts";
 import type { MiddlewareEntry } from "../routing/setting-parts.ts";
 
 /** Applies `{headers?, query_params?, path_params?}`: values replace those with the same name, null removes one. */
@@ -61,26 +61,30 @@ function setOrDelete<T>(target: Record<string, T>, name: string, value: T | unde
  * Applies `{status_code?, headers?, body?}`: headers replace those with the same name, null removes one. Only the
  * headers of a streamed response can be changed.
  */
-export function changedAnswer(entry: MiddlewareEntry, changes: unknown, answer: Answer, isStreamed: boolean): Answer {
-  if (changes === undefined || changes === null) return answer;
+export function changedResponse(entry: MiddlewareEntry, changes: unknown, routeResponse: RouteResponse, isStreamed: boolean): RouteResponse {
+  if (changes === undefined || changes === null) return routeResponse;
   if (!isObject(changes)) throw malformed(entry, "a response that is not {status_code?, headers?, body?}");
   if (isStreamed && (Object.hasOwn(changes, "body") || Object.hasOwn(changes, "status_code"))) {
     throw malformed(entry, "a change of an answer that streams; only its headers can be changed");
   }
-  const { headers, dropped } = changedHeaders(entry, changes.headers ?? {}, answer);
-  const status = changes.status_code ?? answer.status;
+  const { headers, dropped } = changedHeaders(entry, changes.headers ?? {}, routeResponse);
+  const status = changes.status_code ?? routeResponse.status;
   if (typeof status !== "number" || !Number.isInteger(status) || status < 200 || status > 599) throw malformed(entry, "an invalid status_code");
   if (Object.hasOwn(changes, "body")) return withBody({ status, headers, dropped }, changes.body);
   const hasBody = status !== 204 && status !== 304;
-  return { status, headers, body: hasBody ? (answer.body ?? "") : undefined, dropped };
+  return { status, headers, body: hasBody ? (routeResponse.body ?? "") : undefined, dropped };
 }
 
-function changedHeaders(entry: MiddlewareEntry, changes: unknown, answer: Answer): { readonly headers: HeaderList; readonly dropped: readonly string[] } {
+function changedHeaders(
+  entry: MiddlewareEntry,
+  changes: unknown,
+  routeResponse: RouteResponse,
+): { readonly headers: HeaderList; readonly dropped: readonly string[] } {
   if (!isObject(changes)) throw malformed(entry, "response.headers that are not an object");
-  let headers = answer.headers;
+  let headers = routeResponse.headers;
   for (const name of Object.keys(changes)) headers = withoutHeader(headers, name);
-  const fresh = readAnswerHeaders(Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== null)));
-  return { headers: [...headers, ...fresh.headers], dropped: [...answer.dropped, ...fresh.dropped] };
+  const fresh = readResponseHeaders(Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== null)));
+  return { headers: [...headers, ...fresh.headers], dropped: [...routeResponse.dropped, ...fresh.dropped] };
 }
 
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
@@ -92,5 +96,5 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
  * route.
  */
 export function malformed(entry: MiddlewareEntry, what: string): Refusal {
-  return invalidAnswer(`the middleware ${entry.functionId}`, what);
+  return invalidResponse(`the middleware ${entry.functionId}`, what);
 }

@@ -1,13 +1,13 @@
 import { CallError, Payload } from "@svc/protocol";
 import type { CallOptions } from "../../../kernel/module.ts";
-import { type Answer, answerOfEnvelope, type Envelope, isJsonType } from "../answer/answer.ts";
-import { headerValue } from "../answer/header-list.ts";
 import { emptyFields } from "../fields.ts";
 import type { Incoming } from "../incoming.ts";
 import { Refusal } from "../refusal.ts";
 import { type MatchedTrigger, requestMembers } from "../request.ts";
+import { headerValue } from "../response/header-list.ts";
+import { type Envelope, isJsonType, type RouteResponse, responseOfEnvelope } from "../response/route-response.ts";
 import type { MiddlewareEntry } from "../routing/setting-parts.ts";
-import { changedAnswer, changeRequest, isObject, malformed } from "./middleware-changes.ts";
+import { changedResponse, changeRequest, isObject, malformed } from "./middleware-changes.ts";
 
 /**
  * Values that middleware passes to later middleware and the handler. Without a prototype, so that every name is only a
@@ -34,11 +34,11 @@ export function inOrder(lists: readonly (readonly MiddlewareEntry[])[]): readonl
  * Runs middleware before the handler. Returns the response of the first that responds, or undefined if all continue.
  * Any failure fails the request.
  */
-export async function runBefore(entries: readonly MiddlewareEntry[], run: MiddlewareRun): Promise<Answer | undefined> {
+export async function runBefore(entries: readonly MiddlewareEntry[], run: MiddlewareRun): Promise<RouteResponse | undefined> {
   for (const entry of entries) {
     const result = await resultOf(entry, run);
-    const answer = responseOf(entry, result);
-    if (answer !== undefined) return answer;
+    const routeResponse = responseOf(entry, result);
+    if (routeResponse !== undefined) return routeResponse;
     mergeContext(entry, result.context, run.context);
     if (result.request !== undefined && result.request !== null) changeRequest(entry, result.request, run.incoming);
   }
@@ -49,22 +49,22 @@ export async function runBefore(entries: readonly MiddlewareEntry[], run: Middle
  * Runs middleware after the handler. It may change or replace the response; of a streamed response it sees and changes
  * only the headers.
  */
-export async function runAfter(entries: readonly MiddlewareEntry[], run: MiddlewareRun, given: Answer, isStreamed: boolean): Promise<Answer> {
-  let answer = given;
+export async function runAfter(entries: readonly MiddlewareEntry[], run: MiddlewareRun, given: RouteResponse, isStreamed: boolean): Promise<RouteResponse> {
+  let routeResponse = given;
   for (const entry of entries) {
-    const result = await resultOf(entry, run, answer, isStreamed);
+    const result = await resultOf(entry, run, routeResponse, isStreamed);
     if (isStreamed && result.action === "respond") throw malformed(entry, "respond to an answer that streams already");
-    answer = responseOf(entry, result) ?? changedAnswer(entry, result.response, answer, isStreamed);
+    routeResponse = responseOf(entry, result) ?? changedResponse(entry, result.response, routeResponse, isStreamed);
     mergeContext(entry, result.context, run.context);
   }
-  return answer;
+  return routeResponse;
 }
 
 type Result = Readonly<Record<string, unknown>>;
 
-async function resultOf(entry: MiddlewareEntry, run: MiddlewareRun, answer?: Answer, isStreamed = false): Promise<Result> {
+async function resultOf(entry: MiddlewareEntry, run: MiddlewareRun, routeResponse?: RouteResponse, isStreamed = false): Promise<Result> {
   const body = entry.withBody ? `,"body":${await run.body()}` : "";
-  const response = answer === undefined ? "" : `,"response":${JSON.stringify(shownResponse(answer, isStreamed))}`;
+  const response = routeResponse === undefined ? "" : `,"response":${JSON.stringify(shownResponse(routeResponse, isStreamed))}`;
   const payload = Payload.fromText(
     `{"phase":"${entry.phase}","request":{${requestMembers(run.incoming, run.trigger)}${body}}${response},"context":${JSON.stringify(run.context)}}`,
   );
@@ -84,7 +84,7 @@ async function resultOf(entry: MiddlewareEntry, run: MiddlewareRun, answer?: Ans
 }
 
 /** Returns the response as middleware sees it: JSON bodies as values, others as text. */
-function shownResponse({ status, headers, body }: Answer, isStreamed: boolean): unknown {
+function shownResponse({ status, headers, body }: RouteResponse, isStreamed: boolean): unknown {
   const all = emptyFields().all as Record<string, string | string[]>;
   for (let at = 0; at + 1 < headers.length; at += 2) {
     const name = (headers[at] as string).toLowerCase();
@@ -99,11 +99,11 @@ function shownResponse({ status, headers, body }: Answer, isStreamed: boolean): 
   return { ...common, body: isJson ? JSON.parse(text) : (text ?? null) };
 }
 
-function responseOf(entry: MiddlewareEntry, result: Result): Answer | undefined {
+function responseOf(entry: MiddlewareEntry, result: Result): RouteResponse | undefined {
   if (result.action !== "respond") return undefined;
   const response = result.response ?? {};
   if (!isObject(response)) throw malformed(entry, "a response that is not {status_code?, headers?, body?}");
-  return answerOfEnvelope({ body: null, ...response } as Envelope, entry.functionId);
+  return responseOfEnvelope({ body: null, ...response } as Envelope, entry.functionId);
 }
 
 function mergeContext(entry: MiddlewareEntry, added: unknown, context: MiddlewareContext): void {

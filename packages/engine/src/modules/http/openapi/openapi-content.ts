@@ -28,7 +28,7 @@ export function requestContent(format: unknown, settings: Pick<RouteSettings, "s
  * response object. A type other than JSON is named by the body's `contentMediaType`, e.g. `text/event-stream`, or by
  * `content-type` in the object's `headers`. Without a format: any type.
  */
-export function answerContent(format: unknown): Content {
+export function responseContent(format: unknown): Content {
   if (!isSchema(format)) return { "*/*": { schema: {} } };
   const properties = propertiesOf(format);
   const names = Object.keys(properties);

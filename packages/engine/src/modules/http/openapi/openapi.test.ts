@@ -3,7 +3,7 @@ import { ANONYMOUS } from "../../../kernel/access/grants.ts";
 import { policyOf } from "../../../kernel/access/policy.ts";
 import { SessionAccess } from "../../../kernel/access/session-access.ts";
 import { serve, site } from "../testing/site.ts";
-import { answerContent, requestContent } from "./openapi-content.ts";
+import { requestContent, responseContent } from "./openapi-content.ts";
 
 const HOOKS = { onFunctionRegistrationFunctionId: undefined, onTriggerRegistrationFunctionId: undefined, onTriggerTypeRegistrationFunctionId: undefined };
 
@@ -51,7 +51,7 @@ describe("an OpenAPI operation", () => {
     ["application/json", format({ ok: { type: "boolean" } })],
     ["*/*", null],
   ])("answers %s by its format", (type, responseFormat) => {
-    expect(typesOf(answerContent(responseFormat))).toEqual([type]);
+    expect(typesOf(responseContent(responseFormat))).toEqual([type]);
   });
 
   it("names the statuses that its route can have", async () => {

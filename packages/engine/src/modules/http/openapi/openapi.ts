@@ -2,7 +2,7 @@ import type { Directory } from "../../../kernel/directory.ts";
 import type { RoutePattern } from "../routing/route-pattern.ts";
 import type { RouteHolder } from "../routing/routes.ts";
 import { isRequired, propertiesOf, propertyOf } from "./json-schema.ts";
-import { answerContent, requestContent } from "./openapi-content.ts";
+import { requestContent, responseContent } from "./openapi-content.ts";
 
 /** The data for the document. */
 export interface OpenApiSource {
@@ -20,12 +20,12 @@ interface Operation {
 }
 
 const ERROR_REF = { $ref: "#/components/schemas/Error" };
-const errorAnswer = (description: string) => ({ description, content: { "application/json": { schema: ERROR_REF } } });
+const errorResponse = (description: string) => ({ description, content: { "application/json": { schema: ERROR_REF } } });
 
 const BODY_REFUSALS = {
-  "408": errorAnswer("The body did not arrive in time"),
-  "413": errorAnswer("The body is too large"),
-  "415": errorAnswer("The body's type is not supported"),
+  "408": errorResponse("The body did not arrive in time"),
+  "413": errorResponse("The body is too large"),
+  "415": errorResponse("The body's type is not supported"),
 };
 
 /**
@@ -92,14 +92,14 @@ function operationOf({ binding, method }: RouteHolder, pattern: RoutePattern, di
     ],
     ...(takesBody ? { requestBody: { content: requestContent(view?.request_format, settings) } } : {}),
     responses: {
-      "200": { description: "The function's answer", content: answerContent(view?.response_format) },
-      "400": errorAnswer("The request is malformed"),
+      "200": { description: "The function's answer", content: responseContent(view?.response_format) },
+      "400": errorResponse("The request is malformed"),
       ...(takesBody ? BODY_REFUSALS : {}),
-      ...(settings.conditionFunctionId === undefined ? {} : { "422": errorAnswer("The condition of the route was not met") }),
-      ...(settings.rateLimit === undefined ? {} : { "429": errorAnswer("The client sent too many requests") }),
-      "500": errorAnswer("The function failed"),
-      "503": errorAnswer("The function has no provider, or the engine is overloaded"),
-      "504": errorAnswer("The function did not answer in time"),
+      ...(settings.conditionFunctionId === undefined ? {} : { "422": errorResponse("The condition of the route was not met") }),
+      ...(settings.rateLimit === undefined ? {} : { "429": errorResponse("The client sent too many requests") }),
+      "500": errorResponse("The function failed"),
+      "503": errorResponse("The function has no provider, or the engine is overloaded"),
+      "504": errorResponse("The function did not answer in time"),
     },
   };
 }

@@ -132,7 +132,7 @@ function problemBehind(claim: RouteClaim, holder: RouteHolder): string | undefin
   const owner = claim.first;
   if (owner === undefined) return `path reserved: a trusted worker served ${claim.method} ${claim.pattern.path} and may come back`;
   if (keyOf(owner) !== keyOf(holder)) return `path taken by ${owner.binding.functionId}, which serves ${owner.method} ${owner.pattern.path}`;
-  if (!answersAlike(binding, owner.binding)) return `route taken by ${owner.binding.functionId}`;
+  if (!respondsAlike(binding, owner.binding)) return `route taken by ${owner.binding.functionId}`;
   if (isDeepStrictEqual(namesIn(pattern), namesIn(owner.pattern))) return undefined;
   return `route served as ${owner.pattern.path}, whose parameters have other names: the function gets those`;
 }
@@ -142,6 +142,6 @@ function namesIn({ parameterNames, tailName }: RoutePattern): readonly (string |
 }
 
 /** A second binding that would respond exactly like the first is not a conflict. */
-function answersAlike(a: RouteBinding, b: RouteBinding): boolean {
+function respondsAlike(a: RouteBinding, b: RouteBinding): boolean {
   return a.functionId === b.functionId && isDeepStrictEqual({ ...a.settings, apiPath: "" }, { ...b.settings, apiPath: "" });
 }

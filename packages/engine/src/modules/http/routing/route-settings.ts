@@ -1,6 +1,6 @@
 import { functionIdSchema } from "@svc/protocol";
 import { z } from "zod";
-import { type CorsSettings, corsSchema } from "../answer/cors.ts";
+import { type CorsSettings, corsSchema } from "../response/cors.ts";
 import { parseRoutePattern } from "./route-pattern.ts";
 import {
   bodyLimitBytes,

@@ -3,10 +3,10 @@ import type { Clock } from "../../../kernel/clock.ts";
 import type { Exchange } from "./exchanges.ts";
 
 /** Time limit for the client to read what was written, in milliseconds. */
-export const READ_ANSWER_MS = 60_000;
+export const READ_RESPONSE_MS = 60_000;
 
 /**
- * Bytes written before the client must have read them. With `READ_ANSWER_MS`, the minimum rate is about 1 KiB a second.
+ * Bytes written before the client must have read them. With `READ_RESPONSE_MS`, the minimum rate is about 1 KiB a second.
  */
 export const SLICE_BYTES = 64 * 1024;
 
@@ -20,7 +20,7 @@ export function clientPace(exchange: Exchange, clock: Clock): () => Promise<bool
   exchange.onEnd(() => settle?.(false));
   return () =>
     new Promise((resolve) => {
-      const cancel = clock.after(READ_ANSWER_MS, () => settle?.(false));
+      const cancel = clock.after(READ_RESPONSE_MS, () => settle?.(false));
       settle = (hasTaken) => {
         cancel();
         settle = undefined;

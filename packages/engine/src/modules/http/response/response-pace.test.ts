@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { expect, it } from "vitest";
 import { type ManualClock, manualClock } from "../../../testing/index.ts";
 import { serve, site } from "../testing/site.ts";
-import { READ_ANSWER_MS } from "./answer-pace.ts";
+import { READ_RESPONSE_MS } from "./response-pace.ts";
 
 const SIZE = 24_000_000;
 
@@ -13,7 +13,7 @@ function countingClock(): ManualClock & { readonly waits: () => number } {
   let waits = 0;
   const counting = Object.create(clock, Object.getOwnPropertyDescriptors(clock)) as ManualClock;
   const after = (ms: number, action: () => void): (() => void) => {
-    if (ms === READ_ANSWER_MS) waits++;
+    if (ms === READ_RESPONSE_MS) waits++;
     return clock.after(ms, action);
   };
   return Object.defineProperties(counting, { after: { value: after }, waits: { value: () => waits } }) as ManualClock & { readonly waits: () => number };

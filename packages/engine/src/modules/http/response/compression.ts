@@ -1,7 +1,7 @@
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
-import type { Answer } from "./answer.ts";
 import { type HeaderList, headerValue, withHeader, withVary } from "./header-list.ts";
+import type { RouteResponse } from "./route-response.ts";
 
 const gzipAsync = promisify(gzip);
 const brotliAsync = promisify(brotliCompress);
@@ -18,20 +18,20 @@ const COMPRESSIBLE =
  * Compresses the body if the client supports it and it is worth it. Not compressed: encoded bodies, `no-transform`,
  * partial content, and streamed responses, which are sent elsewhere.
  */
-export async function compressed(answer: Answer, acceptEncoding: string | undefined): Promise<Answer> {
-  const { body, status, headers } = answer;
-  if (body === undefined || body.length === 0 || status === 206 || !isEligible(headers)) return answer;
+export async function compressed(routeResponse: RouteResponse, acceptEncoding: string | undefined): Promise<RouteResponse> {
+  const { body, status, headers } = routeResponse;
+  if (body === undefined || body.length === 0 || status === 206 || !isEligible(headers)) return routeResponse;
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
-  if (bytes.byteLength < MIN_BYTES) return answer;
+  if (bytes.byteLength < MIN_BYTES) return routeResponse;
   const varying = withVary(headers, "Accept-Encoding");
   const encoding = chooseEncoding(acceptEncoding);
-  if (encoding === undefined) return { ...answer, headers: varying, body: bytes };
+  if (encoding === undefined) return { ...routeResponse, headers: varying, body: bytes };
   const smaller = encoding === "gzip" ? await gzipAsync(bytes) : await brotliAsync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } });
-  if (smaller.byteLength >= bytes.byteLength) return { ...answer, headers: varying, body: bytes };
+  if (smaller.byteLength >= bytes.byteLength) return { ...routeResponse, headers: varying, body: bytes };
   const etag = headerValue(varying, "etag");
   // A strong tag identifies exact bytes, which compression changes.
   const tagged = etag?.startsWith('"') ? withHeader(varying, "ETag", `W/${etag}`) : varying;
-  return { ...answer, headers: [...tagged, "Content-Encoding", encoding], body: smaller };
+  return { ...routeResponse, headers: [...tagged, "Content-Encoding", encoding], body: smaller };
 }
 
 function isEligible(headers: HeaderList): boolean {

@@ -3,7 +3,7 @@ import { type Failure, Refusal } from "../refusal.ts";
 import { type HeaderList, headerValue } from "./header-list.ts";
 
 /** A response that is ready to be written. */
-export interface Answer {
+export interface RouteResponse {
   readonly status: number;
   /** Names and values alternate; names may repeat. Without Content-Length and Connection, which the writer sets. */
   readonly headers: HeaderList;
@@ -44,27 +44,27 @@ export interface Envelope {
  * Converts a function's result to a response. `{status_code?, headers?, body?}` sets its parts; any other value is the
  * body, as JSON. Throws a 500 that names the function if the result is not a valid response.
  */
-export function answerOf(result: Payload, functionId: string, defaultStatus = 200): Answer {
+export function responseOfResult(result: Payload, functionId: string, defaultStatus = 200): RouteResponse {
   let value: unknown;
   try {
     value = result.value();
   } catch (cause) {
-    throw invalidAnswer(functionId, "a result that is not JSON", cause);
+    throw invalidResponse(functionId, "a result that is not JSON", cause);
   }
   const published = publishedEnvelope(value);
-  if (published !== undefined) return answerOfEnvelope(published, functionId, defaultStatus);
+  if (published !== undefined) return responseOfEnvelope(published, functionId, defaultStatus);
   if (!isEnvelope(value)) return { status: defaultStatus, headers: ["Content-Type", JSON_TYPE], body: result.text(), dropped: [] };
-  return answerOfEnvelope(value, functionId, defaultStatus);
+  return responseOfEnvelope(value, functionId, defaultStatus);
 }
 
 /**
  * Returns the response that `{status_code?, headers?, body?}` describes. Throws a 500 that names the function if the
  * status is not valid.
  */
-export function answerOfEnvelope(envelope: Envelope, functionId: string, defaultStatus = 200): Answer {
+export function responseOfEnvelope(envelope: Envelope, functionId: string, defaultStatus = 200): RouteResponse {
   const status = envelope.status_code ?? defaultStatus;
   if (typeof status !== "number" || !Number.isInteger(status) || status < 200 || status > 599) {
-    throw invalidAnswer(functionId, `the status_code ${JSON.stringify(status)}; expected a whole number from 200 to 599`);
+    throw invalidResponse(functionId, `the status_code ${JSON.stringify(status)}; expected a whole number from 200 to 599`);
   }
   return responseOfStatus(status, envelope);
 }
@@ -90,14 +90,14 @@ function publishedEnvelope(value: unknown): Envelope | undefined {
   return typeof statusCode === "number" ? { status_code: statusCode, headers, body } : undefined;
 }
 
-function responseOfStatus(status: number, envelope: Envelope): Answer {
-  const { headers, dropped } = readAnswerHeaders(envelope.headers);
+function responseOfStatus(status: number, envelope: Envelope): RouteResponse {
+  const { headers, dropped } = readResponseHeaders(envelope.headers);
   // The published rule: a response without body has an empty object as body.
   return withBody({ status, headers, dropped }, Object.hasOwn(envelope, "body") ? envelope.body : {});
 }
 
 /** Adds the value as body, serialized according to the content type; JSON if there is none. */
-export function withBody({ status, headers, dropped }: Omit<Answer, "body">, body: unknown): Answer {
+export function withBody({ status, headers, dropped }: Omit<RouteResponse, "body">, body: unknown): RouteResponse {
   if (status === 204 || status === 304) return { status, headers, body: undefined, dropped };
   if (status === 205) return { status, headers, body: "", dropped };
   const contentType = headerValue(headers, "content-type");
@@ -114,7 +114,7 @@ function jsonText(body: unknown): string {
 }
 
 /** Returns the function's headers that may be sent, and the names of the others. */
-export function readAnswerHeaders(given: unknown): { readonly headers: string[]; readonly dropped: string[] } {
+export function readResponseHeaders(given: unknown): { readonly headers: string[]; readonly dropped: string[] } {
   const headers: string[] = [];
   const dropped: string[] = [];
   const take = (name: string, value: unknown): void => {
@@ -140,7 +140,7 @@ export function isJsonType(contentType: string): boolean {
   return /[/+.-]json$/.test((contentType.split(";", 1)[0] ?? "").trim().toLowerCase());
 }
 
-export function invalidAnswer(functionId: string, what: string, cause?: unknown): Refusal {
+export function invalidResponse(functionId: string, what: string, cause?: unknown): Refusal {
   return new Refusal({ status: 500, code: "invalid_answer", message: `${functionId} answered with ${what}`, cause });
 }
 
@@ -148,7 +148,7 @@ export function invalidAnswer(functionId: string, what: string, cause?: unknown)
 export type ErrorFormat = "standard" | "legacy";
 
 /** As published, a condition that was not met has `skipped` beside the error. */
-export function answerOfFailure(failure: Failure, errorId: string, format: ErrorFormat): Answer {
+export function responseOfFailure(failure: Failure, errorId: string, format: ErrorFormat): RouteResponse {
   const { status, code, message } = failure;
   const error = format === "legacy" ? { error: message, error_id: errorId } : { error: { code, message, error_id: errorId } };
   const headers = ["Content-Type", JSON_TYPE, "X-Content-Type-Options", "nosniff"];

@@ -1,6 +1,6 @@
 import type { ChannelItem, ChannelReader } from "../../../kernel/module.ts";
-import { readAnswerHeaders } from "./answer.ts";
 import { withoutHeader } from "./header-list.ts";
+import { readResponseHeaders } from "./route-response.ts";
 
 /** The start of a streamed response. */
 export interface StreamHead {
@@ -46,7 +46,7 @@ export async function readHead(reader: ChannelReader): Promise<StreamHead | unde
     if (typeof given !== "object" || given === null || Array.isArray(given)) continue;
     length = lengthIn(given) ?? length;
     for (const name of Object.keys(given)) headers = withoutHeader(headers, name);
-    const read = readAnswerHeaders(given);
+    const read = readResponseHeaders(given);
     headers.push(...read.headers);
     // Of the framing headers only the length is kept, because it is checked.
     dropped.push(...read.dropped.filter((name) => name.toLowerCase() !== "content-length" || length === undefined));

@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../../kernel/clock.ts";
 import { declaredLength } from "../body/body.ts";
-import type { Answer } from "./answer.ts";
-import { clientPace, READ_ANSWER_MS, SLICE_BYTES, writeAtPace } from "./answer-pace.ts";
 import type { Exchange } from "./exchanges.ts";
+import { clientPace, READ_RESPONSE_MS, SLICE_BYTES, writeAtPace } from "./response-pace.ts";
+import type { RouteResponse } from "./route-response.ts";
 
 /** How long the rest of a refused body is read and discarded, in milliseconds, and how much of it, in bytes. */
 const LINGER_MS = 2_000;
@@ -22,31 +22,31 @@ export interface SendOptions {
 }
 
 /** Writes the response. Makes sure that a client that is still sending its body can read it. */
-export function sendAnswer(exchange: Exchange, answer: Answer, options: SendOptions): void {
+export function sendResponse(exchange: Exchange, routeResponse: RouteResponse, options: SendOptions): void {
   const { request, response } = exchange;
   if (exchange.isOver) return;
-  if (!request.complete && !restIsSmall(exchange, options.bodyLimitBytes)) sendThenClose(exchange, answer, options.clock);
+  if (!request.complete && !restIsSmall(exchange, options.bodyLimitBytes)) sendThenClose(exchange, routeResponse, options.clock);
   else {
     endOfBody(request, options.clock);
-    if (answer.body !== undefined && answer.body.length > LONG_BODY) {
-      whenOnSocket(exchange, () => void sendLong(exchange, answer, options.clock));
+    if (routeResponse.body !== undefined && routeResponse.body.length > LONG_BODY) {
+      whenOnSocket(exchange, () => void sendLong(exchange, routeResponse, options.clock));
       return;
     }
-    response.writeHead(answer.status, headersOf(answer));
-    response.end(answer.body);
+    response.writeHead(routeResponse.status, headersOf(routeResponse));
+    response.end(routeResponse.body);
   }
   cutSlowReader(exchange, options.clock);
 }
 
 /**
- * A separate function, since a closure in `sendAnswer` would keep the body in memory for as long as the client reads.
+ * A separate function, since a closure in `sendResponse` would keep the body in memory for as long as the client reads.
  */
 function cutSlowReader(exchange: Exchange, clock: Clock): void {
   const { request, response } = exchange;
   whenOnSocket(exchange, () => {
     // The system has the whole response, so a slow reader does not matter.
     if (response.writableEnded && request.socket.writableLength === 0) return;
-    exchange.onEnd(clock.after(READ_ANSWER_MS, () => request.socket.destroy()));
+    exchange.onEnd(clock.after(READ_RESPONSE_MS, () => request.socket.destroy()));
   });
 }
 
@@ -60,22 +60,22 @@ export function endOfBody(request: IncomingMessage, clock: Clock): void {
 }
 
 /** Sends a long response, which a slow client cannot read within the time for one write. */
-async function sendLong(exchange: Exchange, answer: Answer, clock: Clock): Promise<void> {
+async function sendLong(exchange: Exchange, routeResponse: RouteResponse, clock: Clock): Promise<void> {
   const { request, response } = exchange;
-  const given = answer.body ?? "";
+  const given = routeResponse.body ?? "";
   const body = typeof given === "string" ? Buffer.from(given) : given;
-  response.writeHead(answer.status, [...answer.headers, "Content-Length", String(body.byteLength)]);
+  response.writeHead(routeResponse.status, [...routeResponse.headers, "Content-Length", String(body.byteLength)]);
   if (!(await writeAtPace(response, body, clientPace(exchange, clock)))) {
     request.socket.destroy();
     return;
   }
   response.end();
-  exchange.onEnd(clock.after(READ_ANSWER_MS, () => request.socket.destroy()));
+  exchange.onEnd(clock.after(READ_RESPONSE_MS, () => request.socket.destroy()));
 }
 
-function headersOf(answer: Answer): string[] {
-  if (answer.body === undefined) return [...answer.headers];
-  return [...answer.headers, "Content-Length", String(Buffer.byteLength(answer.body))];
+function headersOf(routeResponse: RouteResponse): string[] {
+  if (routeResponse.body === undefined) return [...routeResponse.headers];
+  return [...routeResponse.headers, "Content-Length", String(Buffer.byteLength(routeResponse.body))];
 }
 
 function restIsSmall({ request }: Exchange, limitBytes: number): boolean {
@@ -97,7 +97,7 @@ function whenOnSocket({ response }: Exchange, action: () => void): void {
  * the connection and the client may lose the response. So the whole response is sent first, then the rest of the body
  * is read and discarded for a while, and only then the connection is closed.
  */
-function sendThenClose(exchange: Exchange, answer: Answer, clock: Clock): void {
+function sendThenClose(exchange: Exchange, routeResponse: RouteResponse, clock: Clock): void {
   const { request, response } = exchange;
   let discarded = 0;
   const cancelLinger = clock.after(LINGER_MS, end);
@@ -112,9 +112,9 @@ function sendThenClose(exchange: Exchange, answer: Answer, clock: Clock): void {
   }
   exchange.onEnd(end);
   request.on("error", () => {});
-  response.writeHead(answer.status, [...headersOf(answer), "Connection", "close"]);
-  if (answer.body === undefined || answer.body === "" || request.method === "HEAD") response.flushHeaders();
-  else response.write(answer.body);
+  response.writeHead(routeResponse.status, [...headersOf(routeResponse), "Connection", "close"]);
+  if (routeResponse.body === undefined || routeResponse.body === "" || request.method === "HEAD") response.flushHeaders();
+  else response.write(routeResponse.body);
   request.on("data", onData).on("end", end);
   // A reader of a part of the body may have paused it.
   request.resume();

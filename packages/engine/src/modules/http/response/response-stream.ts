@@ -1,11 +1,11 @@
 import type { Clock } from "../../../kernel/clock.ts";
 import type { ChannelReader } from "../../../kernel/module.ts";
-import { clientPace, READ_ANSWER_MS, writeAtPace } from "./answer-pace.ts";
 import type { Exchange } from "./exchanges.ts";
 import type { HeaderList } from "./header-list.ts";
+import { clientPace, READ_RESPONSE_MS, writeAtPace } from "./response-pace.ts";
 import { endOfBody } from "./send.ts";
 
-export interface StreamedAnswer {
+export interface StreamedResponse {
   readonly status: number;
   readonly headers: HeaderList;
   readonly length: number | undefined;
@@ -19,9 +19,9 @@ export interface StreamedAnswer {
  * Writes a streamed response piece by piece, with backpressure to the function. Resolves when the stream is over. If
  * the stream is incomplete, the connection is closed, so that the client does not take it for a complete response.
  */
-export async function sendStream(exchange: Exchange, answer: StreamedAnswer, clock: Clock): Promise<void> {
+export async function sendStream(exchange: Exchange, routeResponse: StreamedResponse, clock: Clock): Promise<void> {
   const { request, response } = exchange;
-  const { reader } = answer;
+  const { reader } = routeResponse;
   if (exchange.isOver) {
     reader.cancel();
     return;
@@ -33,17 +33,17 @@ export async function sendStream(exchange: Exchange, answer: StreamedAnswer, clo
   };
   exchange.onWithdrawn(abort);
 
-  const { status, length } = answer;
-  response.writeHead(status, [...answer.headers, ...(length === undefined ? [] : ["Content-Length", String(length)])]);
+  const { status, length } = routeResponse;
+  response.writeHead(status, [...routeResponse.headers, ...(length === undefined ? [] : ["Content-Length", String(length)])]);
   if (request.method === "HEAD" || status === 204 || status === 304) {
     response.end();
     reader.cancel();
-    answer.release();
+    routeResponse.release();
     return;
   }
   const takes = clientPace(exchange, clock);
   let sent = 0;
-  let piece: Buffer | undefined = answer.first;
+  let piece: Buffer | undefined = routeResponse.first;
   while (piece !== undefined) {
     sent += piece.byteLength;
     // Too many bytes would be read as the next response; with too few the client would wait.
@@ -56,8 +56,8 @@ export async function sendStream(exchange: Exchange, answer: StreamedAnswer, clo
     abort();
     return;
   }
-  exchange.onEnd(clock.after(READ_ANSWER_MS, abort));
-  answer.release();
+  exchange.onEnd(clock.after(READ_RESPONSE_MS, abort));
+  routeResponse.release();
   endOfBody(request, clock);
   response.end();
 }

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import { CallError, MAX_DEPTH, nameProblem, nestsDeeperThan, Payload } from "@svc/protocol";
-import type { HttpAnswer } from "../../outbound-http/exchange.ts";
+import type { HttpResponse } from "../../outbound-http/exchange.ts";
 
 /** Maximum length of an error message from the function, in characters. */
 const MAX_MESSAGE_CHARACTERS = 16_384;
@@ -9,7 +9,7 @@ const MAX_MESSAGE_CHARACTERS = 16_384;
  * Converts an HTTP response into a result (protocol section 7); undefined is a call without a result. Throws CallError
  * if the response means a failure.
  */
-export function readAnswer(functionId: string, { status, body }: HttpAnswer): Payload | undefined {
+export function readResponse(functionId: string, { status, body }: HttpResponse): Payload | undefined {
   const isRedirect = status >= 300 && status < 400;
   if (status < 200 || status >= 400) throw errorOf(status, body);
   if (body.byteLength === 0) return undefined;

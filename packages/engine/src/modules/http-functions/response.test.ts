@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { readAnswer } from "./answer.ts";
+import { readResponse } from "./response.ts";
 
-const read = (status: number, body = ""): unknown => readAnswer("f", { status, body: Buffer.from(body) })?.value();
+const read = (status: number, body = ""): unknown => readResponse("f", { status, body: Buffer.from(body) })?.value();
 
 function failureOf(status: number, body: string | Buffer): unknown {
   try {
-    return readAnswer("f", { status, body: Buffer.from(body) });
+    return readResponse("f", { status, body: Buffer.from(body) });
   } catch (error) {
     const { code, message, details } = error as { code: string; message: string; details: unknown };
     return { code, message, details };
@@ -20,8 +20,8 @@ describe("an HTTP answer", () => {
   });
 
   it("with success and no body has no result", () => {
-    expect(readAnswer("f", { status: 200, body: Buffer.alloc(0) })).toBeUndefined();
-    expect(readAnswer("f", { status: 204, body: Buffer.alloc(0) })).toBeUndefined();
+    expect(readResponse("f", { status: 200, body: Buffer.alloc(0) })).toBeUndefined();
+    expect(readResponse("f", { status: 204, body: Buffer.alloc(0) })).toBeUndefined();
   });
 
   it.each([["<html>"], [" "], ['{"a":'], [Buffer.from([0x22, 0xff, 0x22])], ["[".repeat(129) + "]".repeat(129)]])(
@@ -33,8 +33,8 @@ describe("an HTTP answer", () => {
 
   it("that redirects is the result when it is JSON, and no result otherwise", () => {
     expect(read(302, '{"moved":true}')).toEqual({ moved: true });
-    expect(readAnswer("f", { status: 301, body: Buffer.from("<html>") })).toBeUndefined();
-    expect(readAnswer("f", { status: 304, body: Buffer.alloc(0) })).toBeUndefined();
+    expect(readResponse("f", { status: 301, body: Buffer.from("<html>") })).toBeUndefined();
+    expect(readResponse("f", { status: 304, body: Buffer.alloc(0) })).toBeUndefined();
   });
 
   it("of failure gives the code and message of its error", () => {
