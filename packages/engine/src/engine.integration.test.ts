@@ -117,7 +117,7 @@ describe("a running engine", () => {
     const { edit, logged, invoke, dir } = await start(base("  - name: svc-state\n    config: {adapter: {name: in_memory}}\n"));
     expect((await invoke("state::set", { scope: "s", key: "k", value: 1 })).status).toBe(200);
     edit(base("  - name: svc-state\n    config: {adaptor: {name: in_memory}}\n"));
-    const { fields } = await logged("the config file has mistakes; the running configuration stays");
+    const { fields } = await logged("the config file is invalid; the running configuration stays");
     expect(fields.problems).toMatch(new RegExp(`${join(dir, "config.yaml")}:5:\\d+: workers\\[1\\]\\.config\\.adaptor: .*adapter`));
     expect((await invoke("state::get", { scope: "s", key: "k" })).body).toBe(1);
     edit("workers: [oops");
@@ -129,7 +129,7 @@ describe("a running engine", () => {
     const { edit, logged } = await start(base());
     for (const headers of ['"authorization=Bearer 70707070707070"', '["authorization: Bearer 70707070707070"]', "{authorization: 70707070707070}"]) {
       edit(base(`  - name: svc-observability\n    config: {headers: ${headers}}\n`));
-      const { fields } = await logged("the config file has mistakes; the running configuration stays");
+      const { fields } = await logged("the config file is invalid; the running configuration stays");
       expect(fields.problems).toContain("workers[1].config.headers");
       expect(fields.problems).not.toContain("70707070707070");
     }
@@ -139,7 +139,7 @@ describe("a running engine", () => {
     const { edit, logged, invoke, dir } = await start(base("  - name: svc-state\n    config: {adapter: {name: in_memory}}\n"));
     expect((await invoke("state::set", { scope: "s", key: "k", value: 1 })).status).toBe(200);
     edit(base(`  - name: svc-state\n    config:\n      adapter:\n        name: $${"{NOT_SET_ANYWHERE}"}\n`));
-    const { fields } = await logged("the config file has mistakes; the running configuration stays");
+    const { fields } = await logged("the config file is invalid; the running configuration stays");
     expect(fields.problems).toContain(`${join(dir, "config.yaml")}:7:`);
     expect(fields.problems).toContain("NOT_SET_ANYWHERE");
     expect((await invoke("state::get", { scope: "s", key: "k" })).body).toBe(1);

@@ -301,7 +301,7 @@ class Engine implements RunningEngine {
       next = this.#load();
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
-      this.#log.error("the config file has mistakes; the running configuration stays", { problems: error.message });
+      this.#log.error("the config file is invalid; the running configuration stays", { problems: error.message });
       return;
     }
     const before = this.#config;
@@ -372,11 +372,11 @@ class Engine implements RunningEngine {
   #warnOfOtherBridges(before: LoadedConfig, next: LoadedConfig): void {
     const addressesOf = ({ engine }: LoadedConfig): readonly ListenAddress[] => engine.bridges.map(({ address }) => address);
     if (isDeepStrictEqual(addressesOf(before), addressesOf(next))) return;
-    this.#log.warn("engine.bridges has other listeners now; they take effect when the engine is started again");
+    this.#log.warn("the listeners of engine.bridges changed; restart the engine to apply the change");
     for (const [index, { address, access }] of this.#config.engine.bridges.entries()) {
       if (access.isRemoved !== true || before.engine.bridges[index]?.access.isRemoved === true) continue;
       const { host, port } = address;
-      this.#log.warn("a listener was removed from engine.bridges; it refuses every connection until the engine is started again", { host, port });
+      this.#log.warn("a listener was removed from engine.bridges; it refuses every connection until the engine is restarted", { host, port });
     }
   }
 

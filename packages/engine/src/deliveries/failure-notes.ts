@@ -36,7 +36,7 @@ export class FailureNotes {
 
   dropped(): void {
     this.#dropped++;
-    this.#problem = "its function does not keep up: events were dropped";
+    this.#problem = "its function is too slow: events were dropped";
     this.#reportSoon();
   }
 
@@ -67,7 +67,7 @@ export class FailureNotes {
     const { functionId } = this.#binding;
     const fields = { type: this.#type, functionId, problem: this.#problem };
     if (this.#failed > 0) this.#log.warn("calls for a trigger failed", { ...fields, failed: this.#failed });
-    if (this.#dropped > 0) this.#log.warn("events for a trigger were dropped, since its function does not keep up", { ...fields, dropped: this.#dropped });
+    if (this.#dropped > 0) this.#log.warn("events for a trigger were dropped: its function is too slow", { ...fields, dropped: this.#dropped });
     this.#failed = 0;
     this.#dropped = 0;
     this.#binding.report(this.#problem);

@@ -111,14 +111,14 @@ export class Connection implements SessionOutlet, FrameSocketListener {
       }
     }
     if (kind === "binary" && !isUtf8(bytes)) {
-      this.session.sendError(new CallError("invalid_message", "a binary frame holds bytes that are not UTF-8"));
+      this.session.sendError(new CallError("invalid_message", "a binary frame is not valid UTF-8"));
       return;
     }
     const options = { payloadIsLast: this.session.features.has("payload_last") };
     const message = bytes.length <= SMALL_FRAME_BYTES ? decodeFrame(toText(bytes), options) : decodeFrameBytes(bytes, options, toText);
     if (message.type === "undecodable" && isBlank(bytes)) return;
     if (bytes.length > MAX_REGISTRATION_BYTES && message.type !== "invokefunction" && message.type !== "invocationresult") {
-      const problem = `a ${message.type} frame has ${bytes.length} bytes; ${MAX_REGISTRATION_BYTES} is the limit for all but calls and answers`;
+      const problem = `a ${message.type} frame has ${bytes.length} bytes; ${MAX_REGISTRATION_BYTES} is the limit for all frames except calls and results`;
       this.session.sendError(new CallError("payload_too_large", problem, { details: { message_type: message.type } }));
       return;
     }

@@ -7,7 +7,7 @@ export class Invocations {
   #runner: InvocationRunner | undefined;
 
   provide(runner: InvocationRunner): Undo {
-    if (this.#runner !== undefined) throw new TypeError("another module runs functions registered with `invocation` already");
+    if (this.#runner !== undefined) throw new TypeError("another module already runs functions registered with `invocation`");
     this.#runner = runner;
     return () => {
       if (this.#runner === runner) this.#runner = undefined;

@@ -199,7 +199,7 @@ export class Session implements Provider, TriggerOwner {
 
   receive(message: Message | UndecodableFrame): void {
     if (this.access?.frames.isPaused) {
-      if (!this.access.frames.add(message)) this.drop("too many frames came while a registration hook was asked");
+      if (!this.access.frames.add(message)) this.drop("too many frames arrived while a registration hook ran");
       return;
     }
     dispatch(message, this, this.#kernel);

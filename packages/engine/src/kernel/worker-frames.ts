@@ -67,7 +67,7 @@ export function frameOfAnswer(answer: Answer, to: Recipient, line: { isFull(): b
   }
   // A caller that does not read its results must not fill the engine's memory with them.
   if (size > SMALL_ANSWER_BYTES && line.isFull()) {
-    return refusalFrame(answer, new CallError("overloaded", `the answer of ${functionId} was dropped: this connection does not read what it is sent`), to);
+    return refusalFrame(answer, new CallError("overloaded", `the answer of ${functionId} was dropped: this connection does not read its socket`), to);
   }
   const problem = tooLarge(frame, `the result of ${functionId}`, to);
   return problem === undefined ? frame : refusalFrame(answer, problem, to);

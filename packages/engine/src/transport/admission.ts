@@ -96,7 +96,7 @@ export class Admissions {
 
   async #ask(request: IncomingMessage, authFunctionId: string, settings: AccessSettings, signal: AbortSignal): Promise<Admission> {
     if (this.#waiting >= MAX_WAITING) {
-      return this.#refuse(request, unavailable("overloaded", `${MAX_WAITING} connections wait to be let in already; try again later`));
+      return this.#refuse(request, unavailable("overloaded", `${MAX_WAITING} connections are already waiting to be admitted; try again later`));
     }
     this.#waiting++;
     try {

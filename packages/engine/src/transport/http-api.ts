@@ -74,7 +74,7 @@ export class HttpApi {
     this.#handle(mount, request, response, path).catch((error: unknown) => {
       this.#log.error("an HTTP handler failed", { path, error });
       if (response.headersSent) response.destroy();
-      else sendError(response, 500, "invocation_error", "the engine failed to answer; its log has the reason");
+      else sendError(response, 500, "invocation_error", "the engine failed to respond; its log has the reason");
     });
   }
 

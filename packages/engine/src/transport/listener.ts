@@ -162,7 +162,7 @@ export class Listener {
       for (const server of servers) server.close();
       if (!isSystemError(error)) throw error;
       if (error.code === "EADDRINUSE" && address.port === this.#port) {
-        throw new ListenError(this.#what, address, new Error("the engine itself has this port at another host; start it again to change the host"));
+        throw new ListenError(this.#what, address, new Error("the engine itself uses this port on another host; restart it to change the host"));
       }
       throw new ListenError(this.#what, address, error as NodeJS.ErrnoException);
     }
@@ -176,12 +176,7 @@ export class Listener {
   #change(address: ListenAddress): void {
     if (isDeepStrictEqual(address.tls, this.#address?.tls)) return;
     const isKeptOn = address.tls !== undefined && this.isTls && (address.tls.clientCa === undefined) === (this.#address?.tls?.clientCa === undefined);
-    if (!isKeptOn)
-      throw new ListenError(
-        this.#what,
-        address,
-        new Error("TLS, and asking for clients' certificates, is switched on and off only by starting the engine again"),
-      );
+    if (!isKeptOn) throw new ListenError(this.#what, address, new Error("restart the engine to turn TLS or client certificates on or off"));
     this.#useTls(address);
     this.#address = address;
   }

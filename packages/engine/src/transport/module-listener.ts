@@ -51,7 +51,7 @@ export async function openModuleListener(options: ListenOptions, rules: ModuleLi
       respond(request, response).catch((error: unknown) => {
         rules.log.error("an HTTP handler failed", { listener: what, error });
         if (response.headersSent) response.destroy();
-        else sendError(response, 500, "invocation_error", "the engine failed to answer; its log has the reason");
+        else sendError(response, 500, "invocation_error", "the engine failed to respond; its log has the reason");
       });
     },
   });

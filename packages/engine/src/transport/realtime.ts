@@ -85,7 +85,7 @@ export class Realtime {
     }
     const path = pathOf(request);
     if (!this.#server.serves(path)) {
-      refuseUpgrade(stream, "404 Not Found", "NOT_FOUND", `there is no socket at ${path}; here are / and /stream/{name}/{group}[/{id}]`);
+      refuseUpgrade(stream, "404 Not Found", "NOT_FOUND", `there is no socket at ${path}; this port serves / and /stream/{name}/{group}[/{id}]`);
       return;
     }
     if (!this.#isReady()) {

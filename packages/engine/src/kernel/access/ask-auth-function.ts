@@ -16,7 +16,7 @@ export async function askAuthFunction(kernel: Kernel, id: string, handshake: Rea
     answer = (await kernel.router.call(id as FunctionId, Payload.fromValue(handshake), { timeoutMs: AUTH_TIMEOUT_MS, signal })).value();
   } catch (thrown) {
     const error = CallError.from(thrown);
-    if (error.retryable || error.code === "call_cancelled") throw new CallError(error.code, `the auth function cannot be asked: ${error.message}`);
+    if (error.retryable || error.code === "call_cancelled") throw new CallError(error.code, `the auth function cannot be called: ${error.message}`);
     throw new CallError("AUTH_ERROR", error.message);
   }
   if (answer === null) throw new CallError("AUTH_ERROR", "auth function returned no result");

@@ -25,11 +25,11 @@ export function restrictedPrincipal(id: string, httpPathPrefix?: string, role?: 
 /** How lists show the creator of a job or trigger; null: a trusted worker or the engine. */
 export const makerShape = z
   .object({
-    principal: z.string().meta({ description: "Whose share it is in, e.g. `role reader`, `prefix acme`" }),
+    principal: z.string().meta({ description: "The principal that it counts for, e.g. `role reader`, `prefix acme`" }),
     role: z.string().nullable().meta({ description: "The role of the token that was presented" }),
   })
   .nullable()
-  .meta({ description: "Who made it, where access is restricted; null: a trusted worker, or the engine" });
+  .meta({ description: "The restricted principal that created it; null: a trusted worker or the engine" });
 
 export function makerOf({ id, isTrusted, role }: Principal): z.input<typeof makerShape> {
   return isTrusted ? null : { principal: id, role: role ?? null };

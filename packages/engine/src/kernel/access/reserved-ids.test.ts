@@ -9,14 +9,14 @@ const NONE = { isNeededByTrusted: () => false, isCalledByTrusted: () => false, r
 it("the longest prefix decides, and a prefix stays reserved when the last connection that has it leaves", () => {
   const reserved = new ReservedIds(NONE);
   const undo = [reserved.hold("a"), reserved.hold("a"), reserved.hold("a::b")];
-  expect(reserved.refusalOfFunction("a::b::c", "a")).toBe(`a::b::c ${PREFIXED} a::b:: belong to another`);
+  expect(reserved.refusalOfFunction("a::b::c", "a")).toBe(`a::b::c ${PREFIXED} a::b:: belong to another principal`);
   expect(reserved.refusalOfFunction("a::b::c", "a::b")).toBeUndefined();
-  expect(reserved.refusalOfFunction("a::c", undefined)).toBe(`a::c ${PREFIXED} a:: belong to another`);
+  expect(reserved.refusalOfFunction("a::c", undefined)).toBe(`a::c ${PREFIXED} a:: belong to another principal`);
   expect(reserved.refusalOfFunction("ab::c", undefined)).toBeUndefined();
   expect(reserved.refusalOfFunction("a", undefined)).toBeUndefined();
   for (const leave of undo) leave();
-  expect(reserved.refusalOfFunction("a::b::c", "a")).toBe(`a::b::c ${PREFIXED} a::b:: belong to another`);
-  expect(reserved.refusalOfFunction("a::c", "evil")).toBe(`a::c ${PREFIXED} a:: belong to another`);
+  expect(reserved.refusalOfFunction("a::b::c", "a")).toBe(`a::b::c ${PREFIXED} a::b:: belong to another principal`);
+  expect(reserved.refusalOfFunction("a::c", "evil")).toBe(`a::c ${PREFIXED} a:: belong to another principal`);
   expect(reserved.refusalOfFunction("a::c", "a")).toBeUndefined();
 });
 
@@ -77,7 +77,7 @@ it("a function of a restricted principal that a trusted caller named stays that 
   const after = new ReservedIds(NONE);
   after.keepIn(saved);
   for (const reserved of [before, after]) {
-    expect(reserved.refusalOfFunction("own::work", undefined, "role other")).toContain("belongs to another");
+    expect(reserved.refusalOfFunction("own::work", undefined, "role other")).toContain("belongs to the principal that provided it");
     expect(reserved.refusalOfFunction("own::work", undefined, "role guest")).toBeUndefined();
   }
   after.remember("function", "own::work");

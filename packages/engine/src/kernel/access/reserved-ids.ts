@@ -116,7 +116,7 @@ export class ReservedIds {
     if (this.#deciders.has(id)) return `${id} decides over access: only a trusted connection can provide it, e.g. one with the engine's token`;
     if (this.#functions.isNeededByTrusted(id)) return `${id} decides over a trigger of a trusted worker: only a trusted connection can provide it`;
     const prefix = this.#prefixOf(id);
-    if (prefix !== undefined) return prefix === ownPrefix ? undefined : `${id} is reserved: ids that begin with ${prefix}:: belong to another`;
+    if (prefix !== undefined) return prefix === ownPrefix ? undefined : `${id} is reserved: ids that begin with ${prefix}:: belong to another principal`;
     // It would receive the trigger's requests, jobs and events, even if the function has no provider yet.
     if (this.#functions.isCalledByTrusted(id))
       return `${id} is called by a trigger of a trusted worker: choose an id below a prefix of this connection, or provide it with a trusted one`;
@@ -124,7 +124,7 @@ export class ReservedIds {
       return `${id} is called by a job or an alert of a trusted worker, or by a setting: choose an id below a prefix of this connection, or provide it with a trusted one`;
     const chosen = this.#chosen.get(id);
     if (chosen !== undefined && chosen !== principal)
-      return `${id} is called by a trusted worker, and belongs to another that provided it then: choose another id`;
+      return `${id} is called by a trusted worker, and belongs to the principal that provided it then: choose another id`;
     return undefined;
   }
 

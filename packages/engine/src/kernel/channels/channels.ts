@@ -43,7 +43,7 @@ export class Channels {
   /** Creates a channel. Throws CallError `overloaded` if too many are open. */
   create(options: { readonly bufferItems?: number | undefined; readonly onOver?: () => void } = {}): Channel {
     if (this.#channels.size >= MAX_CHANNELS) {
-      throw new CallError("overloaded", `${MAX_CHANNELS} channels are open, which is the limit; close those that are not used`);
+      throw new CallError("overloaded", `${MAX_CHANNELS} channels are open, which is the limit; close unused ones`);
     }
     const channel = new Channel({
       id: randomUUID(),

@@ -23,10 +23,10 @@ export function createChannel(options: ChannelOptions, parts: { readonly kernel:
   const open = openIn.get(owner) ?? 0;
   const limit = principal.isTrusted ? MAX_CHANNELS_PER_OWNER : MAX_CHANNELS_PER_RESTRICTED;
   if (ownedBy !== undefined && open >= limit) {
-    throw new CallError("overloaded", `this worker has ${limit} channels open, which is the limit; end those that are not used`);
+    throw new CallError("overloaded", `this worker has ${limit} channels open, which is the limit; close unused ones`);
   }
   const problem = quotas.channels.problemOf(principal);
-  if (problem !== undefined) throw new CallError("overloaded", `${problem}; end those that are not used`);
+  if (problem !== undefined) throw new CallError("overloaded", `${problem}; close unused ones`);
   let forget = (): void => {};
   const channel = channels.create({
     bufferItems: options.bufferItems,

@@ -17,7 +17,7 @@ export function localReader(channel: Channel): ChannelReader {
       return channel.isEmpty ? channel.state : "open";
     },
     async read(): Promise<ChannelItem | undefined> {
-      if (wake !== undefined) throw new TypeError("a read of this channel is under way");
+      if (wake !== undefined) throw new TypeError("a read of this channel is already in progress");
       for (;;) {
         const item = channel.take();
         if (item !== undefined || channel.state !== "open") return item;
@@ -58,7 +58,7 @@ export function localWriter(channel: Channel): ChannelWriter {
   if (!isOurs) throw new TypeError("the writing end of this channel is already taken");
   return {
     write(item: ChannelItem): Promise<boolean> {
-      if (hasRoom !== undefined) return Promise.reject(new TypeError("a write to this channel is under way"));
+      if (hasRoom !== undefined) return Promise.reject(new TypeError("a write to this channel is already in progress"));
       if (!isOpen) return Promise.resolve(false);
       if (channel.push(item)) return Promise.resolve(true);
       return new Promise((resolve) => {

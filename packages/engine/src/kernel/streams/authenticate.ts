@@ -15,7 +15,7 @@ export async function authenticate(source: StreamSource, client: StreamClient, c
     // The result comes from a module, but it decides over access, so it is validated.
     if (answer?.ok === true && typeof answer.systemStreams === "boolean") return answer;
     if (answer?.ok === false && (answer.code === 4401 || answer.code === 4403)) return answer;
-    return { ok: false, code: CLOSE_UNKNOWN, reason: "the authentication gave no answer that can be understood" };
+    return { ok: false, code: CLOSE_UNKNOWN, reason: "the authentication returned an invalid result" };
   } catch (problem) {
     return { ok: false, code: CLOSE_UNKNOWN, reason: "the authentication failed", problem };
   }

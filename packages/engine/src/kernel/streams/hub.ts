@@ -89,7 +89,7 @@ export class StreamHub implements Streams {
   accept(socket: RealtimeSocket): void {
     // While the source restarts it cannot authenticate, so untrusted clients are refused.
     if (this.#source === undefined && this.authenticates && !socket.client.trusted) {
-      socket.close(CLOSE.restart, "the keeper of the streams is away for a moment; connect again");
+      socket.close(CLOSE.restart, "the provider of the streams is restarting; reconnect");
       return;
     }
     const connection = new StreamConnection(this.#parts, socket, (ended) => this.#connections.delete(ended));
@@ -103,7 +103,7 @@ export class StreamHub implements Streams {
   }
 
   serveUserStreams(source: StreamSource): StreamPublisher {
-    if (this.#source !== undefined) throw new TypeError("another module already keeps the user-defined streams");
+    if (this.#source !== undefined) throw new TypeError("another module already provides the user-defined streams");
     this.#source = source;
     this.#names.follow(source);
     // Existing connections have not been authenticated.

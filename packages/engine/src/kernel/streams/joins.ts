@@ -59,7 +59,7 @@ export class Joins {
     this.#end(join.subscriptionId);
     const source = isSystem(join) ? undefined : this.#parts.source();
     if (!isSystem(join) && source === undefined && this.#parts.sourceIsAway()) {
-      this.#close(CLOSE.restart, "user-defined streams are away for a moment; connect again");
+      this.#close(CLOSE.restart, "the provider of user-defined streams is restarting; reconnect");
       return;
     }
     const refusal = this.#refusalOf(join, source, options.systemStreams);
@@ -119,8 +119,8 @@ export class Joins {
       );
     }
     if (source === undefined)
-      return new CallError("NOT_FOUND", "no module keeps user-defined streams; add svc-stream to the config (svc worker add svc-stream)");
-    if (this.#deciding >= MAX_DECIDING) return new CallError("overloaded", `${MAX_DECIDING} joins of this connection are being decided already`);
+      return new CallError("NOT_FOUND", "no module provides user-defined streams; add svc-stream to the config (svc worker add svc-stream)");
+    if (this.#deciding >= MAX_DECIDING) return new CallError("overloaded", `${MAX_DECIDING} joins of this connection are already being decided`);
     return undefined;
   }
 
@@ -132,7 +132,7 @@ export class Joins {
       const answer = await withTimeout(this.#parts.clock, ADMIT_DEADLINE_MS, "deciding over a join", () => source.admit(join));
       refusal = answer?.refusal;
     } catch (error) {
-      refusal = `whether the client may join could not be found out: ${(error as Error).message}`;
+      refusal = `the join could not be decided: ${(error as Error).message}`;
     } finally {
       this.#deciding--;
     }

@@ -65,7 +65,7 @@ export class Outbox {
   /** Sends a reply. Replies are sent to a slow client as well, up to a limit. */
   reply(frame: Frame, facts: MessageFacts): void {
     if (this.hasRoom) this.#repliesWhileFull = 0;
-    else if (++this.#repliesWhileFull > MAX_REPLIES_WHILE_FULL) this.#onStalled("the client does not take the answers to what it says");
+    else if (++this.#repliesWhileFull > MAX_REPLIES_WHILE_FULL) this.#onStalled("the client does not read the replies to its messages");
     this.send(frame, facts);
   }
 
@@ -98,7 +98,7 @@ export class Outbox {
     this.#cancelStall = this.#clock.after(STALLED_AFTER_MS, () => {
       const buffered = this.#socket.bufferedBytes;
       if (buffered < bufferedBefore) this.#watchStall(buffered);
-      else this.#onStalled("the client took nothing for 30 s");
+      else this.#onStalled("the client read nothing for 30 s");
     });
   }
 }

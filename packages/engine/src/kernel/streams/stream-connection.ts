@@ -86,7 +86,7 @@ export class StreamConnection implements Receiver {
 
   deliver(event: OutgoingEvent, subscriptions: readonly Subscription[]): void {
     if (this.#outbox.isFull) {
-      if (!this.#isExtended) this.close(CLOSE.tooSlow, "the client does not keep up");
+      if (!this.#isExtended) this.close(CLOSE.tooSlow, "the client is too slow");
       else for (const subscription of subscriptions) this.#joins.fellBehind(subscription, event.event.seq - 1);
     } else if (this.#isExtended) {
       const [first] = subscriptions as [Subscription];
@@ -121,7 +121,7 @@ export class StreamConnection implements Receiver {
 
   /** Closes the connection after the provider of the user-defined streams or its authentication has changed. */
   restart(): void {
-    this.close(CLOSE.restart, "the keeper of the streams has changed; connect again");
+    this.close(CLOSE.restart, "the provider of the streams has changed; reconnect");
   }
 
   close(code: number, reason: string): void {
@@ -161,7 +161,7 @@ export class StreamConnection implements Receiver {
     const isFirst = !this.#hasSpoken;
     this.#hasSpoken = true;
     if (!this.#budget.take()) {
-      this.#closeAsFlooding("more messages than a client may send");
+      this.#closeAsFlooding("the client sends too many messages");
       return;
     }
     const { context, systemStreams } = this.#admitted;
@@ -190,7 +190,7 @@ export class StreamConnection implements Receiver {
   #wait(text: string): void {
     this.#waitingChars += text.length;
     if (this.#waiting.length >= MAX_WAITING_MESSAGES || this.#waitingChars > MAX_WAITING_CHARS) {
-      this.#closeAsFlooding("too many messages before it is known who the client is");
+      this.#closeAsFlooding("too many messages before the client is authenticated");
     } else {
       this.#waiting.push(text);
     }

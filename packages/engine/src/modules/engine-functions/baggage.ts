@@ -17,7 +17,7 @@ export function provideBaggage({ provideFunction }: Pick<ModuleContext<unknown>,
   });
   provideFunction({
     id: "engine::baggage::set",
-    summary: "Has no effect: baggage is the caller's to set",
+    summary: "Has no effect: the caller sets the baggage of a call",
     input: z.object({ key: z.string(), value: z.unknown() }),
     handle: () => ({ success: true, note: "baggage travels from caller to callee; set it in the context of the call instead" }),
   });

@@ -41,7 +41,7 @@ export interface EffectiveConfig {
 export function provideEffectiveConfig({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, config: () => EffectiveConfig): void {
   provideFunction({
     id: "engine::config::effective",
-    summary: "Every setting in force, with where its value comes from; secrets are masked",
+    summary: "All settings with the source of their values; secrets are masked",
     input: z.looseObject({}),
     handle: () => {
       const { file, settings, modules, workers, warnings } = config();

@@ -64,7 +64,7 @@ export function engineFunctions(info: () => EngineInfo, options: { readonly conf
 function provideChannels({ provideFunction, createChannel }: ModuleContext<unknown>): void {
   provideFunction({
     id: "engine::channels::create",
-    summary: "Makes a channel: a stream of items from one writer to one reader",
+    summary: "Creates a channel: a stream of items from one writer to one reader",
     input: channelInput,
     output: z.object({ writer: channelRefSchema, reader: channelRefSchema }),
     handle: ({ buffer_size }, { caller }) => {

@@ -73,11 +73,11 @@ export function provideBindingListings({
   });
   provideFunction({
     id: "engine::register_trigger",
-    summary: "Binds a function to an occasion without an owner: the trigger outlives its caller, and ends with the engine",
+    summary: "Registers a trigger without an owner: it outlives its caller, and ends with the engine",
     input: registerInput,
     output: z.object({
       id: z.string(),
-      status: z.string().optional().meta({ description: "`active`, or `inactive`: then the type or the function is not there yet. Clients of ours only" }),
+      status: z.string().optional().meta({ description: "`active`, or `inactive`: then the type or the function has no provider yet. SDK clients only" }),
       reason: z.string().nullish().meta({ description: "Why it is inactive" }),
     }),
     handle: async ({ trigger_type, function_id, config, metadata }, context) => {

@@ -29,7 +29,7 @@ export function provideWorkerListings({
   const row = (view: WorkerView, dialect: Dialect) => workerRow(view, dialect, telemetry.workerMetrics(view.id) ?? null);
   provideFunction({
     id: "engine::workers::register",
-    summary: "How a worker introduces itself after each connect; the bridge itself answers it",
+    summary: "Introduces a worker after each connect; the bridge handles it",
     input: workerIntroductionSchema,
     // A worker's own call never gets here: the bridge handles it before the connection's next frame is read.
     handle: () => {

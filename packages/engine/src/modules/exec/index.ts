@@ -7,7 +7,7 @@ import { defineModule } from "../../kernel/module.ts";
  */
 export const exec = defineModule({
   name: "svc-exec",
-  summary: "Commands that the engine keeps running beside it",
+  summary: "Commands that the engine runs beside itself",
   config: execBlockSchema,
   start: () => ({ reconfigure: () => {}, stop: () => {} }),
 });

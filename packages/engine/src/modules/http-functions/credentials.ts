@@ -27,7 +27,7 @@ export function readCredential(auth: HttpAuth | undefined, env: Environment): Cr
   if (!isHeaderValue(value)) {
     throw new CallError(
       code,
-      `the ${noun} in the environment variable ${variable} holds characters that no header can carry, such as a line break or a space at its end`,
+      `the ${noun} in the environment variable ${variable} contains characters that are not allowed in a header, such as a line break or a space at the end`,
     );
   }
   return auth.type === "bearer" ? { kind: "header", name: "Authorization", value: `Bearer ${value}` } : { kind: "header", name: auth.header, value };

@@ -28,7 +28,7 @@ export function headerProblem(name: string, value: string): string | undefined {
   const lower = name.toLowerCase();
   if (FRAMING.has(lower)) return "may not be set: it frames the request";
   if (OURS.has(lower)) return "may not be set: the engine sets it on every request";
-  if (!isHeaderValue(value)) return "has a value that no header can carry: only printable ASCII, no line breaks";
+  if (!isHeaderValue(value)) return "has an invalid value: only printable ASCII without line breaks is allowed";
   return undefined;
 }
 

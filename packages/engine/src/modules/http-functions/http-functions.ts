@@ -66,8 +66,8 @@ export class HttpFunctions implements InvocationRunner {
   /** One for each call in flight. Aborted with the error for the caller. */
   readonly #calls = new Set<AbortController>();
   #stopped = false;
-  readonly #requests = new Quota("HTTP requests under way", MAX_REQUESTS);
-  readonly #bytes = new Quota("bytes of HTTP requests under way", MAX_BYTES);
+  readonly #requests = new Quota("HTTP requests in flight", MAX_REQUESTS);
+  readonly #bytes = new Quota("bytes of HTTP requests in flight", MAX_BYTES);
 
   constructor(options: HttpFunctionsOptions, clock: Clock) {
     this.#options = options;
@@ -90,7 +90,7 @@ export class HttpFunctions implements InvocationRunner {
     let requests = 0;
     return async (call) => {
       if (requests >= MAX_REQUESTS_PER_FUNCTION) {
-        throw new CallError("overloaded", `${functionId} has ${requests} HTTP requests under way, which is the limit`);
+        throw new CallError("overloaded", `${functionId} has ${requests} HTTP requests in flight, which is the limit`);
       }
       const charged = call.principal;
       const problem = this.#requests.take(charged);
@@ -217,7 +217,7 @@ function errorOf(failure: ExchangeFailure | NotResolved, { call, invocation }: J
   if (failure instanceof NotResolved) return notResolved(url, failure);
   const { phase, message } = failure;
   if (phase === "broken") return new CallError("http_response_failed", `${call.functionId}: the answer of ${hostOf(url)} cannot be read: ${message}`);
-  if (phase === "unanswered") return requestFailed(call.functionId, `${hostOf(url)} took the request and gave no answer: ${message}`);
+  if (phase === "unanswered") return requestFailed(call.functionId, `${hostOf(url)} received the request but sent no response: ${message}`);
   return requestFailed(call.functionId, `could not connect to ${hostOf(url)}: ${message}`, { executed: "no" });
 }
 

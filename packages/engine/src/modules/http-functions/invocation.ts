@@ -34,7 +34,7 @@ const retrySchema = z
   })
   .refine(({ statuses, idempotent }) => (statuses ?? []).length === 0 || idempotent === true, {
     path: ["statuses"],
-    message: "needs `idempotent: true` beside it: a request that was answered with a failure may have been carried out",
+    message: "needs `idempotent: true` beside it: a request that failed may have been processed",
   });
 
 // The format of protocol section 7. Null counts as absent; unknown members are ignored.

@@ -41,7 +41,7 @@ describe("functions behind a URL of a restricted connection", () => {
     await expect.poll(() => hanging.length).toBe(128);
     await expect(engine.call("one", "hang")).rejects.toMatchObject({
       code: "overloaded",
-      message: expect.stringMatching(/^one: all connections of .* together have 128 HTTP requests under way of 128$/),
+      message: expect.stringMatching(/^one: all connections of .* together have 128 HTTP requests in flight of 128$/),
     });
     expect(await engine.call("owner", "quick")).toBe("served");
     for (const release of hanging) release();
@@ -66,7 +66,7 @@ describe("functions behind a URL of a restricted connection", () => {
     const large = "x".repeat(15 * 1024 * 1024);
     const payloads = [failed(engine.call("one", large)), failed(engine.call("one", large))];
     await expect.poll(() => stalled.length).toBe(2);
-    const overloaded = { code: "overloaded", message: expect.stringContaining("bytes of HTTP requests under way of 33554432") };
+    const overloaded = { code: "overloaded", message: expect.stringContaining("bytes of HTTP requests in flight of 33554432") };
     await expect(engine.call("one", large)).rejects.toMatchObject(overloaded);
     const ownersPayload = failed(engine.call("owner", large));
     await expect.poll(() => stalled.length).toBe(3);
@@ -92,7 +92,7 @@ it("calls of a restricted connection to a URL function of the owner have the sha
   const tenant = await engine.connectWorker({ access: accessTo(["owner"]) });
   const held = Array.from({ length: 129 }, () => tenant.call("owner", "hang"));
   const { error } = await Promise.race(held);
-  expect(error).toMatchObject({ code: "overloaded", message: expect.stringContaining("together have 128 HTTP requests under way of 128") });
+  expect(error).toMatchObject({ code: "overloaded", message: expect.stringContaining("together have 128 HTTP requests in flight of 128") });
   await expect.poll(() => hanging.length).toBe(128);
   expect(await engine.call("owner", "quick")).toBe("served");
   for (const release of hanging) release();

@@ -24,7 +24,8 @@ export function readUrlEncoded(text: string): Fields | { readonly problem: strin
     const equals = pair.indexOf("=");
     const name = decodePart(equals === -1 ? pair : pair.slice(0, equals));
     const value = equals === -1 ? "" : decodePart(pair.slice(equals + 1));
-    if (name === undefined || value === undefined) return { problem: `${JSON.stringify(pair.slice(0, 100))} holds a percent escape that is not valid UTF-8` };
+    if (name === undefined || value === undefined)
+      return { problem: `${JSON.stringify(pair.slice(0, 100))} contains a percent escape that is not valid UTF-8` };
     fields.single[name] = value;
     const values = fields.all[name];
     if (values === undefined) fields.all[name] = [value];

@@ -104,7 +104,7 @@ export class RequestHandler {
     const routeResponse = responseOfFailure(limitReached(limit, REQUEST_LIMIT), exchange.id.slice(-12), errorFormat);
     const headers = cors === undefined ? routeResponse.headers : withCors(routeResponse.headers, cors, exchange.request.headers.origin);
     this.#counts.responded(routeResponse.status);
-    this.#refusals.warn(log, "", "a request was refused: the limit of requests in work is reached", { limit, setting: REQUEST_LIMIT });
+    this.#refusals.warn(log, "", "a request was refused: the limit of concurrent requests is reached", { limit, setting: REQUEST_LIMIT });
     sendResponse(exchange, { ...routeResponse, headers: [...headers, "X-Request-Id", exchange.id] }, { clock, bodyLimitBytes });
   }
 
@@ -219,7 +219,7 @@ export class RequestHandler {
     const functionId = config.notFoundFunction;
     if (match.kind !== "none" || functionId === undefined) return undefined;
     if (this.#context.directory.functionById(functionId) === undefined) {
-      this.#context.log.warn("the function for unknown paths is not there", { function_id: functionId });
+      this.#context.log.warn("the function for unknown paths has no provider", { function_id: functionId });
       return undefined;
     }
     return {
@@ -275,7 +275,7 @@ export class RequestHandler {
     const fresh = dropped.filter((name) => !names.has(name));
     if (fresh.length === 0 || names.size >= MAX_REMEMBERED_NAMES) return;
     for (const name of fresh) names.add(name);
-    this.#context.log.warn("headers of a function's answer were left out", {
+    this.#context.log.warn("headers of a function's response were dropped", {
       function_id: binding.functionId,
       route: `${destination.method} ${destination.path}`,
       headers: fresh,
@@ -298,11 +298,11 @@ export class RequestHandler {
       code,
     };
     const { log } = this.#context;
-    if (exchange.isOver) log.debug("a client left before its answer", facts);
+    if (exchange.isOver) log.debug("a client disconnected before its response", facts);
     else if (status < 500 || cause === undefined) log.debug("a request was refused", { ...facts, message_sent: message });
     else if (CallError.is(cause))
       log.warn("a request failed", { ...facts, reason: given.message, message_sent: message, stacktrace: cause.stacktrace, cause: cause.cause });
-    else log.error("the HTTP module failed to answer a request", { ...facts, cause });
+    else log.error("the HTTP module failed to handle a request", { ...facts, cause });
     return responseOfFailure(failure, errorId, requestContext.config.errorFormat);
   }
 }

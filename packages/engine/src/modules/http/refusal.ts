@@ -40,7 +40,7 @@ export function unavailable(code: string, message: string, cause?: unknown): Fai
 export function failureOf(thrown: unknown, ownFunctions: readonly (string | undefined)[]): Failure {
   if (thrown instanceof Refusal) return thrown.failure;
   if (!CallError.is(thrown)) {
-    return { status: 500, code: "invocation_error", message: "the engine failed to answer; its log has the reason", cause: thrown };
+    return { status: 500, code: "invocation_error", message: "the engine failed to respond; its log has the reason", cause: thrown };
   }
   const { code, message } = thrown;
   const missing = missingFunction(thrown);

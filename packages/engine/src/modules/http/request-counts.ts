@@ -15,11 +15,11 @@ export class RequestCounts {
       ([status_class, value]): Measurement => ({
         name: "svc.http.requests",
         type: "counter",
-        description: "Requests that were answered, by class of status",
+        description: "Requests with a response, by class of status",
         labels: { status_class },
         value,
       }),
     );
-    return [...responded, { name: "svc.http.in_flight", type: "gauge", description: "Requests that are being answered", value: inFlight }];
+    return [...responded, { name: "svc.http.in_flight", type: "gauge", description: "Requests in flight", value: inFlight }];
   }
 }

@@ -153,7 +153,7 @@ export class RouteCall {
     const reader = this.#channels?.reader;
     const { functionId } = this.#parts.destination.binding;
     if (head === undefined || reader === undefined) {
-      throw new Refusal(unavailable("invocation_stopped", `${functionId} broke its answer off before it began`));
+      throw new Refusal(unavailable("invocation_stopped", `${functionId} aborted its response before it began`));
     }
     const { status, headers, dropped, first, length } = head;
     if (first === undefined) {

@@ -96,7 +96,7 @@ describe("a trigger of type stream", () => {
     for (let n = 0; n < 10_100; n += 100) await Promise.all(Array.from({ length: 100 }, (_, more) => send(n + more)));
     const dropped = () => engine.logs.filter(({ message }) => message.includes("were dropped"));
     expect(dropped().map(({ fields }) => fields.dropped)).toEqual([1]);
-    expect(triggerOf("slow")).toMatchObject({ status: "error", reason: expect.stringContaining("does not keep up") });
+    expect(triggerOf("slow")).toMatchObject({ status: "error", reason: expect.stringContaining("is too slow") });
     clock.advance(1_000);
     expect(dropped().map(({ fields }) => fields.dropped)).toEqual([1, 99]);
     // What waits goes with the trigger.

@@ -63,7 +63,7 @@ export class FilePart implements ChannelOffer {
       writer.end();
     } catch {
       // The request ended, and its channel with it, or the disk failed. A partial file must not look complete.
-      writer.abort("the file could not be read back from the engine's disk");
+      writer.abort("the file could not be read from the engine's disk");
     }
   }
 }

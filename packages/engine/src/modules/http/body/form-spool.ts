@@ -27,7 +27,7 @@ export class FormSpools {
     try {
       rmSync(this.#folder, { recursive: true, force: true });
     } catch (error) {
-      this.#log.warn("the files of former forms could not be removed", { folder: this.#folder, error });
+      this.#log.warn("files of a previous run's forms could not be deleted", { folder: this.#folder, error });
     }
   }
 
@@ -36,7 +36,7 @@ export class FormSpools {
       folder: this.#folder,
       reserve: (bytes) => {
         if (this.#bytes + bytes > this.#maxBytes) {
-          throw new Refusal(unavailable("overloaded", `the forms that are in work take ${this.#maxBytes} bytes of the disk, which is the limit`));
+          throw new Refusal(unavailable("overloaded", `the forms being received use ${this.#maxBytes} bytes of the disk, which is the limit`));
         }
         this.#bytes += bytes;
       },

@@ -131,7 +131,7 @@ class FormReader {
     this.#fieldBytes += Buffer.byteLength(name) + Buffer.byteLength(value);
     const { limit } = this.#reading;
     if (isValueCut || this.#fieldBytes > limit.bytes) {
-      this.#fail(tooLarge(limit, "what the form says beside its files"));
+      this.#fail(tooLarge(limit, "the fields of the form"));
       return;
     }
     if (this.#fieldBytes + this.#heldBytes > limit.bytes) this.#spill();
@@ -259,7 +259,7 @@ function parserOf(request: IncomingMessage, limitBytes: number): BusboyInstance 
 }
 
 function tooSlow(timeoutMs: number): Refusal {
-  const message = `the form did not keep coming: ${MIN_BODY_RATE} bytes per second are expected, within ${timeoutMs} ms`;
+  const message = `the form stopped moving: ${MIN_BODY_RATE} bytes per second are expected, within ${timeoutMs} ms`;
   return new Refusal({ status: 408, code: "request_timeout", message });
 }
 

@@ -16,7 +16,7 @@ interface RouteCounts {
 export const REQUEST_LIMIT = "concurrency_request_limit of svc-http";
 
 export function limitReached(limit: number, setting: string): Failure {
-  return unavailable("overloaded", `${limit} requests are in work, which is the limit (${setting})`);
+  return unavailable("overloaded", `${limit} requests are in flight, which is the limit (${setting})`);
 }
 
 /** Admission of requests: concurrency limits, and rate limits for each client. */

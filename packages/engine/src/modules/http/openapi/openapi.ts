@@ -92,7 +92,7 @@ function operationOf({ binding, method }: RouteHolder, pattern: RoutePattern, di
     ],
     ...(takesBody ? { requestBody: { content: requestContent(view?.request_format, settings) } } : {}),
     responses: {
-      "200": { description: "The function's answer", content: responseContent(view?.response_format) },
+      "200": { description: "The function's response", content: responseContent(view?.response_format) },
       "400": errorResponse("The request is malformed"),
       ...(takesBody ? BODY_REFUSALS : {}),
       ...(settings.conditionFunctionId === undefined ? {} : { "422": errorResponse("The condition of the route was not met") }),

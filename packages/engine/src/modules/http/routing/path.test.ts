@@ -91,7 +91,7 @@ describe("a path segment", () => {
   it("says what is wrong with it", () => {
     expect(decodeSegment("%2e")).toEqual({ problem: "is a dot segment" });
     expect(decodeSegment("a%00")).toEqual({ problem: "decodes to a slash, a backslash or NUL" });
-    expect(decodeSegment("%e0%a4")).toEqual({ problem: "holds a percent escape that is not valid UTF-8" });
+    expect(decodeSegment("%e0%a4")).toEqual({ problem: "contains a percent escape that is not valid UTF-8" });
     expect(decodeSegment("%25")).toEqual({ text: "%" });
   });
 });

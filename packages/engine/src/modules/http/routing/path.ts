@@ -49,7 +49,7 @@ export function decodeSegment(segment: string): { readonly text: string } | { re
     try {
       text = decodeURIComponent(segment);
     } catch {
-      return { problem: "holds a percent escape that is not valid UTF-8" };
+      return { problem: "contains a percent escape that is not valid UTF-8" };
     }
   }
   if (FORBIDDEN_IN_SEGMENT.test(text)) return { problem: "decodes to a slash, a backslash or NUL" };
