@@ -121,7 +121,7 @@ describe("a running engine", () => {
     expect(fields.problems).toMatch(new RegExp(`${join(dir, "config.yaml")}:5:\\d+: workers\\[1\\]\\.config\\.adaptor: .*adapter`));
     expect((await invoke("state::get", { scope: "s", key: "k" })).body).toBe(1);
     edit("workers: [oops");
-    expect((await logged("the config file has mistakes")).fields.problems).toContain(join(dir, "config.yaml"));
+    expect((await logged("the config file is invalid")).fields.problems).toContain(join(dir, "config.yaml"));
     expect((await invoke("state::get", { scope: "s", key: "k" })).body).toBe(1);
   });
 

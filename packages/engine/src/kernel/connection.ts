@@ -26,7 +26,9 @@ const STALLED_AFTER_MS = 30_000;
 const BACKPRESSURE_CHECK_MS = 50;
 /** Small frames are cheaper to handle as text than as bytes. */
 const SMALL_FRAME_BYTES = 2_048;
-/** "Service restart": every published client reconnects on it; on 1000 and 1001 the published Python client never does. */
+/**
+ * "Service restart": every published client reconnects on it; on 1000 and 1001 the published Python client never does.
+ */
 const CLOSE_SERVICE_RESTART = 1012;
 
 const always = (): boolean => true;

@@ -6,7 +6,10 @@ import { isModule } from "../module-provider.ts";
 import type { Scope } from "../scope.ts";
 import { localReader, localWriter } from "./local-ends.ts";
 
-/** Maximum number of open channels of one worker or module. A restricted worker shares the 2,000 of its principal with others. */
+/**
+ * Maximum number of open channels of one worker or module. A restricted worker shares the 2,000 of its principal with
+ * others.
+ */
 const MAX_CHANNELS_PER_OWNER = 2_000;
 const MAX_CHANNELS_PER_RESTRICTED = 500;
 

@@ -6,7 +6,8 @@ import type { Exchange } from "./exchanges.ts";
 export const READ_RESPONSE_MS = 60_000;
 
 /**
- * Bytes written before the client must have read them. With `READ_RESPONSE_MS`, the minimum rate is about 1 KiB a second.
+ * Bytes written before the client must have read them. With `READ_RESPONSE_MS`, the minimum rate is about 1 KiB a
+ * second.
  */
 export const SLICE_BYTES = 64 * 1024;
 
