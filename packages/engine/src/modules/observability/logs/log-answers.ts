@@ -17,7 +17,7 @@ import { positionOf } from "./slices.ts";
 import { Tail } from "./tail.ts";
 
 /** Of one answer, about. The entries beyond are on the next page. */
-const MAX_RESPONSE_BYTES = 8 * 1024 * 1024;
+const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 const MAX_EXPORTS = 8;
 /** Entries that are taken in before they have to be on the disk. */
 const IMPORT_STEP = 1_000;
@@ -176,7 +176,7 @@ function withinBytes(entries: readonly StoredLog[]): readonly StoredLog[] {
   let bytes = 0;
   const end = entries.findIndex(({ log }) => {
     bytes += sizeOf(log);
-    return bytes > MAX_RESPONSE_BYTES;
+    return bytes > MAX_ANSWER_BYTES;
   });
   return end < 0 ? entries : entries.slice(0, Math.max(1, end));
 }
