@@ -12,18 +12,18 @@ import type {
 } from "../../kernel/telemetry-contract.ts";
 import type { CallRecorder } from "./calls/recorder.ts";
 
-/** What takes the parts of telemetry that are no calls. */
-export interface OtherTelemetry {
+/** Takes telemetry other than calls and spans. */
+export interface LogAndIngestSink {
   log(entry: LogEntry): void;
   ingest(signal: Signal, body: Uint8Array, source: IngestSource): void;
 }
 
-/** The module's parts as the one collector that the kernel knows. */
-export class JoinedCollector implements TelemetryCollector {
+/** Combines the module's parts into the one collector that the kernel uses. */
+export class CompositeCollector implements TelemetryCollector {
   readonly #calls: CallRecorder;
-  readonly #others: OtherTelemetry;
+  readonly #others: LogAndIngestSink;
 
-  constructor(calls: CallRecorder, others: OtherTelemetry) {
+  constructor(calls: CallRecorder, others: LogAndIngestSink) {
     this.#calls = calls;
     this.#others = others;
   }

@@ -1,3 +1,4 @@
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import { SECRET_NAMES } from "@svc/protocol";
 import { z } from "zod";
 import type { Signal } from "../../kernel/telemetry-contract.ts";
@@ -11,7 +12,7 @@ const alertAction = z.discriminatedUnion("type", [
   z.object({ type: z.literal("function"), path: z.string().min(1).max(256).meta({ description: "Id of the function" }) }),
 ]);
 
-/** Members of an alert rule, without what they are when left out. */
+/** Members of an alert rule, without their defaults. */
 const alertFields = {
   name: z
     .string()
@@ -22,7 +23,7 @@ const alertFields = {
     .string()
     .min(1)
     .max(256)
-    .meta({ description: "A name that engine::metrics::list knows, e.g. svc.calls; counters count as their increase in the window" }),
+    .meta({ description: "A name from engine::metrics::list, e.g. svc.calls; for a counter its increase within the window is compared" }),
   threshold: z.number(),
   operator: z.enum([
     ">",
@@ -51,16 +52,10 @@ const alertFields = {
     .optional()
     .meta({ description: "Only series with these labels, e.g. {function_id: math::add}" }),
   rate: z.boolean().meta({ description: "Compare the increase per second instead of the increase" }),
-  for_seconds: z
-    .number()
-    .int()
-    .min(0)
-    .max(86_400)
-
-    .meta({ description: "How long the condition must hold before the alert fires" }),
+  for_seconds: z.number().int().min(0).max(86_400).meta({ description: "How long the condition must hold before the alert fires" }),
   action: alertAction,
   enabled: z.boolean(),
-  cooldown_seconds: z.number().int().min(0).max(86_400).meta({ description: "Least time between two notices that the alert fires" }),
+  cooldown_seconds: z.number().int().min(0).max(86_400).meta({ description: "Minimum time between two notifications of this alert" }),
 };
 
 /** One alert rule, in the config and at run time. */
@@ -76,7 +71,7 @@ export const alertRuleSchema = z.strictObject({
 });
 export type AlertRule = z.infer<typeof alertRuleSchema>;
 
-/** What changes of a rule: members that are left out stay. */
+/** Changes of a rule: members that are left out keep their values. */
 export const alertChangesSchema = z.strictObject(alertFields).partial().required({ name: true });
 export type AlertChanges = Omit<z.infer<typeof alertChangesSchema>, "name">;
 
@@ -86,13 +81,16 @@ const samplingRule = z.strictObject({
   rate: ratio,
 });
 
-/** Block `svc-observability` of the config file. Names and meaning as in the reference; what is ours besides says so. */
+/** Block `svc-observability` of the config file. Names and meanings follow the specification. */
 export const observabilityConfigSchema = z.strictObject({
   enabled: z.boolean().default(true).meta({ description: "Record spans of calls, triggers and requests" }),
   service_name: z.string().min(1).max(256).default("svc").meta({ description: "The engine's own service name" }),
   service_version: z.string().max(256).optional(),
   service_namespace: z.string().max(256).optional(),
-  exporter: z.enum(["memory", "otlp", "both"]).default("memory").meta({ description: "Where spans go: kept for queries, sent to endpoint, or both" }),
+  exporter: z
+    .enum(["memory", "otlp", "both"])
+    .default("memory")
+    .meta({ description: "Where spans go: memory (stored for queries), otlp (sent to endpoint), or both" }),
   endpoint: httpUrl.default("http://localhost:4317").meta({ description: "Collector that spans, logs and metrics are sent to" }),
   protocol: z
     .enum(["grpc", "http/protobuf", "http/json"])
@@ -104,10 +102,14 @@ export const observabilityConfigSchema = z.strictObject({
     .strictObject({
       default: ratio.optional(),
       rules: z.array(samplingRule).max(100).default([]),
-      parent_based: z.boolean().default(true).meta({ description: "Who continues a trace follows the decision that its traceparent carries" }),
+      parent_based: z.boolean().default(true).meta({ description: "Continued traces follow the sampled flag of their traceparent" }),
       rate_limit: z.strictObject({ max_traces_per_second: z.number().positive() }).optional(),
-      keep_errors: z.boolean().default(true).meta({ description: "Keep every trace that has an error, sampled or not" }),
-      keep_slow_ms: z.number().min(0).default(1_000).meta({ description: "Keep every trace with a span that took at least so long; 0 keeps none for that" }),
+      keep_errors: z.boolean().default(true).meta({ description: "Keep every trace with an error, even if it is not sampled" }),
+      keep_slow_ms: z
+        .number()
+        .min(0)
+        .default(1_000)
+        .meta({ description: "Keep every trace with a span of at least this duration in milliseconds, even if it is not sampled; 0: off" }),
     })
     .optional(),
   memory_max_spans: z.number().int().min(10).max(1_000_000).default(10_000),
@@ -116,14 +118,14 @@ export const observabilityConfigSchema = z.strictObject({
     .int()
     .min(65_536)
     .default(16 * 1024 * 1024)
-    .meta({ description: "Bytes that spans in memory may take together; the oldest go first" }),
-  payload_previews: z.boolean().default(true).meta({ description: "Keep the beginning of inputs and outputs of calls, redacted" }),
+    .meta({ description: "Maximum size of the spans in memory, in bytes; the oldest are evicted first" }),
+  payload_previews: z.boolean().default(true).meta({ description: "Store the beginning of inputs and outputs of calls; secrets are masked" }),
   payload_preview_bytes: z.number().int().min(0).max(65_536).default(2_048),
   redact_keys: z
     .array(z.string().min(1).max(128))
     .max(1_000)
     .default([...SECRET_NAMES])
-    .meta({ description: "Members and attributes whose names contain one of these, case-blind, show *** instead of their value" }),
+    .meta({ description: "Members and attributes whose names contain one of these (case-insensitive) show *** instead of their value" }),
   invocations_max_count: z.number().int().min(0).max(100_000).default(1_000),
   invocations_max_bytes: z
     .number()
@@ -146,7 +148,7 @@ export const observabilityConfigSchema = z.strictObject({
         .default(30 * 86_400),
     })
     .optional()
-    .meta({ description: "Keeps spans and logs on disk, over restarts" }),
+    .meta({ description: "Stores spans and logs on disk, so that they survive restarts" }),
   metrics_enabled: z.boolean().default(true),
   metrics_exporter: z.enum(["memory", "otlp", "both"]).optional().meta({ description: "Default: as exporter" }),
   metrics_retention_seconds: z.number().int().min(60).default(3_600),
@@ -156,7 +158,7 @@ export const observabilityConfigSchema = z.strictObject({
     .min(100)
     .max(1_000_000)
     .default(10_000)
-    .meta({ description: "Series of metrics that are kept; further ones are dropped and counted" }),
+    .meta({ description: "Maximum number of metric series; further ones are dropped and counted" }),
   metrics_interval_seconds: z.number().int().min(5).max(3_600).default(60).meta({ description: "How often metrics are exported" }),
   logs_enabled: z.boolean().optional().meta({ description: "Default: as enabled" }),
   logs_exporter: z.enum(["memory", "otlp", "both"]).optional().meta({ description: "Default: as exporter" }),
@@ -166,11 +168,11 @@ export const observabilityConfigSchema = z.strictObject({
     .int()
     .min(65_536)
     .default(16 * 1024 * 1024),
-  logs_retention_seconds: z.number().int().min(1).optional().meta({ description: "Default: no limit by age in memory; on disk that of trace_storage" }),
+  logs_retention_seconds: z.number().int().min(1).optional().meta({ description: "Default: unlimited in memory; on disk retention_seconds of trace_storage" }),
   logs_batch_size: z.number().int().min(1).max(10_000).default(100),
   logs_flush_interval_ms: z.number().int().min(100).max(3_600_000).default(5_000),
   logs_sampling_ratio: ratio.default(1),
-  logs_console_output: z.boolean().default(true).meta({ description: "Show entries of engine::log::* and of workers in the engine's own output" }),
+  logs_console_output: z.boolean().default(true).meta({ description: "Write entries of engine::log::* and of workers to the engine's own output" }),
   alerts: z
     .array(alertRuleSchema)
     .max(1_000)
@@ -189,7 +191,7 @@ export const observabilityConfigSchema = z.strictObject({
       port: z.number().int().min(0).max(65_535).default(4318),
     })
     .optional()
-    .meta({ description: "Takes OTLP over HTTP from other programs; off without this block" }),
+    .meta({ description: "Receives OTLP over HTTP from other programs; off without this block" }),
   prometheus: z
     .strictObject({
       enabled: z.boolean().default(true),
@@ -201,9 +203,26 @@ export const observabilityConfigSchema = z.strictObject({
 });
 export type ObservabilityConfig = z.infer<typeof observabilityConfigSchema>;
 
-/** True when the signal goes to a collector. */
+/** True if the signal is sent to a collector. */
 export function isExported(config: ObservabilityConfig, signal: Signal): boolean {
   const { exporter, enabled, logs_exporter = exporter, logs_enabled = enabled, metrics_exporter = exporter, metrics_enabled } = config;
   if (signal === "traces") return enabled && exporter !== "memory";
   return signal === "logs" ? logs_enabled && logs_exporter !== "memory" : metrics_enabled && metrics_exporter !== "memory";
+}
+
+/**
+ * Shares of `max_disk_bytes` for the two database files. The rest is for SQLite's write-ahead logs, and for what is
+ * written between two checks.
+ */
+export const SPANS_SHARE = 0.65;
+export const LOGS_SHARE = 0.25;
+
+type Storage = NonNullable<ObservabilityConfig["trace_storage"]>;
+
+/**
+ * Returns the folder of the files. A configured folder is relative to the config file, beside which `.svc/data` lies.
+ */
+export function storageFolder({ directory }: Pick<Storage, "directory">, dataDir: string): string {
+  if (directory === undefined) return join(dataDir, "observability");
+  return isAbsolute(directory) ? directory : resolve(dirname(dirname(dataDir)), directory);
 }

@@ -2,10 +2,10 @@ import type { DropCounter } from "./model.ts";
 
 type Dropped = "spans" | "logs" | "metrics";
 
-/** Pairs of signal and reason that are told apart; others are counted as `other`. */
+/** Maximum number of pairs of signal and reason with their own counter; others are counted as `other`. */
 const MAX_REASONS = 100;
 
-/** What the module had to drop since the start, by what and why. */
+/** Counts what the module dropped since the engine started, by signal and reason. */
 export class DropCounts implements DropCounter {
   readonly #counts = new Map<string, { readonly signal: Dropped; readonly reason: string; count: number }>();
 

@@ -7,21 +7,22 @@ const DEGRADED_MS = 250;
 const UNHEALTHY_MS = 1_000;
 
 interface Sample {
-  /** On the monotonic clock. */
+  /** Time on the monotonic clock. */
   readonly at: number;
   readonly lateMs: number;
 }
 
 /**
- * How late the engine's timers ran: in the last 10 s, for its health, and at worst since the last sample, for metrics. A timer of its own, ten times a
- * second: the runtime's histogram would take more memory than all of this module.
+ * Measures how late the engine's timers run: over the last 10 s for health, and the maximum since the last sample for
+ * metrics. It uses its own timer, ten times a second, because the runtime's histogram would take more memory than all
+ * of this module.
  */
 export class EventLoopLag {
   readonly #clock: Clock;
-  /** In order of time; those of one window. */
+  /** Samples of one window, in order of time. */
   readonly #samples: Sample[] = [];
   #expected: number;
-  /** Since `takeWorst`. */
+  /** Maximum since the last `takeWorst`. */
   #worstMs = 0;
   #stop: () => void = () => {};
 
@@ -46,14 +47,14 @@ export class EventLoopLag {
     this.#stop();
   }
 
-  /** The longest since this was last asked, in milliseconds. */
+  /** Returns the maximum since the last call, in milliseconds. */
   takeWorst(): number {
     const worstMs = this.#worstMs;
     this.#worstMs = 0;
     return worstMs;
   }
 
-  /** In milliseconds, of the last 10 s; 0 when there is nothing to tell yet. */
+  /** Returns the 99th percentile of the last 10 s in milliseconds; 0 without samples. */
   p99Ms(): number {
     this.#forgetOld(this.#clock.monotonic());
     const sorted = this.#samples.map(({ lateMs }) => lateMs).sort((a, b) => a - b);
@@ -62,13 +63,13 @@ export class EventLoopLag {
 
   health(): ComponentHealth {
     const ms = Math.round(this.p99Ms());
-    const details = `99 % of the engine's turns began within ${ms} ms in the last 10 s`;
+    const details = `event loop lag: 99th percentile ${ms} ms in the last 10 s`;
     if (ms <= DEGRADED_MS) return { status: "healthy", details };
-    const advice = "the machine is overloaded, or the engine has very large payloads in hand: see its CPU on the dashboard";
+    const advice = "the machine is overloaded, or the engine processes very large payloads; see the engine's CPU usage on the dashboard";
     return { status: ms > UNHEALTHY_MS ? "unhealthy" : "degraded", details: `${details}: ${advice}` };
   }
 
-  /** Turns that would have begun meanwhile were late as well, each less than the one before. */
+  /** Adds one sample for each tick that the delay skipped; each was less late than the one before. */
   #note(at: number, lateMs: number): void {
     this.#samples.push({ at, lateMs });
     for (let late = lateMs - TICK_MS; late > 0; late -= TICK_MS) this.#samples.push({ at, lateMs: late });

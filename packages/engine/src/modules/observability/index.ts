@@ -3,7 +3,7 @@ import { type ObservabilityConfig, observabilityConfigSchema } from "./config.ts
 
 export const OBSERVABILITY = "svc-observability";
 
-/** Spans, logs, metrics, alerts and health of the running system. Always loaded (decision 15). See README.md. */
+/** Spans, logs, metrics, alerts and health of the running system. Always loaded. See README.md. */
 export const observability = defineModule<ObservabilityConfig>({
   name: OBSERVABILITY,
   summary: "Traces, logs, metrics, alerts and health",

@@ -16,10 +16,10 @@ async function ask(id: string, input: unknown): Promise<unknown> {
 describe("queries of telemetry", () => {
   it.each([
     ["engine::traces::list", { functionid: "a::b" }, "`functionid`; did you mean function_id?"],
-    ["engine::traces::list", { status: "bogus" }, "`status`: is none of ok, error, pending"],
+    ["engine::traces::list", { status: "bogus" }, "`status`: must be one of ok, error, pending"],
     ["engine::traces::facets", { status: "eror" }, "did you mean error?"],
     ["engine::logs::list", { level: ["warn"] }, "did you mean levels?"],
-    ["engine::logs::list", { levels: ["loud"] }, "is none of TRACE, DEBUG, INFO, WARN, ERROR, FATAL"],
+    ["engine::logs::list", { levels: ["loud"] }, "must be one of TRACE, DEBUG, INFO, WARN, ERROR, FATAL"],
     ["engine::logs::tail", { severity_text: "eror" }, "did you mean ERROR?"],
     ["engine::logs::list", { exclude: { service: ["a"] } }, "did you mean services?"],
     ["engine::metrics::series", { name: ["svc.calls"] }, "did you mean names?"],

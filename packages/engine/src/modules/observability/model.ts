@@ -12,21 +12,21 @@ export interface SpanLink {
   readonly attributes: Attributes;
 }
 
-/** Who produced a span, a log entry or a metric. */
+/** The producer of a span, a log entry or a metric. */
 export interface Resource {
   /** `service.name`: a worker's name, or the engine's own. */
   readonly service: string;
-  /** Connection of the worker, where it is known. */
+  /** Connection id of the worker, if it is known. */
   readonly workerId: string | undefined;
-  /** All resource attributes besides the name. */
+  /** All resource attributes except the name. */
   readonly attributes: Attributes;
   /** Id of the restricted principal that sent it; undefined for the engine and trusted senders. */
   readonly restrictedTo?: string | undefined;
 }
 
 /**
- * One span, the engine's own or from outside. An object with getters as well: the recorder of calls works out times and attributes only when somebody
- * reads them. Whoever keeps one keeps it as it is; it changes only while it is pending.
+ * One span, the engine's own or external. It may be an object with getters that compute times and attributes when they
+ * are read. Sinks keep the object itself; it changes only while it is pending.
  */
 export interface SpanRecord {
   /** 32 and 16 lower-case hex digits. */
@@ -36,9 +36,9 @@ export interface SpanRecord {
   readonly name: string;
   readonly kind: SpanKind;
   readonly startUnixNano: bigint;
-  /** Undefined while it is pending. */
+  /** Undefined while the span is pending. */
   readonly endUnixNano: bigint | undefined;
-  /** Where it is at hand: reading it costs nothing. See `durationOf`. */
+  /** Set if reading it is cheap. See `durationOf`. */
   readonly durationMs?: number | undefined;
   readonly status: "ok" | "error" | "unset";
   readonly statusDescription: string | undefined;
@@ -50,27 +50,31 @@ export interface SpanRecord {
   readonly resource: Resource;
   readonly scopeName: string | undefined;
   readonly scopeVersion: string | undefined;
-  /** Of the engine's own working: hidden unless asked for. */
+  /** True for the engine's own work: hidden unless a query asks for it. */
   readonly internal: boolean;
-  /** False: to be dropped unless its trace turns out to be worth keeping (an error, slow). */
+  /** False: dropped unless its trace has an error or a slow span. */
   readonly sampled: boolean;
-  /** About how many bytes it takes in memory. Cheap to read. */
+  /** Approximate size in memory, in bytes. Cheap to read. */
   readonly size: number;
-  /** Somebody else told it than the engine. */
+  /** True for a span that was received rather than created by the engine. */
   readonly outside?: boolean | undefined;
-  /** For whoever keeps what runs. */
+  /** Index in the store's list of pending spans. */
   pendingPlace?: number | undefined;
-  /** To be called when it will be kept longer than those that came with it. */
+  /** Call it before keeping the span longer than others that arrived at the same time. */
   unpack?(): void;
   /**
-   * Whoever keeps it after the call that told of it retains it, and may release it, once, when it keeps it no longer. What nobody keeps is used again for
-   * another call; what is retained and never released is not.
+   * Call `retain` to keep the span after the sink method returns, and `release` once when it is no longer needed. A
+   * span that is not retained is reused for another call. A span that is retained and never released is left to the
+   * garbage collector.
    */
   retain?(): void;
   release?(): void;
 }
 
-/** Milliseconds; 0 while it is pending. For the hot path: the times themselves are worked out at each reading. */
+/**
+ * Returns milliseconds, or 0 while the span is pending. For the hot path: reading the times would compute them each
+ * time.
+ */
 export function durationOf(span: SpanRecord): number {
   const { durationMs } = span;
   if (durationMs !== undefined) return durationMs;
@@ -78,15 +82,26 @@ export function durationOf(span: SpanRecord): number {
   return endUnixNano === undefined ? 0 : Number(endUnixNano - span.startUnixNano) / 1e6;
 }
 
-/** Takes spans. Called on the hot path: never blocks, throws or waits. */
+const NANOS_PER_MS = 1_000_000n;
+
+/** Returns milliseconds with a fraction, exact to about 0.2 microseconds for present-day times. */
+export function millisOf(unixNano: bigint): number {
+  return Number(unixNano / NANOS_PER_MS) + Number(unixNano % NANOS_PER_MS) / 1e6;
+}
+
+export function durationMs(startUnixNano: bigint, endUnixNano: bigint): number {
+  return millisOf(endUnixNano - startUnixNano);
+}
+
+/** Takes spans. Called on the hot path: must not block, throw or wait. */
 export interface SpanSink {
-  /** A span of the engine's own has begun. Those from outside may be told as pending too. */
+  /** One of the engine's own spans has begun. External spans may be passed while pending too. */
   started(span: SpanRecord): void;
-  /** It has ended: the same object as was told before, or one from outside as it came, which may be pending still. */
+  /** The span has ended. It is the same object as before, or an external span, which may still be pending. */
   ended(span: SpanRecord): void;
 }
 
-/** The specification's five names. */
+/** The five severity names of the specification. */
 export type SeverityText = "TRACE" | "DEBUG" | "INFO" | "WARN" | "ERROR";
 
 export interface LogRecord {
@@ -105,11 +120,11 @@ export interface LogRecord {
 }
 
 export interface LogSink {
-  /** Never blocks, throws or waits. */
+  /** Must not block, throw or wait. */
   add(log: LogRecord): void;
 }
 
-/** One series' point of a metric, as OTLP has it. */
+/** One data point of a metric series, as in OTLP. */
 export interface MetricPoint {
   readonly attributes: Attributes;
   readonly timeUnixNano: bigint;
@@ -122,7 +137,7 @@ export interface MetricPoint {
         readonly sum: number;
         readonly min: number | undefined;
         readonly max: number | undefined;
-        /** One more than `bounds`. */
+        /** One more item than `bounds`. */
         readonly bucketCounts: readonly number[];
         readonly bounds: readonly number[];
       };
@@ -140,12 +155,15 @@ export interface MetricRecord {
 }
 
 export interface MetricSink {
-  /** Never blocks, throws or waits. */
+  /** Must not block, throw or wait. */
   add(metric: MetricRecord): void;
 }
 
-/** Bounded buffers count what they had to drop, by what and why; shown in metrics and on the Config page. */
+/** Name of each signal in drop counts. */
+export const DROP_SIGNALS = { traces: "spans", logs: "logs", metrics: "metrics" } as const;
+
+/** Counts what bounded buffers drop. Shown in metrics and on the console's Config page. */
 export interface DropCounter {
-  /** `signal` e.g. `spans`, `reason` e.g. `export_queue_full`. Few different ones. */
+  /** `signal`: e.g. `spans`. `reason`: e.g. `export_queue_full`; a small fixed set. */
   dropped(signal: "spans" | "logs" | "metrics", reason: string, count: number): void;
 }

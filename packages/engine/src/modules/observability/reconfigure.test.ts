@@ -54,7 +54,7 @@ describe("a change of the config of svc-observability", () => {
   ])("tells once, by its name, that %s makes what is in memory begin anew", async (name, config) => {
     const { engine } = await withOneCall();
     const warnings = (): string[] =>
-      engine.logs.filter(({ level, message }) => level === "warn" && message.includes("begin anew")).map(({ message }) => message);
+      engine.logs.filter(({ level, message }) => level === "warn" && message.includes("in memory are cleared")).map(({ message }) => message);
     expect(await configured(engine, { redact_keys: ["iban"] })).toEqual([]);
     expect(warnings()).toEqual([]);
     expect(await configured(engine, { redact_keys: ["iban"], ...config })).toEqual([]);

@@ -1,7 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ObservabilityConfig } from "./config.ts";
 
-/** Settings that decide who the engine is and where telemetry is kept: with another the module starts anew, and what is in memory is gone. */
+/**
+ * Settings that define the engine's identity and where telemetry is stored. A change restarts the module and clears
+ * what is in memory.
+ */
 const RESTARTING: readonly (readonly [name: string, valueOf: (config: ObservabilityConfig) => unknown])[] = [
   ["service_name", (config) => config.service_name],
   ["service_version", (config) => config.service_version],
@@ -13,7 +16,7 @@ const RESTARTING: readonly (readonly [name: string, valueOf: (config: Observabil
   ["trace_storage", ({ trace_storage: storage }) => (storage?.enabled === true ? [storage.directory] : undefined)],
 ];
 
-/** Names of the settings that differ, as a person reads them. */
+/** Returns the names of the settings that differ, for a message. */
 export function restartSettings(before: ObservabilityConfig, next: ObservabilityConfig): string {
   const changed = RESTARTING.filter(([, settingOf]) => !isDeepStrictEqual(settingOf(before), settingOf(next)));
   return changed.map(([name]) => `\`${name}\``).join(", ");

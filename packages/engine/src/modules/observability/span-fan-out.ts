@@ -1,7 +1,7 @@
 import type { Undo } from "../../kernel/scope.ts";
 import type { SpanRecord, SpanSink } from "./model.ts";
 
-/** Hands spans to each who wants them: the store, an exporter, … */
+/** Passes spans to several sinks, e.g. the store and an exporter. */
 export class SpanFanOut implements SpanSink {
   #sinks: readonly SpanSink[] = [];
 

@@ -4,13 +4,13 @@ import type { ModuleContext, RunningModule } from "../../kernel/module.ts";
 import type { Attributes } from "../../kernel/telemetry-contract.ts";
 import { provideAlerts } from "./alerts/functions.ts";
 import { observeCalls } from "./calls/observe-calls.ts";
-import { JoinedCollector } from "./collector.ts";
+import { CompositeCollector } from "./collector.ts";
 import type { ObservabilityConfig } from "./config.ts";
 import { DropCounts } from "./drop-counts.ts";
 import { EventLoopLag } from "./event-loop-lag.ts";
 import { startExport } from "./export/start-export.ts";
 import { startHealth } from "./health/health.ts";
-import type { LogStoreFigures } from "./logs/log-store.ts";
+import type { LogStoreStats } from "./logs/log-store.ts";
 import { startLogs } from "./logs/start-logs.ts";
 import { startMetrics } from "./metrics/metrics.ts";
 import type { Resource } from "./model.ts";
@@ -20,13 +20,13 @@ import { restartSettings } from "./restart-settings.ts";
 import { SpanFanOut } from "./span-fan-out.ts";
 import type { SpanStoreStats } from "./spans/span-store.ts";
 import { startSpans } from "./spans/start-spans.ts";
-import { measureStores, provideTelemetryStatus, type StatusParts, type StoreFigures } from "./status.ts";
+import { measureStores, provideTelemetryStatus, type StatusParts, type StoreStats } from "./status.ts";
 
-/** Joins the parts of the module. */
+/** Starts and connects the parts of the module. */
 export async function startObservability(outer: ModuleContext<ObservabilityConfig>): Promise<RunningModule<ObservabilityConfig>> {
-  const context = refusingMisspelt(outer);
+  const context = rejectingUnknownMembers(outer);
   let { config } = context;
-  /** What runs, in the order of its start; stopped in reverse. */
+  /** Stop functions of the started parts, in order; called in reverse. */
   const running: (() => unknown)[] = [];
   const stop = async (): Promise<void> => {
     for (const end of running.splice(0).reverse()) await end();
@@ -40,13 +40,13 @@ export async function startObservability(outer: ModuleContext<ObservabilityConfi
     const spans = await startSpans(context, { drops, redactor: calls.redactor });
     running.push(() => spans.stop());
     spanSinks.add(spans.sink);
-    // In the system's time, also where the modules live in another: lateness is real.
+    // Uses the system clock even if the modules have another: lag is real time.
     const lag = new EventLoopLag(systemClock);
     running.push(() => lag.stop());
     const metrics = await startMetrics(context, { stats: calls.stats, totals: calls.workers, drops, lag, resource });
     running.push(() => metrics.stop());
     const exports = await startExport(context, { drops, metrics: () => metrics.snapshot(), show: (attributes) => calls.redactor().attributes(attributes) });
-    // Metrics are sent a last time as they are at the end, and so before they stop.
+    // Stops before the metrics, because it sends them a last time.
     running.push(() => exports.stop());
     spanSinks.add(exports);
     const rate = new RecordRate(() => context.clock.monotonic());
@@ -55,14 +55,14 @@ export async function startObservability(outer: ModuleContext<ObservabilityConfi
     const otlp = await startOtlp(context, { spans: calls.spans, logs: logs.sink, metrics: metrics.sink, drops, rate });
     running.push(() => otlp.stop());
     context.telemetry.collect(
-      new JoinedCollector(calls.recorder, { log: (entry) => logs.log(entry), ingest: (signal, body, source) => otlp.ingest(signal, body, source) }),
+      new CompositeCollector(calls.recorder, { log: (entry) => logs.log(entry), ingest: (signal, body, source) => otlp.ingest(signal, body, source) }),
     );
     const stored: Pick<StatusParts, "spans" | "logs"> = {
       spans: () => {
         const stats = spans.store?.stats();
-        return stats instanceof Promise ? stats.then(figuresOf) : figuresOf(stats);
+        return stats instanceof Promise ? stats.then(statsOf) : statsOf(stats);
       },
-      logs: () => figuresOf(logs.figures()),
+      logs: () => statsOf(logs.stats()),
     };
     provideTelemetryStatus(context, {
       config: () => config,
@@ -76,13 +76,13 @@ export async function startObservability(outer: ModuleContext<ObservabilityConfi
     const alerts = await provideAlerts(context, metrics.reader);
     running.push(() => alerts.stop());
     running.push(startHealth(context, { config: () => config, lag }));
-    // Last: what starting took is no lag.
+    // Last, so that the start itself does not count as lag.
     lag.start();
     return {
       async reconfigure(next) {
-        if (!isDeepStrictEqual(namesOf(next), namesOf(config)) || spans.reconfigure(next) === "restart" || logs.reconfigure(next) === "restart") {
+        if (!isDeepStrictEqual(identityOf(next), identityOf(config)) || spans.reconfigure(next) === "restart" || logs.reconfigure(next) === "restart") {
           const settings = restartSettings(config, next);
-          context.log.warn(`svc-observability starts anew, since ${settings} changed: traces, logs, metrics and invocations in memory begin anew`);
+          context.log.warn(`svc-observability restarts because ${settings} changed: traces, logs, metrics and invocations in memory are cleared`);
           return "restart";
         }
         await metrics.reconfigure(next);
@@ -101,16 +101,17 @@ export async function startObservability(outer: ModuleContext<ObservabilityConfi
   }
 }
 
-/** Functions that are asked something: a filter that is misspelt would answer everything. */
-const ASKED = /^engine::(?:traces|logs|metrics|rollups|alerts|invocations)::/;
+/** Functions that take queries. They reject unknown members: a misspelt filter would otherwise match everything. */
+const QUERY_FUNCTIONS = /^engine::(?:traces|logs|metrics|rollups|alerts|invocations)::/;
 
-function refusingMisspelt(context: ModuleContext<ObservabilityConfig>): ModuleContext<ObservabilityConfig> {
-  const provideFunction: typeof context.provideFunction = (spec) => context.provideFunction(ASKED.test(spec.id) ? { ...spec, refusesMisspelt: true } : spec);
-  // What it gets anew each time stays so.
+function rejectingUnknownMembers(context: ModuleContext<ObservabilityConfig>): ModuleContext<ObservabilityConfig> {
+  const provideFunction: typeof context.provideFunction = (spec) =>
+    context.provideFunction(QUERY_FUNCTIONS.test(spec.id) ? { ...spec, refusesMisspelt: true } : spec);
+  // Inherits the other members, whose getters must stay live.
   return Object.create(context, { provideFunction: { value: provideFunction } }) as ModuleContext<ObservabilityConfig>;
 }
 
-/** The engine as the one who produces spans. */
+/** Returns the engine's own resource. */
 function engineResource({ service_name, service_version, service_namespace }: ObservabilityConfig): Resource {
   const attributes: Record<string, string> = {};
   if (service_version !== undefined) attributes["service.version"] = service_version;
@@ -118,13 +119,13 @@ function engineResource({ service_name, service_version, service_namespace }: Ob
   return { service: service_name, workerId: undefined, attributes: attributes satisfies Attributes };
 }
 
-function figuresOf(figures: LogStoreFigures | SpanStoreStats | undefined): StoreFigures | undefined {
-  if (figures === undefined) return undefined;
-  const { stored, limit, bytes, maxBytes, diskBytes, oldestMs, unwritten } = figures;
+function statsOf(stats: LogStoreStats | SpanStoreStats | undefined): StoreStats | undefined {
+  if (stats === undefined) return undefined;
+  const { stored, limit, bytes, maxBytes, diskBytes, oldestMs, unwritten } = stats;
   return { stored, limit: limit ?? null, bytes, max_bytes: maxBytes, disk_bytes: diskBytes, oldest_ms: oldestMs ?? null, unwritten };
 }
 
-/** Who the engine is, which cannot change while the module runs. */
-function namesOf({ service_name, service_version, service_namespace }: ObservabilityConfig): unknown {
+/** Returns the engine's identity, which cannot change while the module runs. */
+function identityOf({ service_name, service_version, service_namespace }: ObservabilityConfig): unknown {
   return [service_name, service_version, service_namespace];
 }

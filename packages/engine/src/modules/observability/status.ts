@@ -8,15 +8,15 @@ import { protocolOf } from "./export/collector.ts";
 import type { Export } from "./export/start-export.ts";
 import type { Otlp } from "./otlp/start-otlp.ts";
 
-/** What a store holds of its kind, and how much it may. */
-export interface StoreFigures {
+/** What a store contains, and its limits. */
+export interface StoreStats {
   readonly stored: number;
   readonly limit: number | null;
   readonly bytes: number;
   readonly max_bytes: number;
   readonly disk_bytes?: number | undefined;
   readonly oldest_ms: number | null;
-  /** Of those stored, what a kill of the engine would take: it is on its way to the disk. */
+  /** Stored records that are not on disk yet and would be lost if the engine were killed. */
   readonly unwritten: number;
 }
 
@@ -26,16 +26,16 @@ export interface StatusParts {
   readonly exports: Pick<Export, "states">;
   readonly otlp: Pick<Otlp, "receivers">;
   readonly metrics: () => { readonly series: number; readonly limit: number };
-  /** Undefined where none are kept. */
-  readonly spans?: () => Awaitable<StoreFigures | undefined>;
-  readonly logs?: () => StoreFigures | undefined;
+  /** Undefined if none are stored. */
+  readonly spans?: () => Awaitable<StoreStats | undefined>;
+  readonly logs?: () => StoreStats | undefined;
 }
 
-/** `engine::telemetry::status`: where telemetry comes from, what is kept of it, where it is sent, and what was lost on the way. */
+/** `engine::telemetry::status`: the sources of telemetry, what is stored and exported, and what was dropped. */
 export function provideTelemetryStatus({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, parts: StatusParts): void {
   provideFunction({
     id: "engine::telemetry::status",
-    summary: "Where telemetry comes from, what is kept of it, where it is sent, and what was dropped",
+    summary: "Where telemetry comes from, how much is stored, where it is sent, and what was dropped",
     input: () => z.looseObject({}),
     async handle() {
       const config = parts.config();
@@ -56,11 +56,11 @@ export function provideTelemetryStatus({ provideFunction }: Pick<ModuleContext<u
   });
 }
 
-/** `svc.telemetry.spans`, `svc.telemetry.logs`: how much is stored. */
+/** `svc.telemetry.spans`, `svc.telemetry.logs`: the number of stored records. */
 export function measureStores({ provideMeasurements }: Pick<Telemetry, "provideMeasurements">, parts: Pick<StatusParts, "spans" | "logs">): void {
-  const measured = (spans: StoreFigures | undefined): readonly Measurement[] => [
-    ...gauge("svc.telemetry.spans", "Spans that are kept", spans),
-    ...gauge("svc.telemetry.logs", "Log entries that are kept", parts.logs?.()),
+  const measured = (spans: StoreStats | undefined): readonly Measurement[] => [
+    ...gauge("svc.telemetry.spans", "Stored spans", spans),
+    ...gauge("svc.telemetry.logs", "Stored log entries", parts.logs?.()),
   ];
   provideMeasurements(() => {
     const spans = parts.spans?.();
@@ -68,6 +68,6 @@ export function measureStores({ provideMeasurements }: Pick<Telemetry, "provideM
   });
 }
 
-function gauge(name: string, description: string, figures: StoreFigures | undefined): readonly Measurement[] {
-  return figures === undefined ? [] : [{ name, type: "gauge", description, value: figures.stored }];
+function gauge(name: string, description: string, stats: StoreStats | undefined): readonly Measurement[] {
+  return stats === undefined ? [] : [{ name, type: "gauge", description, value: stats.stored }];
 }

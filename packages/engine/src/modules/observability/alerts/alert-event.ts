@@ -1,7 +1,7 @@
 import type { AlertRule } from "../config.ts";
 import { type OperatorName, operatorOf } from "./operator.ts";
 
-/** An alert began or ceased to fire. The published members, and ours behind them. */
+/** An alert started or stopped firing. The published members come first, then ours. */
 export interface AlertEvent {
   readonly name: string;
   readonly metric: string;
@@ -17,7 +17,7 @@ export interface AlertEvent {
   readonly window_seconds: number;
   /** The engine that evaluated it. */
   readonly instance_id: string;
-  /** Nobody is told, because the alert is silenced. */
+  /** True: no notification is sent, because the alert is silenced. */
   readonly silenced: boolean;
 }
 

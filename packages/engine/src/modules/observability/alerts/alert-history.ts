@@ -2,18 +2,21 @@ import type { AlertEvent } from "./alert-event.ts";
 
 const MAX_EVENTS = 1_000;
 
-/** The last events of all alerts, in memory; the oldest go first. */
+/** The last events of all alerts, in memory; the oldest are evicted first. */
 export class AlertHistory {
   #events: { readonly seq: number; readonly event: AlertEvent }[] = [];
   #seq = 0;
 
   add(event: AlertEvent): void {
     this.#events.push({ seq: ++this.#seq, event });
-    // In steps: shifting a thousand for each would be waste.
+    // Compacts rarely, because shifting a thousand items for each event would be wasteful.
     if (this.#events.length >= 2 * MAX_EVENTS) this.#events = this.#kept();
   }
 
-  /** The latest first. `cursor` is the one of the page before; `total` counts all that are kept and fit. */
+  /**
+   * Returns the latest events first. `cursor` is that of the previous page; `total` counts all stored events that
+   * match.
+   */
   page({ name, limit, cursor }: { readonly name: string | undefined; readonly limit: number; readonly cursor: number | undefined }) {
     const fitting = this.#kept()
       .filter(({ event }) => name === undefined || event.name === name)

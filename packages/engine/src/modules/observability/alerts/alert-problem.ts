@@ -2,11 +2,14 @@ import type { CallError } from "@svc/protocol";
 import { type ProviderOf, takenRefusal } from "../../../deliveries/function-owner.ts";
 import type { Directory } from "../../../kernel/directory.ts";
 import { didYouMean } from "../../../kernel/nearest-name.ts";
+import type { MetricReader } from "../metrics/reader.ts";
 import { metricOf } from "./metric-alias.ts";
-import type { MetricReader } from "./metric-reader.ts";
 import type { SavedRule } from "./saved-rules.ts";
 
-/** Why a rule cannot fire at present, or tell nobody; undefined when nothing is known to be wrong. `visible`: the functions that whoever asks may see. */
+/**
+ * Returns why a rule cannot fire or notify at present; undefined if no problem is known. `visible`: the functions that
+ * the caller may see.
+ */
 export function alertProblem(
   rule: SavedRule,
   {
@@ -22,14 +25,17 @@ export function alertProblem(
   const problems = missing === undefined ? [] : [`${rule.metric}: ${missing}`];
   if (rule.action.type === "function" && directory.functionById(rule.action.path) === undefined) {
     const known = (visible?.functions() ?? []).map(({ function_id }) => function_id);
-    problems.push(`${rule.action.path}: there is no such function at present${didYouMean(rule.action.path, known)}`);
+    problems.push(`${rule.action.path}: function not found${didYouMean(rule.action.path, known)}`);
   }
   const taken = takenActionOf(rule, providerOf);
   if (taken !== undefined) problems.push(taken.message);
   return problems.length === 0 ? undefined : problems.join("; ");
 }
 
-/** Returns why the function of the action must not be called: it belongs to another than when a restricted caller set the action. */
+/**
+ * Returns an error if the function of the action must not be called, because its provider changed since a restricted
+ * caller set the action.
+ */
 export function takenActionOf({ action, made_by }: SavedRule, providerOf: ProviderOf): CallError | undefined {
   if (action.type !== "function" || made_by?.provider === undefined) return undefined;
   return takenRefusal(action.path, made_by.provider, providerOf);

@@ -5,7 +5,7 @@ import { operatorOf } from "./operator.ts";
 
 const ms = z.number().nullable();
 
-/** How an alert stands: the published members first. */
+/** State of an alert; the published members come first. */
 export const alertStateSchema = () =>
   z.object({
     name: z.string(),
@@ -22,16 +22,15 @@ export const alertStateSchema = () =>
     for_seconds: z.number(),
     cooldown_seconds: z.number(),
     enabled: z.boolean(),
-    source: z.enum(["config", "runtime"]).meta({ description: "Rules of the config file are changed there; they can be switched off and silenced here" }),
+    source: z
+      .enum(["config", "runtime"])
+      .meta({ description: "Rules of the config file are changed there; at run time they can only be disabled and silenced" }),
     silenced_until: ms,
     last_resolved: ms,
-    action: z.record(z.string(), z.string()).meta({ description: "A webhook's URL without what may be secret in it" }),
+    action: z.record(z.string(), z.string()).meta({ description: "In a webhook's URL, secrets are masked" }),
     action_failures: z.number(),
     last_action_error: z.string().nullable(),
-    problem: z
-      .string()
-      .nullable()
-      .meta({ description: "Why it cannot fire at present, or tells nobody: nothing is measured, no such metric so far, no such function" }),
+    problem: z.string().nullable().meta({ description: "Why it cannot fire or notify at present: metrics are off, the metric or the function does not exist" }),
   });
 export type AlertState = z.infer<ReturnType<typeof alertStateSchema>>;
 

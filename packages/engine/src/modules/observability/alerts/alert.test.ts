@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type AlertRule, alertRuleSchema } from "../config.ts";
+import type { MetricReader } from "../metrics/reader.ts";
 import { Alert } from "./alert.ts";
-import type { MetricReader } from "./metric-reader.ts";
 
 const START = Date.UTC(2026, 0, 1);
 
@@ -27,21 +27,21 @@ function alertOn(rule: Partial<AlertRule>) {
     after(seconds: number, next: number | null) {
       ms += seconds * 1_000;
       value = next;
-      const { event, notice } = alert.evaluate(reader, { now: START + ms, monotonic: ms, instanceId: "engine-1" });
-      return { event: event?.state, notice: notice?.state };
+      const { event, notification } = alert.evaluate(reader, { now: START + ms, monotonic: ms, instanceId: "engine-1" });
+      return { event: event?.state, notification: notification?.state };
     },
   };
 }
 
-const QUIET = { event: undefined, notice: undefined };
+const QUIET = { event: undefined, notification: undefined };
 
 describe("an alert", () => {
   it("fires once when its condition begins to hold and resolves once when it ceases to, since a window forgets what lies behind it (gap 46)", () => {
     const { after } = alertOn({});
     expect(after(5, 10)).toEqual(QUIET);
-    expect(after(5, 11)).toEqual({ event: "firing", notice: "firing" });
+    expect(after(5, 11)).toEqual({ event: "firing", notification: "firing" });
     expect(after(5, 12)).toEqual(QUIET);
-    expect(after(60, 0)).toEqual({ event: "resolved", notice: "resolved" });
+    expect(after(60, 0)).toEqual({ event: "resolved", notification: "resolved" });
     expect(after(5, 0)).toEqual(QUIET);
   });
 
@@ -97,37 +97,37 @@ describe("an alert", () => {
     expect(after(5, 0)).toEqual(QUIET);
     expect(after(5, 11)).toEqual(QUIET);
     expect(after(5, 11)).toEqual(QUIET);
-    expect(after(5, 11)).toEqual({ event: "firing", notice: "firing" });
+    expect(after(5, 11)).toEqual({ event: "firing", notification: "firing" });
   });
 
-  it("gives no second notice within its cooldown, and gives it afterwards if it still fires", () => {
+  it("gives no second notification within its cooldown, and gives it afterwards if it still fires", () => {
     const { after } = alertOn({ cooldown_seconds: 60 });
-    expect(after(5, 11).notice).toBe("firing");
-    expect(after(5, 0).notice).toBe("resolved");
-    expect(after(5, 11)).toEqual({ event: "firing", notice: undefined });
-    expect(after(5, 0)).toEqual({ event: "resolved", notice: undefined });
-    expect(after(5, 11)).toEqual({ event: "firing", notice: undefined });
-    expect(after(40, 11)).toEqual({ event: undefined, notice: "firing" });
-    expect(after(5, 0)).toEqual({ event: "resolved", notice: "resolved" });
+    expect(after(5, 11).notification).toBe("firing");
+    expect(after(5, 0).notification).toBe("resolved");
+    expect(after(5, 11)).toEqual({ event: "firing", notification: undefined });
+    expect(after(5, 0)).toEqual({ event: "resolved", notification: undefined });
+    expect(after(5, 11)).toEqual({ event: "firing", notification: undefined });
+    expect(after(40, 11)).toEqual({ event: undefined, notification: "firing" });
+    expect(after(5, 0)).toEqual({ event: "resolved", notification: "resolved" });
   });
 
-  it("gives no notice while it is silenced, and gives it afterwards if it still fires (gap 46)", () => {
+  it("gives no notification while it is silenced, and gives it afterwards if it still fires (gap 46)", () => {
     const { after, alert, now } = alertOn({});
     alert.silencedUntil = now() + 60_000;
-    expect(after(5, 11)).toEqual({ event: "firing", notice: undefined });
-    expect(after(5, 0)).toEqual({ event: "resolved", notice: undefined });
-    expect(after(5, 11)).toEqual({ event: "firing", notice: undefined });
-    expect(after(45, 11)).toEqual({ event: undefined, notice: "firing" });
+    expect(after(5, 11)).toEqual({ event: "firing", notification: undefined });
+    expect(after(5, 0)).toEqual({ event: "resolved", notification: undefined });
+    expect(after(5, 11)).toEqual({ event: "firing", notification: undefined });
+    expect(after(45, 11)).toEqual({ event: undefined, notification: "firing" });
     alert.silencedUntil = now() + 60_000;
     // Whoever was told waits for this.
-    expect(after(5, 0)).toEqual({ event: "resolved", notice: "resolved" });
+    expect(after(5, 0)).toEqual({ event: "resolved", notification: "resolved" });
   });
 
   it("resolves when it is switched off, and is not evaluated then", () => {
     const { after, alert, asked } = alertOn({});
     after(5, 11);
     alert.change({ ...alert.rule, enabled: false });
-    expect(after(5, 11)).toEqual({ event: "resolved", notice: "resolved" });
+    expect(after(5, 11)).toEqual({ event: "resolved", notification: "resolved" });
     expect(after(5, 11)).toEqual(QUIET);
     expect(asked).toHaveLength(1);
   });

@@ -1,39 +1,42 @@
+import type { MetricReader } from "../metrics/reader.ts";
 import { type AlertEvent, alertEvent } from "./alert-event.ts";
 import { metricOf } from "./metric-alias.ts";
-import type { MetricReader } from "./metric-reader.ts";
 import { operatorOf } from "./operator.ts";
 import type { SavedRule } from "./saved-rules.ts";
 
-/** What came of one evaluation. */
+/** Result of one evaluation. */
 export interface Evaluation {
-  /** It began or ceased to fire. */
+  /** Set if the alert started or stopped firing. */
   readonly event: AlertEvent | undefined;
-  /** What is to be told by the rule's action now; need not be `event`, for a notice may have waited for the end of a silence or of the cooldown. */
-  readonly notice: AlertEvent | undefined;
+  /**
+   * The notification to send now. It may differ from `event`, because it may have been delayed by a silence or a
+   * cooldown.
+   */
+  readonly notification: AlertEvent | undefined;
 }
 
-const NOTHING: Evaluation = { event: undefined, notice: undefined };
+const NOTHING: Evaluation = { event: undefined, notification: undefined };
 
-/** One rule and how it stands. Times are milliseconds since 1970; durations are measured on the monotonic clock. */
+/** One rule and its state. Times are milliseconds since 1970; durations are measured on the monotonic clock. */
 export class Alert {
   rule: SavedRule;
   readonly source: "config" | "runtime";
-  /** No notices until then. */
+  /** No notifications before this time. */
   silencedUntil: number | undefined;
   firing = false;
   value: number | null = null;
   lastEvaluated: number | undefined;
   lastTriggered: number | undefined;
   lastResolved: number | undefined;
-  /** Of notices that could not be delivered. */
+  /** Number of failed notifications. */
   failures = 0;
   lastFailure: string | undefined;
-  /** Monotonic: since when the condition holds. */
+  /** Monotonic time since which the condition has held. */
   #heldSince: number | undefined;
-  /** Somebody was told that it fires. */
-  #told = false;
-  /** Monotonic: when that was the last time. */
-  #toldAt = Number.NEGATIVE_INFINITY;
+  /** True: the last notification said that the alert fires. */
+  #isNotified = false;
+  /** Monotonic time of the last such notification. */
+  #notifiedAt = Number.NEGATIVE_INFINITY;
 
   constructor(rule: SavedRule, source: "config" | "runtime") {
     this.rule = rule;
@@ -44,7 +47,7 @@ export class Alert {
     return this.silencedUntil !== undefined && now < this.silencedUntil;
   }
 
-  /** Takes a changed rule. What it measures anew begins anew. */
+  /** Applies a changed rule. If the condition changed, its evaluation starts again. */
   change(rule: SavedRule): void {
     const { metric, threshold, operator, window_seconds, rate, for_seconds } = this.rule;
     const isSame =
@@ -64,7 +67,7 @@ export class Alert {
 
   evaluate(reader: MetricReader, at: { readonly now: number; readonly monotonic: number; readonly instanceId: string }): Evaluation {
     const { rule } = this;
-    if (!rule.enabled) return this.#switchedOff(at);
+    if (!rule.enabled) return this.#disabled(at);
     const { name, labels } = metricOf(rule.metric, rule.labels ?? {});
     this.value = reader.value(name, labels, rule.window_seconds, rule.rate);
     this.lastEvaluated = at.now;
@@ -72,37 +75,41 @@ export class Alert {
     if (!holds) this.#heldSince = undefined;
     else this.#heldSince ??= at.monotonic;
     const fires = this.#heldSince !== undefined && (this.firing || at.monotonic - this.#heldSince >= rule.for_seconds * 1_000);
-    const event = fires === this.firing ? undefined : this.#turn(fires, at);
-    return { event, notice: this.#noticeAfter(event, at) };
+    const event = fires === this.firing ? undefined : this.#setFiring(fires, at);
+    return { event, notification: this.#notificationFor(event, at) };
   }
 
-  #turn(firing: boolean, at: { readonly now: number; readonly instanceId: string }): AlertEvent {
+  #setFiring(firing: boolean, at: { readonly now: number; readonly instanceId: string }): AlertEvent {
     this.firing = firing;
     if (firing) this.lastTriggered = at.now;
     else this.lastResolved = at.now;
     return this.#eventAt(at);
   }
 
-  #noticeAfter(event: AlertEvent | undefined, at: { readonly now: number; readonly monotonic: number; readonly instanceId: string }): AlertEvent | undefined {
+  #notificationFor(
+    event: AlertEvent | undefined,
+    at: { readonly now: number; readonly monotonic: number; readonly instanceId: string },
+  ): AlertEvent | undefined {
     if (!this.firing) {
-      // Who was not told that it fires need not hear that it ceased. Who was hears it through a silence as well: it would look on for ever.
-      if (event === undefined || !this.#told) return undefined;
-      this.#told = false;
+      // A resolution is sent only after a firing notification. It is sent during a silence too; otherwise the receiver
+      // would consider the alert firing indefinitely.
+      if (event === undefined || !this.#isNotified) return undefined;
+      this.#isNotified = false;
       return event;
     }
-    if (this.#told || this.isSilenced(at.now)) return undefined;
-    if (at.monotonic - this.#toldAt < this.rule.cooldown_seconds * 1_000) return undefined;
-    this.#told = true;
-    this.#toldAt = at.monotonic;
+    if (this.#isNotified || this.isSilenced(at.now)) return undefined;
+    if (at.monotonic - this.#notifiedAt < this.rule.cooldown_seconds * 1_000) return undefined;
+    this.#isNotified = true;
+    this.#notifiedAt = at.monotonic;
     return event ?? this.#eventAt(at);
   }
 
-  #switchedOff(at: { readonly now: number; readonly monotonic: number; readonly instanceId: string }): Evaluation {
+  #disabled(at: { readonly now: number; readonly monotonic: number; readonly instanceId: string }): Evaluation {
     this.#heldSince = undefined;
     this.value = null;
     if (!this.firing) return NOTHING;
-    const event = this.#turn(false, at);
-    return { event, notice: this.#noticeAfter(event, at) };
+    const event = this.#setFiring(false, at);
+    return { event, notification: this.#notificationFor(event, at) };
   }
 
   #eventAt({ now, instanceId }: { readonly now: number; readonly instanceId: string }): AlertEvent {

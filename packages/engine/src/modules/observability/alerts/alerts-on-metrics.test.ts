@@ -111,10 +111,10 @@ describe("alerts on the metrics of calls", () => {
     await worker.next((frame) => frame.type === "pong");
     const create = (rule: object) => started.call("engine::alerts::create", { threshold: 1, ...rule });
     expect(await create({ name: "a", metric: "svc.call.errors" })).toMatchObject({
-      problem: "svc.call.errors: there is no such metric so far; did you mean svc.calls.errors?",
+      problem: "svc.call.errors: metric not found so far; did you mean svc.calls.errors?",
     });
     expect(await create({ name: "b", metric: "iii.invocations.error", action: { type: "function", path: "oncall::pag" } })).toMatchObject({
-      problem: "oncall::pag: there is no such function at present; did you mean oncall::page?",
+      problem: "oncall::pag: function not found; did you mean oncall::page?",
     });
     expect(await create({ name: "c", metric: "svc.call.duration", action: { type: "function", path: "oncall::page" } })).toMatchObject({ problem: null });
     worker.serve("oncall::pag", () => 1);

@@ -8,8 +8,8 @@ import { type InMemoryEngine, inMemoryEngine } from "../../../testing/in-memory-
 import { manualClock } from "../../../testing/manual-clock.ts";
 import { accessOfRole, accessTo } from "../../../testing/restricted.ts";
 import { type ObservabilityConfig, observabilityConfigSchema } from "../config.ts";
+import type { MetricReader } from "../metrics/reader.ts";
 import { type AlertFunctions, provideAlerts } from "./functions.ts";
-import type { MetricReader } from "./metric-reader.ts";
 
 const cleanUps: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -183,8 +183,8 @@ describe("alerts", () => {
       return (await state("errors")).action_failures === 1;
     });
     expect(hook.requests).toHaveLength(3);
-    expect(await state("errors")).toMatchObject({ last_action_error: "the webhook answered 503" });
-    expect(engine.logs.map(({ message }) => message)).toContain("the notice of an alert could not be delivered");
+    expect(await state("errors")).toMatchObject({ last_action_error: "the webhook responded with status 503" });
+    expect(engine.logs.map(({ message }) => message)).toContain("alert notification failed");
   });
 
   it("call a function, whose failure is counted and harms nothing (gap 46)", async () => {
@@ -300,7 +300,7 @@ describe("alerts made at run time", () => {
     const { call, engine } = await alerting([errors], dataDir);
     expect((await call("list")).alerts).toHaveLength(1);
     expect(readdirSync(dataDir)).toContain("alerts.json.damaged");
-    expect(engine.logs.find(({ level }) => level === "error")?.message).toContain("put aside");
+    expect(engine.logs.find(({ level }) => level === "error")?.message).toContain("was renamed");
   });
 
   it("are reported as degraded health when their file is damaged, over restarts too, until somebody has dealt with it", async () => {

@@ -6,12 +6,12 @@ import { restrictedProviderOf } from "../../../deliveries/function-owner.ts";
 import type { HandlerContext, ModuleContext } from "../../../kernel/module.ts";
 import { checkUrl } from "../../../outbound-http/url-policy.ts";
 import { type AlertRule, alertChangesSchema, alertRuleSchema, type ObservabilityConfig } from "../config.ts";
+import type { MetricReader } from "../metrics/reader.ts";
 import type { Alert } from "./alert.ts";
 import { alertProblem } from "./alert-problem.ts";
 import { type AlertState, alertState, alertStateSchema } from "./alert-state.ts";
 import type { Alerts } from "./alerts.ts";
-import type { MetricReader } from "./metric-reader.ts";
-import { type AlertMaker, asideOf } from "./saved-rules.ts";
+import { type AlertMaker, damagedPathOf } from "./saved-rules.ts";
 
 const MAX_SILENCE_SECONDS = 366 * 86_400;
 const MAX_PAGE = 1_000;
@@ -20,27 +20,30 @@ const LIST = "engine::alerts::list";
 const name = z.string().min(1).max(256);
 const eventShape = () => z.looseObject({ name: z.string(), firing: z.boolean(), state: z.enum(["firing", "resolved"]), timestamp: z.number() });
 
-/** As it is told now. */
+/** Returns the current state of an alert. */
 type Show = (alert: Alert, to?: Pick<HandlerContext, "access">) => AlertState;
 
 export interface AlertFunctions {
-  /** Takes the rules of a changed config. */
+  /** Applies the rules of a changed config. */
   reconfigure(rules: readonly AlertRule[]): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Provides `engine::alerts::*`. What they work on is loaded when there is a rule, or when somebody asks. Rejects with an Error for people. */
+/**
+ * Provides `engine::alerts::*`. The implementation is loaded when there is a rule or at the first call. Rejects with an
+ * Error for users.
+ */
 export async function provideAlerts(context: ModuleContext<ObservabilityConfig>, reader: MetricReader): Promise<AlertFunctions> {
   const file = join(context.dataDir, "alerts.json");
   let rules: readonly AlertRule[] = context.config.alerts;
   let opened: Promise<Alerts> | undefined;
   let loaded: Alerts | undefined;
-  const damagedFile = asideOf(file);
+  const damagedFile = damagedPathOf(file);
   let isDamaged = existsSync(damagedFile);
   const damage = `alerts that were made at run time cannot be read and are not evaluated: repair ${damagedFile} and rename it to alerts.json, or delete it, and restart the engine`;
   context.reportHealth("alerts", () => (isDamaged ? { status: "degraded", details: damage } : undefined));
   const { directory } = context;
-  // Who looks at the stream is not told the names of functions.
+  // Subscribers of the stream do not see names of functions.
   const show: Show = (alert, to) => {
     const visible = to === undefined ? undefined : (to.access?.visible(directory) ?? directory);
     return alertState(alert, context.clock.now(), alertProblem(alert.rule, { reader, directory, visible, providerOf: context.providerOf }));
@@ -65,15 +68,15 @@ export async function provideAlerts(context: ModuleContext<ObservabilityConfig>,
       return loaded;
     });
     opened = opening;
-    // The next one who asks tries again.
+    // The next caller tries again.
     opening.catch(() => {
       opened = undefined;
     });
     return opening;
   };
   if (rules.length > 0 || existsSync(file)) await alerts();
-  provideLooking(context, alerts, show);
-  provideChanging(context, alerts, show);
+  provideReadFunctions(context, alerts, show);
+  provideWriteFunctions(context, alerts, show);
   return {
     async reconfigure(next) {
       rules = next;
@@ -85,10 +88,10 @@ export async function provideAlerts(context: ModuleContext<ObservabilityConfig>,
   };
 }
 
-function provideLooking({ clock, provideFunction }: ModuleContext<ObservabilityConfig>, alerts: () => Promise<Alerts>, show: Show): void {
+function provideReadFunctions({ clock, provideFunction }: ModuleContext<ObservabilityConfig>, alerts: () => Promise<Alerts>, show: Show): void {
   provideFunction({
     id: LIST,
-    summary: "Alerts and how they stand",
+    summary: "Alerts and their states",
     input: () => z.object({}),
     output: () => z.object({ alerts: z.array(alertStateSchema()), firing_count: z.number(), timestamp: z.number() }),
     async handle(_input, caller) {
@@ -99,7 +102,7 @@ function provideLooking({ clock, provideFunction }: ModuleContext<ObservabilityC
   });
   provideFunction({
     id: "engine::alerts::evaluate",
-    summary: "Evaluates all alerts at once, as happens every 5 s; answers those that began to fire",
+    summary: "Evaluates all alerts now, as happens every 5 s; returns those that started to fire",
     input: () => z.object({}),
     output: () => z.object({ evaluated: z.number(), triggered_alerts: z.array(eventShape()), timestamp: z.number() }),
     async handle() {
@@ -110,14 +113,14 @@ function provideLooking({ clock, provideFunction }: ModuleContext<ObservabilityC
   });
   provideFunction({
     id: "engine::alerts::history",
-    summary: "When alerts began and ceased to fire, the latest first; the last 1,000, since the engine started",
+    summary: "When alerts started and stopped firing, latest first; the last 1,000 since the engine started",
     input: () =>
       z.object({
         name: name.optional(),
         limit: z.number().int().min(1).max(MAX_PAGE).default(100),
         cursor: z
           .string()
-          .regex(/^\d{1,15}$/, { message: "is not one that a page came with" })
+          .regex(/^\d{1,15}$/, { message: "is not a cursor of this function" })
           .optional(),
       }),
     output: () => z.object({ events: z.array(eventShape()), cursor: z.string().nullable(), total: z.number() }),
@@ -126,11 +129,11 @@ function provideLooking({ clock, provideFunction }: ModuleContext<ObservabilityC
   });
 }
 
-function provideChanging(context: ModuleContext<ObservabilityConfig>, alerts: () => Promise<Alerts>, show: Show): void {
+function provideWriteFunctions(context: ModuleContext<ObservabilityConfig>, alerts: () => Promise<Alerts>, show: Show): void {
   const { clock, provideFunction } = context;
   provideFunction({
     id: "engine::alerts::create",
-    summary: "Makes an alert that stays until it is deleted, over restarts too",
+    summary: "Creates an alert that stays until it is deleted, even after restarts",
     input: alertRuleSchema,
     output: alertStateSchema,
     async handle(rule, caller) {
@@ -140,7 +143,7 @@ function provideChanging(context: ModuleContext<ObservabilityConfig>, alerts: ()
   });
   provideFunction({
     id: "engine::alerts::update",
-    summary: "Changes an alert; members that are left out stay. Those of the config file can only be switched on and off",
+    summary: "Changes an alert; members that are left out keep their values. Alerts of the config file can only be enabled and disabled",
     input: alertChangesSchema,
     output: alertStateSchema,
     async handle({ name: wanted, ...changes }, caller) {
@@ -160,7 +163,7 @@ function provideChanging(context: ModuleContext<ObservabilityConfig>, alerts: ()
   });
   provideFunction({
     id: "engine::alerts::silence",
-    summary: "Has an alert give no notice that it fires, for a while or until an instant; 0 seconds ends that. It goes on being evaluated",
+    summary: "Silences the notifications of an alert for a duration or until a time; 0 seconds ends the silence. It is still evaluated",
     input: () =>
       z.strictObject({
         name,
@@ -178,8 +181,8 @@ function provideChanging(context: ModuleContext<ObservabilityConfig>, alerts: ()
 }
 
 /**
- * Returns the restricted caller that sets the action; undefined if the caller is trusted. Alerts act with the engine's rights: throws CallError if the action
- * is more than the caller may do.
+ * Returns the restricted caller that sets the action; undefined if the caller is trusted. Alerts act with the engine's
+ * rights: throws CallError if the caller may not do what the action does.
  */
 function makerOf(
   action: AlertRule["action"] | undefined,

@@ -3,7 +3,7 @@ export interface Metric {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The published names of built-in metrics, and where we keep the same. */
+/** Published names of built-in metrics, and our equivalents. */
 const ALIASES: ReadonlyMap<string, Metric> = new Map([
   ["invocations.total", { name: "svc.calls", labels: {} }],
   ["invocations.success", { name: "svc.calls", labels: { outcome: "ok" } }],
@@ -14,7 +14,7 @@ const ALIASES: ReadonlyMap<string, Metric> = new Map([
   ["workers.active", { name: "svc.workers", labels: {} }],
 ]);
 
-/** What a rule's `metric` and `labels` stand for. */
+/** Resolves the alias of a rule's `metric` and `labels`. */
 export function metricOf(metric: string, labels: Readonly<Record<string, string>>): Metric {
   const alias = /^(?:iii|svc)\./.test(metric) ? ALIASES.get(metric.slice(4)) : undefined;
   return alias === undefined ? { name: metric, labels } : { name: alias.name, labels: { ...labels, ...alias.labels } };

@@ -4,10 +4,10 @@ import type { Logger } from "../../../kernel/logger.ts";
 import { replaceWhole } from "../../../store/whole-file.ts";
 import { type AlertRule, alertRuleSchema } from "../config.ts";
 
-/** What was decided at run time about one alert. */
+/** Run-time decisions about one alert. */
 const overrideSchema = z.looseObject({
   name: z.string(),
-  /** Of a rule of the config: switched off or on all the same. */
+  /** Overrides `enabled` of a config rule. */
   enabled: z.boolean().optional(),
   /** Milliseconds since 1970. */
   silenced_until: z.number().optional(),
@@ -18,11 +18,11 @@ export type AlertOverride = Pick<z.infer<typeof overrideSchema>, "name" | "enabl
 const makerSchema = z.looseObject({ principal: z.string(), role: z.string().optional(), provider: z.string().optional() });
 export type AlertMaker = Pick<z.infer<typeof makerSchema>, "principal" | "role" | "provider">;
 
-/** `made_by`: undefined if a trusted caller set the action. `of_restricted`: older form of it, without the role. */
+/** `made_by`: undefined if a trusted caller set the action. `of_restricted`: an older form, without the role. */
 const savedRuleSchema = z.looseObject({ ...alertRuleSchema.shape, made_by: makerSchema.optional(), of_restricted: z.boolean().optional() });
 export type SavedRule = AlertRule & { readonly made_by?: AlertMaker | undefined; readonly of_restricted?: boolean | undefined };
 
-/** Members that a newer engine added are kept: a file that has some is not damaged, and the newer engine may come back. */
+/** Members of a newer engine version are kept: they do not mean damage, and the newer version may run again. */
 const fileSchema = z.looseObject({ version: z.literal(1), rules: z.array(savedRuleSchema).max(1_000), overrides: z.array(overrideSchema).max(2_000) });
 
 export interface SavedRules {
@@ -32,12 +32,12 @@ export interface SavedRules {
 
 const NONE: SavedRules = { rules: [], overrides: [] };
 
-/** Where a file of rules is put that cannot be read. */
-export function asideOf(file: string): string {
+/** Returns the path to which a damaged rules file is renamed. */
+export function damagedPathOf(file: string): string {
   return `${file}.damaged`;
 }
 
-/** Rules made at run time, and what was decided about those of the config. */
+/** File with the rules made at run time, and with overrides of config rules. */
 export class RulesFile {
   readonly #file: string;
   readonly #log: Logger;
@@ -49,7 +49,7 @@ export class RulesFile {
     this.#log = log;
   }
 
-  /** What cannot be read is put aside rather than written over, and the engine starts without it. */
+  /** Reads the file. A damaged file is renamed rather than overwritten, and the engine starts without it. */
   async read(): Promise<SavedRules> {
     let text: string;
     try {
@@ -64,16 +64,16 @@ export class RulesFile {
       this.#others = others;
       return { rules, overrides };
     }
-    const aside = asideOf(this.#file);
+    const aside = damagedPathOf(this.#file);
     await rename(this.#file, aside);
-    this.#log.error("the alert rules made at run time are damaged and were put aside; those of the config stay", {
+    this.#log.error("the file with alert rules made at run time is damaged and was renamed; rules of the config still apply", {
       file: aside,
       problem: parsed.error.message,
     });
     return NONE;
   }
 
-  /** Resolves when they are on the disk. Rejects with `storage_failed`. One at a time. */
+  /** Resolves when the file is on disk. Rejects with `storage_failed`. Calls must not overlap. */
   async write(saved: SavedRules): Promise<void> {
     await replaceWhole(this.#file, `${JSON.stringify({ version: 1, ...saved, ...this.#others }, null, 2)}\n`);
   }

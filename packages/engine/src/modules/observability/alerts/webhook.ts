@@ -10,7 +10,7 @@ const TRY_MS = 10_000;
 const TRIES = 3;
 const BACKOFF: BackoffOptions = { firstMs: 1_000, maxMs: 2_000, jitter: 0 };
 
-/** Posts JSON to addresses that the rules allow, checked anew at each try, without following redirects. */
+/** Posts JSON to addresses that the rules allow. The address is checked at each try; redirects are not followed. */
 export class Webhooks {
   readonly #clock: Clock;
   readonly #exchanger: Exchanger;
@@ -22,7 +22,7 @@ export class Webhooks {
     this.#resolve = coalesced(resolve);
   }
 
-  /** Three tries of 10 s, with pauses of 1 and 2 s. Rejects with why the last one failed, or with the signal's reason. */
+  /** Tries three times for 10 s, with pauses of 1 and 2 s. Rejects with the last error, or with the signal's reason. */
   async post(url: string, body: unknown, { rules, signal }: { readonly rules: () => OutboundRules; readonly signal: AbortSignal }): Promise<void> {
     const bytes = Buffer.from(JSON.stringify(body));
     for (let attempt = 1; ; attempt++) {
@@ -45,13 +45,13 @@ export class Webhooks {
     const stop = (): void => ending.abort(stopped.reason);
     stopped.addEventListener("abort", stop, { once: true });
     if (stopped.aborted) stop();
-    const cancel = this.#clock.after(TRY_MS, () => ending.abort(new Error(`no answer within ${TRY_MS} ms`)));
+    const cancel = this.#clock.after(TRY_MS, () => ending.abort(new Error(`no response within ${TRY_MS} ms`)));
     try {
       const url = checkUrl(text, rules);
       const addresses = await orAborted(resolveChecked(url, rules, this.#resolve), ending.signal);
       const headers = { "content-type": "application/json", "content-length": String(body.byteLength), "user-agent": "svc" };
       const answer = await this.#exchanger.send({ url, method: "POST", headers, body, addresses, signal: ending.signal });
-      if (answer.status < 200 || answer.status > 299) throw new Error(`the webhook answered ${answer.status}`);
+      if (answer.status < 200 || answer.status > 299) throw new Error(`the webhook responded with status ${answer.status}`);
     } finally {
       cancel();
       stopped.removeEventListener("abort", stop);

@@ -1,9 +1,12 @@
-/** Entries that are shown of one header. */
+/** Maximum number of entries read from one header. */
 const MAX_ENTRIES = 180;
 
 const NONE: Readonly<Record<string, string>> = Object.freeze(Object.create(null) as Record<string, string>);
 
-/** Entries of a W3C baggage header, `key=value;property,key2=value2`, values percent-decoded. What cannot be decoded stays as it is. */
+/**
+ * Returns the entries of a W3C baggage header, `key=value;property,key2=value2`, with percent-decoded values. A value
+ * that cannot be decoded stays encoded.
+ */
 export function baggageEntries(header: string | undefined): Readonly<Record<string, string>> {
   if (header === undefined || header === "") return NONE;
   const entries = Object.create(null) as Record<string, string>;

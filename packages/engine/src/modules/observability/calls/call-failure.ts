@@ -2,12 +2,12 @@ import type { CallError } from "@svc/protocol";
 import type { CallResult } from "./call-stats.ts";
 import { cutText } from "./payload-preview.ts";
 
-/** Of each text, in characters. */
+/** Limits of each text, in characters. */
 const MAX_STACK = 16_384;
 const MAX_MESSAGE = 4_096;
 const MAX_DETAILS = 8_192;
 
-/** Why a call failed, without the objects that hang on an error. */
+/** Why a call failed, without references to the objects of the error. */
 export interface CallFailure {
   readonly code: string;
   readonly message: string;
@@ -30,7 +30,7 @@ export function failureOf({ code, message, stacktrace, details }: CallError): Ca
   };
 }
 
-/** Details come from handlers: they may be anything, and large. */
+/** Details come from handlers: they may be of any type and size. */
 function detailsText(details: Readonly<Record<string, unknown>>): string | undefined {
   try {
     const text = JSON.stringify(details);

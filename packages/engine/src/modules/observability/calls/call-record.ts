@@ -10,32 +10,37 @@ import type { SpanClock, TimeAnchor } from "./span-clock.ts";
 import { TextArena, type TextChunk } from "./text-arena.ts";
 import { traceparentOf } from "./trace-ids.ts";
 
-/** About what one record takes besides its payloads, with the frames that small payloads are slices of; bytes. */
+/**
+ * Approximate size of a record without its payloads, in bytes. Includes the frames that small payloads are slices of.
+ */
 const RECORD_BYTES = 700;
 
 const NO_LINKS: readonly SpanLink[] = [];
 
-/** What is known of a function before a call of it comes. */
+/** Facts about a function that are known before it is called. */
 export interface FunctionFacts {
   readonly functionId: string;
   readonly stats: FunctionStats;
-  /** Of the engine's own: calls of it are not recorded unless they belong to somebody's trace. */
+  /** True for the engine's own functions: calls of them are recorded only within a caller's trace. */
   readonly internal: boolean;
 }
 
-/** What records need of their surroundings: one for all of them. */
+/** Services that all records share. */
 export interface RecordHost {
   readonly clock: SpanClock;
   readonly sink: SpanSink;
   readonly history: { begun(record: CallRecord): void; ended(record: CallRecord): void };
-  /** False keeps nothing of inputs and outputs. */
+  /** False: inputs and outputs are not stored. */
   readonly previews: boolean;
-  /** Of each payload on a span, in characters. */
+  /** Maximum length of each payload on a span, in characters. */
   readonly previewLength: number;
-  /** Where texts of ended calls go. Two, so that calls that are kept for long do not keep those that are not. */
+  /**
+   * Arenas for the texts of ended calls. Two, so that sampled calls, which live long, do not keep the chunks of the
+   * others alive.
+   */
   readonly sampledTexts: TextArena;
   readonly otherTexts: TextArena;
-  /** Nobody keeps it any more. */
+  /** Called when the record is no longer referenced and can be reused. */
   recycle(record: CallRecord): void;
 }
 
@@ -44,27 +49,31 @@ const SPAN_DIGITS = 16;
 const INVOCATION_CHARACTERS = 36;
 
 /**
- * One call: its span, what the invocation history shows of it, and what the router holds while it runs. Made on the hot path, so it keeps what it was
- * given as it is; times, attributes and events are worked out when somebody reads them. Used again for another call when nobody keeps it: thousands of
- * records that come, grow old and go would keep the garbage collector busy.
+ * One call: its span, its entry in the invocation history, and what the router holds while it runs. It is created on
+ * the hot path, so it stores what it receives unchanged and computes times, attributes and events when they are read.
+ * Records are pooled, because allocating thousands of medium-lived objects would keep the garbage collector busy.
  */
 export class CallRecord implements SpanRecord, CallSpan {
-  // What is read when an old record has to go comes first and lies together: by then the rest is in no cache.
-  /** The router while the call runs, and whoever retained it. */
+  // The fields that eviction reads come first, so that they share a cache line: by then the rest of the record is in no
+  // cache.
+  /** Reference count: the router while the call runs, and each caller of `retain`. */
   #keepers = 0;
   inHistory = false;
-  /** What the history has counted of it. */
+  /** Bytes that the history has counted for this record. */
   countedBytes = 0;
   /** Undefined while it is pending. */
   result: CallResult | undefined;
   sampled = false;
-  /** Trace id, span id, parent's id if there is one, invocation id, input, output, as UTF-8; where they begin, where the output does, and where it ends. */
+  /**
+   * Packed UTF-8 texts: trace id, span id, parent span id if there is one, invocation id, input, output. `#packedAt` is
+   * where they begin, `#outputAt` where the output begins, `#packedEnd` where they end.
+   */
   #packed: TextChunk | undefined;
   readonly #host: RecordHost;
   #packedAt = 0;
   #outputAt = 0;
   #packedEnd = 0;
-  /** Its place in the history, counted from 1. */
+  /** Position in the history, counted from 1. */
   sequence = 0;
   pendingPlace = -1;
   resource: Resource;
@@ -76,30 +85,30 @@ export class CallRecord implements SpanRecord, CallSpan {
   failure: CallFailure | undefined;
   #anchor: TimeAnchor;
   #baggage: string | undefined;
-  /** Microseconds after the anchor; the end is -1 while it is pending. */
+  /** Microseconds after the anchor. The end is -1 while the call is pending. */
   #start = 0;
   #end = -1;
-  // Undefined once they are packed.
+  // Undefined after they are packed.
   #traceId: string | undefined;
   #spanId: string | undefined;
   #parentSpanId: string | undefined;
   #invocationId: string | undefined;
   #input: string | undefined;
   #output: string | undefined;
-  /** It keeps its texts by itself. */
+  /** True: the texts are not packed with those of other calls. */
   #isApart = false;
   #hasParent = false;
   #hasInput = false;
   #hasOutput = false;
-  /** Of the whole, in bytes; -1: that of the text that is kept. */
+  /** Size of the whole payload in bytes; -1 if it equals the size of the stored text. */
   #inputBytes = -1;
   #outputBytes = -1;
   #inputCut = false;
   #outputCut = false;
-  /** Of all that is kept besides the record itself, in characters. */
+  /** Length of everything stored besides the record itself, in characters. */
   #keptLength = 0;
 
-  /** `begin` makes it a call's. */
+  /** Call `begin` before use. */
   constructor(host: RecordHost, facts: FunctionFacts, resource: Resource) {
     this.#host = host;
     this.#anchor = host.clock.anchor;
@@ -107,7 +116,7 @@ export class CallRecord implements SpanRecord, CallSpan {
     this.resource = resource;
   }
 
-  /** The record is that of this call from now on, and no longer that of the one before. */
+  /** Resets the record for a new call. */
   begin(
     call: ObservedCall,
     facts: FunctionFacts,
@@ -178,12 +187,12 @@ export class CallRecord implements SpanRecord, CallSpan {
     this.facts.stats.end(this.result, this.duration, this.#anchor.offsetMs + now);
     host.history.ended(this);
     host.sink.ended(this);
-    // Failed ones stay longer than others, which must not stay with them.
+    // Failed calls stay longer than others and must not keep the chunk of others alive.
     if (this.failure === undefined && this.#keepers > 1) this.#pack(this.#arena);
     this.release();
   }
 
-  /** The end of a call that nobody ran. */
+  /** Ends a call that was rejected before it ran. */
   refused(error: CallError): void {
     this.#end = this.#start;
     this.result = "refused";
@@ -204,7 +213,7 @@ export class CallRecord implements SpanRecord, CallSpan {
     this.#host.recycle(this);
   }
 
-  /** It has left the history: from now on only what its span shows is kept. */
+  /** Called when the record leaves the history: from then on it stores only what its span shows. */
   trim(): void {
     const { previewLength } = this.#host;
     if (this.#input !== undefined && this.#input.length > previewLength) {
@@ -221,7 +230,7 @@ export class CallRecord implements SpanRecord, CallSpan {
     }
   }
 
-  /** It will be kept longer than those around it, which must not be kept with it. */
+  /** Moves the texts out of the shared chunk, so that this long-lived record does not keep the chunk alive. */
   unpack(): void {
     this.#isApart = true;
     if (this.#packed === undefined) return;
@@ -251,13 +260,13 @@ export class CallRecord implements SpanRecord, CallSpan {
     return this.#invocationId ?? this.#text(this.#idsLength() - INVOCATION_CHARACTERS, INVOCATION_CHARACTERS);
   }
 
-  /** Undefined where previews are off. */
+  /** Undefined if previews are off. */
   get input(): string | undefined {
     if (this.#packed === undefined || !this.#hasInput) return this.#input;
     return this.#packed.bytes.toString("utf8", this.#packedAt + this.#idsLength(), this.#outputAt);
   }
 
-  /** Undefined where previews are off, and while there is none. */
+  /** Undefined if previews are off, or if there is no output yet. */
   get output(): string | undefined {
     if (this.#packed === undefined || !this.#hasOutput) return this.#output;
     return this.#packed.bytes.toString("utf8", this.#outputAt, this.#packedEnd);
@@ -330,7 +339,7 @@ export class CallRecord implements SpanRecord, CallSpan {
     return undefined;
   }
 
-  /** That of the span: what the history keeps besides is the history's to count. Grows once, when the call ends. */
+  /** Approximate bytes of the span without what only the history stores. Grows once, when the call ends. */
   get size(): number {
     const { previewLength } = this.#host;
     if (this.#keptLength <= previewLength) return RECORD_BYTES + this.#keptLength;
@@ -340,7 +349,7 @@ export class CallRecord implements SpanRecord, CallSpan {
     return RECORD_BYTES + others + Math.min(input, previewLength) + Math.min(output, previewLength);
   }
 
-  /** With all that the history keeps. Grows once, when the call ends. */
+  /** Approximate bytes with everything that the history stores. Grows once, when the call ends. */
   get fullSize(): number {
     return RECORD_BYTES + this.#keptLength;
   }
@@ -367,7 +376,7 @@ export class CallRecord implements SpanRecord, CallSpan {
     return TRACE_DIGITS + SPAN_DIGITS + (this.#hasParent ? SPAN_DIGITS : 0) + INVOCATION_CHARACTERS;
   }
 
-  /** Of what is kept, in characters, or bytes where it is packed. */
+  /** Length of the stored text: in characters, or in bytes if it is packed. */
   #inputLength(): number {
     if (this.#packed !== undefined && this.#hasInput) return this.#outputAt - this.#packedAt - this.#idsLength();
     return this.#input?.length ?? 0;
@@ -397,7 +406,7 @@ export class CallRecord implements SpanRecord, CallSpan {
     this.#dropTexts();
   }
 
-  /** A call that is sampled may be kept long after those that are not. */
+  /** Sampled calls may be stored long after the others are gone. */
   get #arena(): TextArena {
     return this.sampled ? this.#host.sampledTexts : this.#host.otherTexts;
   }
@@ -408,7 +417,7 @@ export class CallRecord implements SpanRecord, CallSpan {
     this.#packed = undefined;
   }
 
-  /** Lets go of what may be large; the rest is written over by the next call. */
+  /** Releases what may be large. The next `begin` overwrites the rest. */
   #forget(): void {
     if (this.#packed !== undefined) {
       this.#dropPacked();

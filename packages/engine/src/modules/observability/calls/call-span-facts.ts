@@ -4,7 +4,7 @@ import type { Resource, SpanEvent } from "../model.ts";
 import type { CallFailure } from "./call-failure.ts";
 import { cutText } from "./payload-preview.ts";
 
-/** What the span of a call tells of it. */
+/** The parts of a call that become span attributes. */
 interface CallFacts {
   /** The function's id. */
   readonly name: string;
@@ -18,15 +18,15 @@ interface CallFacts {
 interface CallPayloads {
   readonly failure: CallFailure | undefined;
   readonly startUnixNano: bigint;
-  /** Undefined while it is pending. */
+  /** Undefined while the call is pending. */
   readonly endUnixNano: bigint | undefined;
-  /** What is kept; undefined where nothing is. */
+  /** The stored text; undefined if none is stored. */
   readonly input: string | undefined;
   readonly output: string | undefined;
-  /** There was more than is kept. */
+  /** True: the stored text is only the beginning of the payload. */
   readonly inputCut: boolean;
   readonly outputCut: boolean;
-  /** Of the whole. */
+  /** Size of the whole payload. */
   readonly inputBytes: number;
   readonly outputBytes: number;
 }
@@ -48,7 +48,10 @@ export function attributesOf({ name, invocationId, resource, caller, job, failur
   return attributes;
 }
 
-/** `svc.input`, `svc.output` and `exception`, as far as the call has them. `previewLength` is that of each payload, in characters. */
+/**
+ * Returns the events `svc.input`, `svc.output` and `exception` that the call has. `previewLength` limits each payload,
+ * in characters.
+ */
 export function eventsOf(call: CallPayloads, previewLength: number): readonly SpanEvent[] {
   const { input, output, failure } = call;
   const events: SpanEvent[] = [];

@@ -1,34 +1,40 @@
 import { DurationHistogram } from "./duration-histogram.ts";
 
-/** Functions that are counted by their id. */
+/** Maximum number of functions that are counted by id. */
 export const MAX_FUNCTIONS = 10_000;
-/** Counts the calls of all functions beyond those, and calls that were refused of functions that were never called. */
+/** Counts calls of all further functions, and rejected calls of functions that were never called. */
 export const OTHER_FUNCTIONS = "(other)";
 
-/** Codes that calls are refused with before they run; shown from the beginning, since what is not shown cannot be seen to grow. */
+/**
+ * Error codes of calls that were rejected before they ran. Their counters are exported from the start, at 0: a counter
+ * that appears later cannot show its first increase.
+ */
 const REFUSALS = ["FORBIDDEN", "draining", "enqueue_error", "function_not_found", "invalid_message", "too_many_calls", "worker_overloaded"];
 
-/** How a call ended. `refused`: nobody ran it. */
+/** Outcome of a call. `refused`: the call was rejected before it ran. */
 export type CallResult = "ok" | "error" | "timeout" | "cancelled" | "refused";
 
-/** Calls of one function since the start. A live object: read what you need, or `durations.counts()`, to compare it later. */
+/**
+ * Calls of one function since the engine started. A live object: copy the numbers, or `durations.counts()`, to compare
+ * them later.
+ */
 export class FunctionStats {
-  /** Begun ones, refused ones included. */
+  /** Started calls, rejected ones included. */
   calls = 0;
   ok = 0;
-  /** Those that failed: `timedOut`, `cancelled` and `refused` are among them. */
+  /** Failed calls, including `timedOut`, `cancelled` and `refused`. */
   errors = 0;
   timedOut = 0;
   cancelled = 0;
   refused = 0;
   inFlight = 0;
-  /** Of calls that were run, however they ended, in milliseconds. */
+  /** Durations of calls that ran, in milliseconds, whatever their outcome. */
   readonly durations = new DurationHistogram();
-  /** When the last one ended, in milliseconds since 1970, and how; 0 before the first. */
+  /** When the last call ended, in milliseconds since 1970; 0 before the first. */
   lastEndedMs = 0;
   lastResult: CallResult = "ok";
 
-  /** Each that is told as begun is told as ended, once. */
+  /** Each `begin` must be followed by exactly one `end`. */
   begin(): void {
     this.calls++;
     this.inFlight++;
@@ -58,7 +64,7 @@ export class FunctionStats {
   }
 }
 
-/** Sums over functions, since the start. */
+/** Sums over functions since the engine started. */
 export interface CallTotals {
   readonly total: number;
   readonly success: number;
@@ -66,19 +72,19 @@ export interface CallTotals {
   readonly inFlight: number;
 }
 
-/** Calls by function, at most `MAX_FUNCTIONS` of them by name. */
+/** Calls by function. At most `MAX_FUNCTIONS` functions have their own counter. */
 export class CallStats {
   readonly #byFunction = new Map<string, FunctionStats>();
-  /** By the code of the error that they were refused with. The codes are the engine's own, and few. */
+  /** Number of rejected calls by error code. The codes are the engine's own, and few. */
   readonly #refused = new Map<string, number>(REFUSALS.map((code) => [code, 0]));
   #deferred = 0;
 
-  /** The one to count a call of this function in. Keep it until the call has ended. */
+  /** Returns the counter for a call of this function. Keep it until the call has ended. */
   of(functionId: string): FunctionStats {
     return this.#byFunction.get(functionId) ?? this.#add(functionId);
   }
 
-  /** The one to count a refused call in: who asks for functions that are not there must not fill the table. */
+  /** Returns the counter for a rejected call. Calls of unknown functions must not fill the table. */
   ofRefused(functionId: string): FunctionStats {
     return this.#byFunction.get(functionId) ?? this.of(OTHER_FUNCTIONS);
   }
@@ -87,7 +93,7 @@ export class CallStats {
     this.#deferred++;
   }
 
-  /** A call was refused before it ran, whoever it was for. */
+  /** Counts a call that was rejected before it ran, for any function. */
   countRefused(code: string): void {
     this.#refused.set(code, (this.#refused.get(code) ?? 0) + 1);
   }
@@ -96,7 +102,7 @@ export class CallStats {
     return this.#refused;
   }
 
-  /** Calls that were put into a queue instead of being made at once. */
+  /** Calls that were enqueued instead of being made at once. */
   get deferred(): number {
     return this.#deferred;
   }
@@ -105,12 +111,12 @@ export class CallStats {
     return this.#byFunction.size;
   }
 
-  /** In the order of the first call. */
+  /** Visits functions in the order of their first call. */
   forEach(visit: (functionId: string, stats: FunctionStats) => void): void {
     for (const [functionId, stats] of this.#byFunction) visit(functionId, stats);
   }
 
-  /** Sums over the functions for which `isCounted` is true. */
+  /** Returns sums over the functions for which `isCounted` is true. */
   totals(isCounted: (functionId: string) => boolean = () => true): CallTotals {
     let total = 0;
     let success = 0;

@@ -1,6 +1,6 @@
 const FIRST_PLACES = 16;
 
-/** A queue in a ring that doubles when it is full; taking from the front moves nothing. */
+/** A FIFO queue in a ring buffer that doubles when it is full. Removing the first item moves no others. */
 export class Deque<T> {
   #ring: (T | undefined)[] = new Array<T | undefined>(FIRST_PLACES);
   #head = 0;
@@ -10,7 +10,7 @@ export class Deque<T> {
     return this.#length;
   }
 
-  /** The one that `shift` takes next. */
+  /** The item that `shift` removes next. */
   get first(): T | undefined {
     return this.#length === 0 ? undefined : this.#ring[this.#head];
   }

@@ -1,20 +1,20 @@
 import { type BucketLayout, type HistogramCounts, NOTHING_COUNTED } from "../metrics/histogram.ts";
 
-/** Buckets of each doubling of a duration: the next one begins 4.7 % later. */
+/** Buckets per doubling of the duration: each bucket is 4.7 % wider than the one before. */
 const BUCKETS_PER_DOUBLING = 15;
-/** The first bucket ends, and the last begins, at these many microseconds: one, and 38 hours. */
+/** Number of doublings: from 1 microsecond, where the first bucket ends, to 38 hours, where the last begins. */
 const DOUBLINGS = 37;
 const BUCKETS = DOUBLINGS * BUCKETS_PER_DOUBLING + 1;
-/** Buckets are added in steps, since durations of one function lie together. */
+/** Step in which buckets are added. Durations of one function are close together. */
 const GROWTH = 32;
 
 /**
- * Every duration counted, in buckets that are at most 5 % wide: what is read from it is exact to that. Takes memory only for the range that it has seen,
- * 2.2 KB at most.
+ * A histogram of durations with buckets that are at most 5 % wide. It allocates only the range that it has seen, 2.2 KB
+ * at most.
  */
 export class DurationHistogram {
   count = 0;
-  /** Milliseconds; 0 while nothing was counted. */
+  /** Milliseconds; 0 if nothing was counted. */
   sum = 0;
   min = 0;
   max = 0;
@@ -23,7 +23,7 @@ export class DurationHistogram {
   #buckets: Uint32Array | undefined;
 
   record(duration: number): void {
-    // Neither what is no number nor a clock's mistake may spoil the sum.
+    // Neither NaN nor a clock error may spoil the sum.
     const ms = Number.isNaN(duration) ? 0 : Math.max(0, duration);
     const bucket = bucketOf(ms);
     let buckets = this.#buckets;
@@ -37,12 +37,12 @@ export class DurationHistogram {
     this.sum += ms;
   }
 
-  /** A copy that later durations do not change. */
+  /** Returns a copy that later durations do not change. */
   counts(): HistogramCounts {
     return { count: this.count, sum: this.sum, first: this.#first, buckets: this.#buckets?.slice() ?? NOTHING_COUNTED.buckets };
   }
 
-  /** The largest since it was last taken, exactly; 0 when nothing was counted since. There can be one who takes it: the metrics. */
+  /** Returns the exact maximum since the last call, or 0. Only one reader may use it: the metrics. */
   takeMax(): number {
     const max = this.#recentMax;
     this.#recentMax = 0;
@@ -68,20 +68,20 @@ function bucketOf(ms: number): number {
   return Math.min(BUCKETS - 1, 1 + Math.floor(Math.log2(us) * BUCKETS_PER_DOUBLING));
 }
 
-/** Where the bucket of this index begins, in milliseconds; it ends where the next one begins. */
+/** Returns where the bucket begins, in milliseconds. It ends where the next one begins. */
 export function bucketStartMs(index: number): number {
   return index <= 0 ? 0 : 2 ** ((index - 1) / BUCKETS_PER_DOUBLING) / 1_000;
 }
 
-/** Those of `DurationHistogram`. */
+/** The bucket layout of `DurationHistogram`. */
 export const DURATION_LAYOUT: BucketLayout = { key: "durations", size: BUCKETS, startOf: bucketStartMs };
 
-/** What was counted after `earlier` and up to `later`, both of one histogram. */
+/** Returns what was counted after `earlier` and up to `later`. Both must come from the same histogram. */
 export function durationsBetween(earlier: HistogramCounts, later: HistogramCounts): HistogramCounts {
   const buckets = later.buckets.slice();
   const offset = earlier.first - later.first;
   for (let at = 0; at < earlier.buckets.length; at++) {
-    // A histogram only grows, so that the earlier range lies within the later one.
+    // A histogram only grows, so the earlier range lies within the later one.
     const here = at + offset;
     buckets[here] = (buckets[here] ?? 0) - (earlier.buckets[at] as number);
   }

@@ -1,14 +1,14 @@
 import type { SpanRecord } from "../model.ts";
 
-/** Digits of a trace id, from its end, that make a small integer. */
+/** Number of digits at the end of a trace id that form the key, a small integer. */
 const KEY_DIGITS = 7;
 
 /**
- * A ring of spans that wait, the oldest first. Most that is held is dropped, so holding must cost next to nothing: what is worth keeping is looked for by its
- * key, place after place.
+ * A ring buffer of spans that wait for a sampling decision, oldest first. Most of them are dropped, so adding must be
+ * cheap: the spans of a trace are found by a linear search over integer keys.
  */
 export class HeldSpans {
-  /** How many are held, and how large they are together. */
+  /** Number of spans in the buffer, and their total size in bytes. */
   count = 0;
   bytes = 0;
   readonly #capacity: number;
@@ -17,7 +17,7 @@ export class HeldSpans {
   #heldAt = new Float64Array(0);
   #sizes = new Int32Array(0);
   #first = 0;
-  /** Taken ones, those included whose span went on already. */
+  /** Occupied slots, including those whose span was already taken. */
   #places = 0;
 
   constructor(capacity: number) {
@@ -28,7 +28,7 @@ export class HeldSpans {
     return this.#places === this.#capacity;
   }
 
-  /** It must not be full. */
+  /** The buffer must not be full. */
   add(span: SpanRecord, now: number): void {
     if (this.#keys.length === 0) {
       this.#keys = new Int32Array(this.#capacity);
@@ -47,8 +47,8 @@ export class HeldSpans {
     this.bytes += size;
   }
 
-  /** Hands over what is held of the trace since then, the oldest first. */
-  take(traceId: string, since: number, handOn: (span: SpanRecord) => void): void {
+  /** Removes the spans of the trace that were added after `since`, and passes them on, oldest first. */
+  take(traceId: string, since: number, forward: (span: SpanRecord) => void): void {
     if (this.count === 0) return;
     const key = keyOf(traceId);
     for (let place = 0; place < this.#places; place++) {
@@ -57,18 +57,18 @@ export class HeldSpans {
       const span = this.#spans[at];
       if (span === undefined || (this.#heldAt[at] as number) <= since || span.traceId !== traceId) continue;
       this.#free(at);
-      handOn(span);
+      forward(span);
       span.release?.();
     }
     while (this.#places > 0 && this.#spans[this.#first] === undefined) this.dropFirst();
   }
 
-  /** Drops what has been held since then or earlier. */
+  /** Drops the spans that were added at `time` or earlier. */
   dropUntil(time: number): void {
     while (this.#places > 0 && (this.#heldAt[this.#first] as number) <= time) this.dropFirst();
   }
 
-  /** Whether a span went with the oldest place. */
+  /** Frees the oldest slot. Returns true if it still held a span. */
   dropFirst(): boolean {
     const span = this.#spans[this.#first];
     if (span !== undefined) {
@@ -84,7 +84,7 @@ export class HeldSpans {
     while (this.#places > 0) this.dropFirst();
   }
 
-  /** Without a division, which costs as much as the rest. */
+  /** Avoids the modulo, which would cost as much as the rest. */
   #placeAfter(places: number): number {
     const at = this.#first + places;
     return at < this.#capacity ? at : at - this.#capacity;
@@ -97,7 +97,7 @@ export class HeldSpans {
   }
 }
 
-/** Equal for equal trace ids; rarely for others. */
+/** Equal for equal trace ids; rarely equal for others. */
 function keyOf(traceId: string): number {
   let key = 0;
   for (let at = traceId.length - KEY_DIGITS; at < traceId.length; at++) key = (key << 4) ^ traceId.charCodeAt(at);

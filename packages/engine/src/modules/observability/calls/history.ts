@@ -1,7 +1,10 @@
 import type { CallRecord } from "./call-record.ts";
 import { Deque } from "./deque.ts";
 
-/** Part of the places and bytes that is for failed calls: they are still there when many good ones came after them. */
+/**
+ * Share of the count and byte limits that is reserved for failed calls, so that many later successful calls do not
+ * evict them.
+ */
 const FAILED_SHARE = 0.25;
 
 export interface HistoryLimits {
@@ -10,18 +13,19 @@ export interface HistoryLimits {
 }
 
 /**
- * The last calls with their inputs and outputs, bounded in number and bytes. A call enters when it begins. Which one goes when there is no room: the oldest
- * that succeeded; failed ones move on into a share of their own, and calls that still run wait beside it and come back as the newest when they end.
+ * The last calls with their inputs and outputs, bounded in number and bytes. A call enters when it begins. When the
+ * history is full, the oldest successful call is evicted first. Failed calls move into a reserved share. Calls that
+ * still run are set aside, and enter again as the newest when they end.
  */
 export class InvocationHistory {
   #maxCount = 0;
   #maxBytes = 0;
-  /** What of it is for the newest; the rest is for failed ones. */
+  /** Limits for recent calls; the rest is reserved for failed calls. */
   #recentCount = 0;
   #recentMaxBytes = 0;
   readonly #recent = new Deque<CallRecord>();
   readonly #failed = new Deque<CallRecord>();
-  /** Pushed out while they run. */
+  /** Calls that were evicted while they run. */
   readonly #running = new Set<CallRecord>();
   #recentBytes = 0;
   #failedBytes = 0;
@@ -43,7 +47,7 @@ export class InvocationHistory {
     return this.#recent.length + this.#failed.length + this.#running.size;
   }
 
-  /** About what is kept, in bytes. */
+  /** Approximate size of the stored calls, in bytes. */
   get bytes(): number {
     return this.#recentBytes + this.#failedBytes;
   }
@@ -59,7 +63,7 @@ export class InvocationHistory {
 
   ended(record: CallRecord): void {
     if (record.inHistory) {
-      // What came since it entered: its output, or why it failed.
+      // Adds what was recorded since it entered: the output, or the failure.
       const { fullSize } = record;
       this.#recentBytes += fullSize - record.countedBytes;
       record.countedBytes = fullSize;
@@ -70,14 +74,14 @@ export class InvocationHistory {
     else record.trim();
   }
 
-  /** The newest first. */
+  /** Newest first. */
   *[Symbol.iterator](): Generator<CallRecord> {
     const all = [...this.#recent, ...this.#failed, ...this.#running];
     all.sort((a, b) => b.sequence - a.sequence);
     yield* all;
   }
 
-  /** The newest with that id. */
+  /** Returns the newest call with that id. */
   byId(invocationId: string): CallRecord | undefined {
     for (const record of this) if (record.invocationId === invocationId) return record;
     return undefined;
@@ -108,7 +112,7 @@ export class InvocationHistory {
       const record = this.#recent.shift() as CallRecord;
       this.#recentBytes -= record.countedBytes;
       record.inHistory = false;
-      if (record.result === undefined) this.#wait(record);
+      if (record.result === undefined) this.#setAside(record);
       else if (record.result === "ok") this.#leave(record);
       else {
         record.unpack();
@@ -129,8 +133,8 @@ export class InvocationHistory {
     }
   }
 
-  #wait(record: CallRecord): void {
-    // Its bytes are not counted while it waits, so it may keep only as much as a span does.
+  #setAside(record: CallRecord): void {
+    // Its bytes are not counted meanwhile, so it may store only as much as a span does.
     record.trim();
     this.#running.add(record);
   }

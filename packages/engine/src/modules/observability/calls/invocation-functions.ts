@@ -22,7 +22,7 @@ export const invocationsQuerySchema = () =>
   });
 export type InvocationsQuery = z.infer<ReturnType<typeof invocationsQuerySchema>>;
 
-/** `engine::invocations::*`. A restricted caller sees calls of functions that it may call itself. */
+/** `engine::invocations::*`. A restricted caller sees only calls of functions that it may call. */
 export function provideInvocations(
   { provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">,
   parts: { readonly history: InvocationHistory; readonly redactor: () => SecretMask },

@@ -23,7 +23,7 @@ export interface InvocationRow {
   readonly error?: { readonly code: string; readonly message: string };
 }
 
-/** `{invocations, cursor, total}`. A cursor stays valid while further calls come. */
+/** Returns `{invocations, cursor, total}`. A cursor stays valid while further calls arrive. */
 export function listInvocations(
   history: InvocationHistory,
   query: InvocationsQuery,
@@ -47,7 +47,7 @@ export function listInvocations(
   return { invocations, cursor, total };
 }
 
-/** The same row with what went in and out; null when it is not there, or not for this caller. */
+/** Returns the row with its input and output, or null if the call is not stored or the caller may not see it. */
 export function getInvocation(
   history: InvocationHistory,
   invocationId: string,

@@ -6,24 +6,24 @@ import { cutText } from "./payload-preview.ts";
 import type { SpanClock, TimeAnchor } from "./span-clock.ts";
 import { isTraceparent, spanIdOf, traceIdOf, traceparentOf } from "./trace-ids.ts";
 
-/** About how much one takes besides its attributes, in bytes. */
+/** Approximate size of a span without its attributes, in bytes. */
 const SPAN_BYTES = 500;
 const MAX_ATTRIBUTES = 128;
 const MAX_LINKS = 32;
-/** Of one attribute's text, of a message, of a stack; characters. They may come from outside, e.g. a path. */
+/** Maximum length of one attribute, message or stack trace, in characters. They may come from clients, e.g. a path. */
 const MAX_TEXT = 4_096;
 const MAX_STACK = 16_384;
 
 export interface ModuleSpanHost {
   readonly clock: SpanClock;
   readonly sink: SpanSink;
-  /** The engine's own. */
+  /** The engine's own resource. */
   readonly resource: Resource;
-  /** The span has ended. */
+  /** Called when the span has ended. */
   onEnd(span: ModuleSpan): void;
 }
 
-/** Work that a module began: a request, a tick, a job. */
+/** Work that a module starts: a request, a cron tick, a job. */
 export class ModuleSpan implements SpanRecord, ActiveSpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -123,21 +123,21 @@ export class ModuleSpan implements SpanRecord, ActiveSpan {
     return this.#host.resource;
   }
 
-  /** Grows while it is pending. */
+  /** Grows while the span is pending. */
   get size(): number {
     return this.#size;
   }
 
   #fail(error: CallError | string): void {
     this.status = "error";
-    const told = CallError.is(error) ? error : undefined;
+    const callError = CallError.is(error) ? error : undefined;
     const message = bounded(typeof error === "string" ? error : error.message, MAX_TEXT);
     this.statusDescription = message;
-    const exception: Record<string, AttributeValue> = { "exception.type": told?.code ?? "error", "exception.message": message };
-    if (told !== undefined) this.#attributes["svc.error.code"] = told.code;
-    if (told?.stacktrace !== undefined) exception["exception.stacktrace"] = bounded(told.stacktrace, MAX_STACK);
+    const exception: Record<string, AttributeValue> = { "exception.type": callError?.code ?? "error", "exception.message": message };
+    if (callError !== undefined) this.#attributes["svc.error.code"] = callError.code;
+    if (callError?.stacktrace !== undefined) exception["exception.stacktrace"] = bounded(callError.stacktrace, MAX_STACK);
     this.#exception = exception;
-    this.#size += message.length + (told?.stacktrace === undefined ? 0 : Math.min(told.stacktrace.length, MAX_STACK));
+    this.#size += message.length + (callError?.stacktrace === undefined ? 0 : Math.min(callError.stacktrace.length, MAX_STACK));
   }
 }
 

@@ -5,25 +5,25 @@ import type { DropCounter, Resource, SpanSink } from "../model.ts";
 import { CallStats } from "./call-stats.ts";
 import { InvocationHistory } from "./history.ts";
 import { provideInvocations } from "./invocation-functions.ts";
-import { WorthwhileSpans } from "./keep-worthwhile.ts";
 import { CallRecorder } from "./recorder.ts";
 import { keepOptionsOf, provideSamplingRules } from "./sampling-functions.ts";
+import { TailSampler } from "./tail-sampler.ts";
 import { WorkerCounts } from "./worker-counts.ts";
 
 export interface ObservedCalls {
-  /** The collector's part for calls and for what modules do. */
+  /** The collector for calls and for the work of modules. */
   readonly recorder: CallRecorder;
   readonly stats: CallStats;
   readonly workers: WorkerCounts;
   readonly history: InvocationHistory;
-  /** For spans from outside: what is sampled and what is worth keeping goes on to the sink. */
-  readonly spans: WorthwhileSpans;
-  /** As configured now. */
+  /** Takes external spans; forwards those that are sampled or worth keeping to the sink. */
+  readonly spans: TailSampler;
+  /** Uses the current config. */
   readonly redactor: () => SecretMask;
   reconfigure(next: ObservabilityConfig): void;
 }
 
-/** Sets up what sees the calls. `sink`: takes the spans that are kept. */
+/** Sets up the recording of calls. `sink` takes the spans that are kept. */
 export function observeCalls(
   context: ModuleContext<ObservabilityConfig>,
   parts: { readonly sink: SpanSink; readonly drops?: DropCounter | undefined; readonly resource: Resource },
@@ -34,7 +34,7 @@ export function observeCalls(
   const stats = new CallStats();
   const workers = new WorkerCounts(directory);
   const history = new InvocationHistory(limitsOf(config));
-  const spans = new WorthwhileSpans(parts.sink, { ...keepOptionsOf(config.sampling), now: () => clock.monotonic(), drops: parts.drops });
+  const spans = new TailSampler(parts.sink, { ...keepOptionsOf(config.sampling), now: () => clock.monotonic(), drops: parts.drops });
   const recorder = new CallRecorder({ config, clock, directory, sink: spans, stats, history, resource: parts.resource });
   provideInvocations(context, { history, redactor: () => redactor });
   provideSamplingRules(context, () => config);

@@ -15,10 +15,10 @@ import { SpanClock } from "./span-clock.ts";
 import { TextArena } from "./text-arena.ts";
 import { isSampled, isTraceparent, newSpanId, newTraceId, spanIdOf, traceIdOf } from "./trace-ids.ts";
 
-/** Puts a call off instead of making it. */
+/** The function that enqueues a call instead of making it. */
 const ENQUEUE = "engine::queue::enqueue";
 const CONSOLE = "console";
-/** Records that wait to be used again; in a steady state one comes back for each that is taken. */
+/** Maximum number of pooled records. In a steady state one returns for each that is taken. */
 const MAX_UNUSED_RECORDS = 256;
 const CLI = "cli";
 
@@ -34,11 +34,11 @@ export interface RecorderParts {
   readonly sink: SpanSink;
   readonly stats: CallStats;
   readonly history: InvocationHistory;
-  /** The engine's own; for calls to modules and for their work. */
+  /** The engine's own resource, for calls to modules and for their work. */
   readonly resource: Resource;
 }
 
-/** Makes one span for each call, and counts it. On the hot path: one object for each call, no parsing, nothing that waits. */
+/** Creates one span for each call, and counts it. On the hot path: one object for each call, no parsing, no waiting. */
 export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "callRefused" | "callDenied" | "startSpan">, RecordHost, ModuleSpanHost {
   readonly clock: SpanClock;
   readonly sink: SpanSink;
@@ -68,7 +68,7 @@ export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "c
     this.configure(parts.config);
   }
 
-  /** Takes effect with the next call. */
+  /** Takes effect at the next call. */
   configure(config: RecorderConfig): void {
     this.#records = config.enabled;
     this.#counts = config.enabled || config.metrics_enabled;
@@ -82,7 +82,7 @@ export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "c
     const facts = this.#functions.get(call.functionId) ?? this.#add(call.functionId);
     facts.stats.begin();
     if (facts.defers) this.#stats.countDeferred();
-    const isRecorded = this.#records && !(provider.builtIn && this.#isAsked(call));
+    const isRecorded = this.#records && !(provider.builtIn && this.#isToolCall(call));
     const record = isRecorded ? this.#recordOf(call, facts, this.#resourceOf(provider, facts), startedAt) : undefined;
     if (record === undefined) return new CountedCall(facts.stats, startedAt, call.traceparent, this.clock);
     this.history.begun(record);
@@ -91,7 +91,7 @@ export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "c
   }
 
   callRefused(call: ObservedCall, error: CallError): void {
-    if (!this.#counts || this.#isConsole(call.caller)) return;
+    if (!this.#counts || this.#isFromConsole(call.caller)) return;
     this.#stats.countRefused(error.code);
     const now = this.clock.monotonic();
     const facts = this.#functions.get(call.functionId) ?? new Facts(call.functionId, this.#stats.ofRefused(call.functionId));
@@ -104,7 +104,7 @@ export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "c
   }
 
   callDenied(error: CallError, caller: Caller): void {
-    if (this.#counts && !this.#isConsole(caller)) this.#stats.countRefused(error.code);
+    if (this.#counts && !this.#isFromConsole(caller)) this.#stats.countRefused(error.code);
   }
 
   startSpan(start: SpanStart, module: string): ActiveSpan {
@@ -120,13 +120,16 @@ export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "c
     this.#sources.closed(span.spanId);
   }
 
-  /** Undefined: the call is counted only. The engine's own functions are recorded within somebody's trace, not when a console or a command asks. */
+  /**
+   * Returns undefined if the call is only counted. The engine's own functions are recorded within a caller's trace, but
+   * not when the console or a CLI command calls them.
+   */
   #recordOf(call: ObservedCall, facts: Facts, resource: Resource, startedAt: number): CallRecord | undefined {
     const { traceparent } = call;
     if (!isTraceparent(traceparent)) {
       if (facts.internal) return undefined;
       const source = this.#sources.of(call.caller, undefined);
-      // Queues are looked at as often as the rest of the engine.
+      // Consoles also poll the queues.
       if (facts.isOfEngine && (source === CONSOLE || source === CLI)) return undefined;
       const traceId = newTraceId();
       const sampled = this.#sampler.keepsAll || this.#sampler.decideRoot(traceId, facts.functionId, resource.service, startedAt);
@@ -149,16 +152,17 @@ export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "c
   }
 
   /**
-   * Whether somebody only looks at or changes what a module keeps, with a console or a command: a console that asks each second would fill the store with
-   * itself. What a console does on somebody's behalf it has the engine invoke (`/_console/invoke`); a command may be part of a trace.
+   * True if a console or a CLI command only reads or changes what a module stores. A console that polls each second
+   * would fill the store with its own calls. What a console invokes for its user goes through the engine
+   * (`/_console/invoke`). A CLI command may be part of a trace.
    */
-  #isAsked({ caller, traceparent }: ObservedCall): boolean {
+  #isToolCall({ caller, traceparent }: ObservedCall): boolean {
     const tool = this.#sources.toolOf(caller);
     return tool === CONSOLE || (tool !== undefined && !isTraceparent(traceparent));
   }
 
-  /** A console asks modules that may not be configured, again and again: what it is refused tells that somebody looks, and of no fault. */
-  #isConsole(caller: Caller | undefined): boolean {
+  /** A console polls modules that may not be configured: its rejected calls are no faults. */
+  #isFromConsole(caller: Caller | undefined): boolean {
     return this.#sources.toolOf(caller) === CONSOLE;
   }
 
@@ -173,14 +177,14 @@ export class CallRecorder implements Pick<TelemetryCollector, "callStarted" | "c
     return { traceId, spanId, parentSpanId: spanIdOf(parent), sampled };
   }
 
-  /** A function is mostly run by the same worker as last time. */
+  /** A function is mostly run by the same worker as last time, so that resource is cached. */
   #resourceOf(provider: ObservedProvider, facts: Facts): Resource {
     if (provider.builtIn) return this.resource;
     const last = facts.resource;
     if (last !== undefined && last.workerId === provider.workerId && last.service === provider.name) return last;
     let resource = this.#resources.get(provider);
     if (resource === undefined || resource.service !== provider.name) {
-      // A worker that has not introduced itself goes by the first part of the id.
+      // A worker that has not sent its name yet is named after the first part of the function id.
       const service = provider.name === "" ? (facts.functionId.split("::", 1)[0] ?? "") : provider.name;
       resource = { service, workerId: provider.workerId, attributes: { "service.instance.id": provider.workerId } };
       this.#resources.set(provider, resource);
@@ -201,10 +205,10 @@ class Facts implements FunctionFacts {
   readonly functionId: string;
   readonly stats: FunctionFacts["stats"];
   readonly internal: boolean;
-  /** Whoever provides it, it is about the engine. */
+  /** True for ids of the engine, whichever worker provides them. */
   readonly isOfEngine: boolean;
   readonly defers: boolean;
-  /** Who ran the last call. */
+  /** The resource of the last call. */
   resource: Resource | undefined;
 
   constructor(functionId: string, stats: FunctionFacts["stats"]) {
@@ -216,7 +220,10 @@ class Facts implements FunctionFacts {
   }
 }
 
-/** As listings have it, with the supervisor's; the queue's functions are what users call. */
+/**
+ * As in function listings, plus the supervisor's functions. The queue's functions are excluded, because users call
+ * them.
+ */
 export function isInternal(functionId: string): boolean {
   return (functionId.startsWith("engine::") && !functionId.startsWith("engine::queue::")) || functionId.startsWith("worker::");
 }

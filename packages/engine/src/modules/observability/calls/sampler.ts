@@ -9,20 +9,23 @@ interface Rule {
   readonly rate: number;
 }
 
-/** The digits of a trace id that decide, from its end: the standard calls those random. As many as a number holds. */
+/**
+ * Number of digits at the end of a trace id that decide; W3C Trace Context defines those as random. As many as a number
+ * holds.
+ */
 const DECIDING_DIGITS = 13;
 const RANGE = 16 ** DECIDING_DIGITS;
 
-/** Decides which traces are kept. By the trace id, so that whoever decides by the same ratio decides alike. */
+/** Decides which traces are sampled. It decides by trace id, so that all samplers with the same ratio agree. */
 export class Sampler {
-  /** Everything is kept: nobody needs to ask. */
+  /** True: every trace is sampled, so callers can skip `decide`. */
   readonly keepsAll: boolean;
-  /** Who continues a trace follows the flag of its traceparent. */
+  /** True: a continued trace follows the sampled flag of its traceparent. */
   readonly parentBased: boolean;
   readonly #ratio: number;
   readonly #rules: readonly Rule[];
   readonly #perSecond: number | undefined;
-  /** Of the token bucket: traces that may begin now, and when that was counted, in milliseconds on the monotonic clock. */
+  /** Token bucket: traces that may begin now, and when that was computed, in milliseconds on the monotonic clock. */
   #tokens: number;
   #countedAt = Number.NEGATIVE_INFINITY;
 
@@ -39,12 +42,12 @@ export class Sampler {
     this.keepsAll = this.#ratio >= 1 && this.#rules.every(({ rate }) => rate >= 1) && this.#perSecond === undefined;
   }
 
-  /** For the first span of a trace; `nowMs` on the monotonic clock. */
+  /** Decides for the first span of a trace. `nowMs` is on the monotonic clock. */
   decideRoot(traceId: string, name: string, service: string, nowMs: number): boolean {
     return this.keepsAll || (this.decide(traceId, name, service) && this.#takesOne(nowMs));
   }
 
-  /** Without regard to how many there are. */
+  /** Decides without the rate limit. */
   decide(traceId: string, name: string, service: string): boolean {
     const ratio = this.#ratioFor(name, service);
     if (ratio >= 1) return true;

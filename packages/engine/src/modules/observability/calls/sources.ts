@@ -1,7 +1,10 @@
 import type { Caller } from "@svc/protocol";
 import type { Directory } from "../../../kernel/directory.ts";
 
-/** What kind of caller or occasion made a call: `call` from a worker, `http`, `cron`, `event`, `queue`, `state`, `stream`, `console`, `cli`, `engine`. */
+/**
+ * What caused a call: `call` from a worker, `http`, `cron`, `event`, `queue`, `state`, `stream`, `console`, `cli`,
+ * `engine`.
+ */
 export type Source = string;
 
 const MODULE = "module:";
@@ -11,16 +14,16 @@ const BY_MODULE: ReadonlyMap<string, Source> = new Map([
   ["console-api", "console"],
 ]);
 
-/** Spans of modules that have not ended; more than that are not looked up. */
+/** Maximum number of tracked open spans of modules. */
 const MAX_OPEN_SPANS = 100_000;
 
-/** Tells what a call came from. */
+/** Finds the source of a call. */
 export class Sources {
   readonly #directory: Pick<Directory, "workerById">;
   readonly #ofModules = new Map<string, Source>();
-  /** One caller is one object while its worker is connected. */
+  /** A caller is one object while its worker is connected. */
   readonly #ofCallers = new WeakMap<Caller, Source>();
-  /** Span id to the source of what it causes. */
+  /** Span id to the source of the calls below it. */
   readonly #openSpans = new Map<string, Source>();
   #lastCaller: Caller | undefined;
   #lastSource: Source = "";
@@ -29,7 +32,7 @@ export class Sources {
     this.#directory = directory;
   }
 
-  /** A module's span has begun: calls that name it as their parent come from that module. */
+  /** Registers an open span of a module: calls that name it as their parent come from that module. */
   opened(spanId: string, module: string): void {
     if (this.#openSpans.size < MAX_OPEN_SPANS) this.#openSpans.set(spanId, this.ofModule(module));
   }
@@ -41,19 +44,19 @@ export class Sources {
   of(caller: Caller | undefined, parentSpanId: string | undefined): Source {
     if (caller !== undefined) {
       if (caller === this.#lastCaller) return this.#lastSource;
-      return this.#ofCallers.get(caller) ?? this.#look(caller, parentSpanId);
+      return this.#ofCallers.get(caller) ?? this.#resolve(caller, parentSpanId);
     }
     return (parentSpanId === undefined ? undefined : this.#openSpans.get(parentSpanId)) ?? "engine";
   }
 
-  /** The kind of a caller that is connected and no worker, but a tool of somebody who operates the engine: `console` or `cli`. */
+  /** Returns `console` or `cli` if the caller is one of these tools and not a worker. */
   toolOf(caller: Caller | undefined): "console" | "cli" | undefined {
     if (caller === undefined || caller.worker_id.startsWith(MODULE)) return undefined;
     const source = this.of(caller, undefined);
     return source === "console" || source === "cli" ? source : undefined;
   }
 
-  /** `svc-http` is `http`. */
+  /** `svc-http` becomes `http`. */
   ofModule(name: string): Source {
     let source = this.#ofModules.get(name);
     if (source === undefined) {
@@ -63,7 +66,7 @@ export class Sources {
     return source;
   }
 
-  #look(caller: Caller, parentSpanId: string | undefined): Source {
+  #resolve(caller: Caller, parentSpanId: string | undefined): Source {
     const id = caller.worker_id;
     if (id.startsWith(MODULE)) return (parentSpanId === undefined ? undefined : this.#openSpans.get(parentSpanId)) ?? this.ofModule(id.slice(MODULE.length));
     const kind = this.#directory.workerById(id)?.kind;

@@ -1,14 +1,21 @@
 import type { Clock } from "../../../kernel/clock.ts";
 
-/** How often the wall clock is compared with the monotonic one, and what difference counts as a jump; milliseconds. */
-const LOOK_MS = 1_000;
+/**
+ * How often the wall clock is compared with the monotonic clock, and which difference counts as a jump; milliseconds.
+ */
+const CHECK_MS = 1_000;
 const JUMP_MS = 20;
-/** As far as the wall clock, read in whole milliseconds, is from where the monotonic one says that it is, if nobody set it. */
+/** Maximum difference between the two clocks without a jump, because the wall clock is read in whole milliseconds. */
 const COARSE_MS = 2;
-/** Times are counted in microseconds from their anchor, and stay small integers, which take no memory of their own, for half an hour. */
+/**
+ * Lifetime of an anchor. Times are counted in microseconds from their anchor, and stay small integers without heap
+ * allocation for half an hour.
+ */
 const ANCHOR_MS = 20 * 60_000;
 
-/** Where the monotonic clock stands on the wall clock: `wall = offsetMs + monotonic`. Times of spans are microseconds after it. */
+/**
+ * Maps the monotonic clock to the wall clock: `wall = offsetMs + monotonic`. Times of spans are microseconds after it.
+ */
 export class TimeAnchor {
   readonly offsetMs: number;
   readonly #baseMs: number;
@@ -18,7 +25,7 @@ export class TimeAnchor {
     this.#baseMs = monotonicMs;
   }
 
-  /** A moment of the monotonic clock, in whole microseconds after the anchor. */
+  /** Converts a time of the monotonic clock to whole microseconds after the anchor. */
   micros(monotonicMs: number): number {
     const us = Math.floor((monotonicMs - this.#baseMs) * 1_000);
     return us >= 0 && us < 0x4000_0000 ? us | 0 : us;
@@ -36,20 +43,20 @@ export class TimeAnchor {
 }
 
 /**
- * Times of spans: durations by the monotonic clock, starts by the wall clock as it stood then. One anchor serves until the wall clock is set, so that the
- * order of spans is that of the monotonic clock.
+ * Times of spans: durations by the monotonic clock, starts by the wall clock. One anchor is used until the wall clock
+ * is set, so that the order of spans follows the monotonic clock.
  */
 export class SpanClock {
   anchor: TimeAnchor;
   readonly #clock: Clock;
-  #lookAt: number;
+  #nextCheckAt: number;
   #renewAt: number;
 
   constructor(clock: Clock) {
     this.#clock = clock;
     const monotonicMs = clock.monotonic();
     this.anchor = new TimeAnchor(offsetOf(clock), monotonicMs);
-    this.#lookAt = monotonicMs + LOOK_MS;
+    this.#nextCheckAt = monotonicMs + CHECK_MS;
     this.#renewAt = monotonicMs + ANCHOR_MS;
   }
 
@@ -57,14 +64,14 @@ export class SpanClock {
     return this.#clock.monotonic();
   }
 
-  /** The anchor for something that begins at `monotonicMs`, about now. */
+  /** Returns the anchor for a span that begins at `monotonicMs`, about now. */
   anchorAt(monotonicMs: number): TimeAnchor {
-    if (monotonicMs >= this.#lookAt) {
-      this.#lookAt = monotonicMs + LOOK_MS;
+    if (monotonicMs >= this.#nextCheckAt) {
+      this.#nextCheckAt = monotonicMs + CHECK_MS;
       const offsetMs = offsetOf(this.#clock);
       const hasJumped = Math.abs(offsetMs - this.anchor.offsetMs) > JUMP_MS;
       if (hasJumped || monotonicMs >= this.#renewAt) {
-        // Without a jump the old offset goes on, so that the order of spans stays that of the monotonic clock.
+        // Without a jump the old offset stays, so that the order of spans still follows the monotonic clock.
         this.anchor = new TimeAnchor(hasJumped ? offsetMs : this.anchor.offsetMs, monotonicMs);
         this.#renewAt = monotonicMs + ANCHOR_MS;
       }
@@ -73,7 +80,10 @@ export class SpanClock {
   }
 }
 
-/** Not by the wall clock alone, whose fractions are cut off: calls would begin before the spans of workers that made them, which are timed as here. */
+/**
+ * Prefers the clock's origin to the wall clock, whose fractions are cut off: calls would begin before the spans of the
+ * workers that made them, which are timed the same way.
+ */
 function offsetOf(clock: Clock): number {
   const coarseMs = clock.now() - clock.monotonic();
   return clock.originMs !== undefined && Math.abs(clock.originMs - coarseMs) <= COARSE_MS ? clock.originMs : coarseMs;

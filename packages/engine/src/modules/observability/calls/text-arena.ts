@@ -1,20 +1,27 @@
-/** Bytes of one chunk: some eighty calls. Who keeps a call longer than those around it unpacks it, since one call keeps its chunk. */
+/**
+ * Bytes of one chunk, enough for about eighty calls. One stored call keeps its chunk alive, so long-lived calls must
+ * unpack their texts.
+ */
 const CHUNK_BYTES = 32 * 1024;
-/** Bytes of UTF-8 for one character of a string, at most. */
+/** Maximum number of UTF-8 bytes for one UTF-16 character. */
 const BYTES_PER_CHARACTER = 3;
-/** Empty chunks that wait to be used again. */
+/** Maximum number of pooled empty chunks. */
 const MAX_EMPTY_CHUNKS = 16;
 
-/** A piece of memory with the texts of some calls. */
+/** A block of memory with the texts of several calls. */
 export class TextChunk {
   readonly bytes = Buffer.allocUnsafeSlow(CHUNK_BYTES);
-  /** Texts in it that somebody keeps; those of a call that the garbage collector took stay counted, and the chunk goes with them. */
+  /**
+   * Number of stored texts. Texts of a garbage-collected call stay counted; the chunk is then collected too instead of
+   * being reused.
+   */
   texts = 0;
 }
 
 /**
- * Texts of calls that have ended, outside the heap. Thousands of calls are kept for a while, and as strings each would be some ten objects that the garbage
- * collector copies twice: that cost more than all the rest of recording. Chunks whose texts are all dropped are written again.
+ * Texts of ended calls, outside the heap. As strings, each of thousands of stored calls would be about ten objects that
+ * the garbage collector copies twice, which costs more than the rest of recording. Chunks without stored texts are
+ * reused.
  */
 export class TextArena {
   /** Where the last text was written. Undefined before the first. */
@@ -23,10 +30,13 @@ export class TextArena {
   #end = 0;
   readonly #empty: TextChunk[] = [];
 
-  /** Longest that `write` takes, in characters. */
+  /** Maximum length of both texts of `write`, in characters. */
   static readonly maxLength = 2_400;
 
-  /** Writes both, one after the other, and returns how many bytes the first one took; `chunk` and `start` tell where, `length` of both. */
+  /**
+   * Writes both texts, one after the other, and returns the number of bytes of the first. `chunk` and `start` are where
+   * they begin, `length` is the size of both.
+   */
   write(first: string, second: string): number {
     let { chunk } = this;
     if (chunk === undefined || this.#end + (first.length + second.length) * BYTES_PER_CHARACTER > CHUNK_BYTES) {
@@ -35,19 +45,19 @@ export class TextArena {
       this.#end = 0;
     }
     this.start = this.#end;
-    // Mostly all of it is ASCII, which is seen from the number of bytes.
+    // Most texts are ASCII; then the number of bytes equals the number of characters.
     const written = chunk.bytes.write(first + second, this.#end, "utf8");
     this.#end += written;
     chunk.texts++;
     return written === first.length + second.length ? first.length : Buffer.byteLength(first);
   }
 
-  /** Of what was written last, in bytes. */
+  /** Size of the last written texts, in bytes. */
   get length(): number {
     return this.#end - this.start;
   }
 
-  /** One text of the chunk, which is of this arena, is kept no longer. */
+  /** Releases one text of the chunk, which must belong to this arena. */
   drop(chunk: TextChunk): void {
     chunk.texts--;
     if (chunk.texts === 0 && chunk !== this.chunk && this.#empty.length < MAX_EMPTY_CHUNKS) this.#empty.push(chunk);

@@ -5,13 +5,17 @@ const NO_ID = "0".repeat(ID_DIGITS);
 const bytes = Buffer.alloc(POOL_BYTES);
 const words = new Uint32Array(bytes.buffer, bytes.byteOffset, POOL_BYTES / Uint32Array.BYTES_PER_ELEMENT);
 const WORD_RANGE = 2 ** 32;
-/** Random hex digits. Ids are slices of it, so that one costs no more than a small object; small enough to be kept by a few of them. */
+/**
+ * Random hex digits. Ids are slices of this string, so that one costs no more than a small object. The pool is small,
+ * because a few stored ids keep it alive.
+ */
 let pool = "";
 let at = 0;
 
 function digits(count: number): string {
   if (at + count > pool.length) {
-    // Ids must not meet by chance, and are no secrets: the generator of the language does, as in OpenTelemetry's own libraries, at a tenth of the cost.
+    // Ids must be unique, not secret: Math.random suffices, as in OpenTelemetry's own libraries, at a tenth of the
+    // cost.
     for (let word = 0; word < words.length; word++) words[word] = Math.random() * WORD_RANGE;
     pool = bytes.toString("hex");
     at = 0;
@@ -38,7 +42,7 @@ const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{
 const LENGTH = 55;
 const MAX_LENGTH = 256;
 
-/** Whether it can be continued. `traceIdOf` and the others are for those of which this is true. */
+/** True if the header is valid. The functions below require a valid traceparent. */
 export function isTraceparent(text: string | undefined): text is string {
   return text !== undefined && text.length >= LENGTH && text.length <= MAX_LENGTH && TRACEPARENT.test(text);
 }
@@ -51,14 +55,14 @@ export function spanIdOf(traceparent: string): string {
   return traceparent.slice(36, 52);
 }
 
-/** The lowest bit of the flags. */
+/** Reads the lowest bit of the flags. */
 export function isSampled(traceparent: string): boolean {
   const digit = traceparent.charCodeAt(54);
-  // Of `0` to `9` and `a` to `f`, the odd ones are 1, 3, 5, 7, 9 and b, d, f.
+  // Of the digits `0` to `9` and `a` to `f`, the odd ones are 1, 3, 5, 7, 9 and b, d, f.
   return digit <= 0x39 ? (digit & 1) === 1 : (digit & 1) === 0;
 }
 
-/** For a trace that begins where the engine itself records no span. */
+/** For a trace that begins where the engine records no span. */
 export function newTraceparent(): string {
   return traceparentOf(newTraceId(), newSpanId(), true);
 }

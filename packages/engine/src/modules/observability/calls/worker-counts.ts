@@ -1,7 +1,10 @@
 import type { Directory } from "../../../kernel/directory.ts";
 import type { Undo } from "../../../kernel/scope.ts";
 
-/** Worker processes that came and went since the start; the console, commands and modules are not counted. */
+/**
+ * Worker processes that connected and disconnected since the engine started. Consoles, CLI commands and modules are not
+ * counted.
+ */
 export class WorkerCounts {
   spawns = 0;
   deaths = 0;
@@ -17,21 +20,21 @@ export class WorkerCounts {
   }
 
   start(): Undo {
-    for (const { id, internal } of this.#directory.workers()) if (!internal) this.#came(id);
+    for (const { id, internal } of this.#directory.workers()) if (!internal) this.#onConnected(id);
     return this.#directory.onChange(({ kind, id, op }) => {
       if (kind !== "worker") return;
-      if (op === "removed") this.#went(id);
-      // A worker is one from when it has said so.
-      else if (!this.#connected.has(id) && this.#directory.workerById(id)?.internal === false) this.#came(id);
+      if (op === "removed") this.#onDisconnected(id);
+      // A worker is counted when it has introduced itself.
+      else if (!this.#connected.has(id) && this.#directory.workerById(id)?.internal === false) this.#onConnected(id);
     });
   }
 
-  #came(id: string): void {
+  #onConnected(id: string): void {
     this.#connected.add(id);
     this.spawns++;
   }
 
-  #went(id: string): void {
+  #onDisconnected(id: string): void {
     if (this.#connected.delete(id)) this.deaths++;
   }
 }

@@ -3,11 +3,11 @@ import type { ObservabilityConfig } from "../config.ts";
 
 export type Protocol = "grpc" | "http/protobuf" | "http/json";
 
-/** Where one signal is sent, and how. */
+/** Where and how one signal is sent. */
 export interface CollectorAddress {
   readonly signal: Signal;
   readonly protocol: Protocol;
-  /** Of HTTP the whole URL, of gRPC host and port. */
+  /** HTTP: the whole URL. gRPC: host and port. */
   readonly url: string;
   readonly isTls: boolean;
   readonly headers: Readonly<Record<string, string>>;
@@ -16,12 +16,15 @@ export interface CollectorAddress {
 const OTLP_HTTP_PORT = "4318";
 const OTLP_GRPC_PORT = "4317";
 
-/** The protocol in force: as configured, or the one that the endpoint's port is for. */
+/** Returns the configured protocol, or the default of the endpoint's port. */
 export function protocolOf({ protocol, endpoint }: Pick<ObservabilityConfig, "protocol" | "endpoint">): Protocol {
   return protocol ?? (new URL(endpoint).port === OTLP_HTTP_PORT ? "http/protobuf" : "grpc");
 }
 
-/** Where a signal goes. An HTTP endpoint is the base of the three paths, as the specification of OTLP exporters has it. */
+/**
+ * Returns the address for a signal. An HTTP endpoint is the base URL of the three paths, as OpenTelemetry specifies for
+ * exporters.
+ */
 export function collectorAddress(config: Pick<ObservabilityConfig, "protocol" | "endpoint" | "headers">, signal: Signal): CollectorAddress {
   const protocol = protocolOf(config);
   const endpoint = new URL(config.endpoint);

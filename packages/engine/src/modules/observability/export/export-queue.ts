@@ -2,19 +2,19 @@ import { type BackoffOptions, backoffMs } from "@svc/protocol";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { DropCounter } from "../model.ts";
 
-/** What became of one request to the collector. */
+/** Result of one request to the collector. */
 export type SendResult =
   | { readonly kind: "sent"; readonly rejected: number }
-  /** The collector is down, slow or overloaded: the same again, later. */
+  /** The collector is down, slow or overloaded: try the same request again later. */
   | { readonly kind: "retry"; readonly message: string }
-  /** It answered something else; a few more tries, in case that passes. */
-  | { readonly kind: "odd"; readonly message: string }
-  /** It will never take this. */
+  /** An unexpected response: try a few more times. */
+  | { readonly kind: "unexpected"; readonly message: string }
+  /** The collector will never accept this request. */
   | { readonly kind: "refused"; readonly message: string };
 
 /** Sends records to a collector, one request at a time. */
 export interface Sender<T> {
-  /** Never rejects. Takes some seconds at most. */
+  /** Never rejects. Takes a few seconds at most. */
   send(records: readonly T[]): Promise<SendResult>;
   close(): void;
 }
@@ -23,24 +23,24 @@ export interface ExportQueueOptions<T> {
   readonly signal: "spans" | "logs" | "metrics";
   readonly sizeOf: (record: T) => number;
   readonly maxBytes: number;
-  /** Records of one request, at most. */
+  /** Maximum number of records in one request. */
   readonly batchSize: number;
-  /** How long a record waits for others to go with it, in milliseconds. */
+  /** How long a record waits for others, in milliseconds. */
   readonly flushMs: number;
-  /** Asked when there is something to send for the first time: the libraries are large. */
+  /** Called before the first request, because the libraries are large. */
   readonly openSender: () => Promise<Sender<T>>;
   readonly drops: DropCounter;
   readonly clock: Clock;
-  /** Told when it begins to fail, with why, and when it works again, without. */
-  readonly onTurn?: ((reason: string | undefined) => void) | undefined;
+  /** Called with the reason when exports start to fail, and without one when they work again. */
+  readonly onStateChange?: ((reason: string | undefined) => void) | undefined;
 }
 
 export interface ExportState {
   readonly signal: "spans" | "logs" | "metrics";
-  /** `retrying`: the last request failed; `failing`: so did the ones before, for a while. */
+  /** `retrying`: the last request failed. `failing`: several requests in a row failed. */
   readonly state: "ok" | "retrying" | "failing";
   readonly last_error?: string;
-  /** Since the first request that failed after the last one that did not. */
+  /** Time since the first failed request after the last successful one. */
   readonly failing_for_ms?: number;
   readonly queued: number;
   readonly queued_bytes: number;
@@ -49,24 +49,24 @@ export interface ExportState {
   readonly last_success_ms?: number;
 }
 
-/** One request, at most: collectors take 4 MiB of gRPC unless told otherwise. */
+/** Maximum size of one request: gRPC collectors accept 4 MiB by default. */
 const MAX_BATCH_BYTES = 2 * 1024 * 1024;
 /** Pause after a failed request. The jitter keeps engines that failed together from retrying together. */
 const BACKOFF: BackoffOptions = { firstMs: 1_000, maxMs: 10_000, jitter: 0.2 };
-const MAX_ODD_ANSWERS = 5;
+const MAX_UNEXPECTED_RESPONSES = 5;
 const FAILING_AFTER = 5;
 
 /**
- * Records on their way to a collector. Bounded by bytes, the oldest give way (L-2, L-4); whoever adds never waits. While the collector is away the
- * queue fills, and empties in order once it is back.
+ * A queue of records for a collector. It is limited by bytes; the oldest records are dropped first. `add` never waits.
+ * While the collector is unavailable the queue fills, and is sent in order when it is back.
  */
 export class ExportQueue<T> {
   readonly #options: ExportQueueOptions<T>;
-  /** From `#head` on. */
+  /** Valid from `#head`. */
   #waiting: T[] = [];
   #head = 0;
   #bytes = 0;
-  /** On its way, or to be sent again. */
+  /** The batch in flight or to be retried. */
   #batch: readonly T[] = [];
   #sender: Sender<T> | undefined;
   #sending: Promise<void> | undefined;
@@ -76,7 +76,7 @@ export class ExportQueue<T> {
   #failures = 0;
   /** Monotonic. */
   #failingSinceMs = 0;
-  #oddAnswers = 0;
+  #unexpectedResponses = 0;
   #sent = 0;
   #dropped = 0;
   #lastError: string | undefined;
@@ -116,17 +116,17 @@ export class ExportQueue<T> {
       this.#drop("export_queue_full", 1);
     }
     if (this.#isPausing || this.#sending !== undefined) return;
-    if (this.#count >= this.#options.batchSize) this.#goOn();
-    else this.#cancelTimer ??= this.#options.clock.after(this.#options.flushMs, () => this.#goOn());
+    if (this.#count >= this.#options.batchSize) this.#sendNow();
+    else this.#cancelTimer ??= this.#options.clock.after(this.#options.flushMs, () => this.#sendNow());
   }
 
-  /** Sends what is left, for so long at most; the rest is dropped (L-5). */
+  /** Sends what is left for at most `maxMs`; drops the rest. */
   async stop(maxMs: number): Promise<void> {
     if (this.#stopped) return;
     this.#stopped = true;
     let timer: NodeJS.Timeout | undefined;
     const isOver = new Promise<void>((resolve) => {
-      // In real time: whoever stops the engine waits in it.
+      // Real time, because the caller that stops the engine waits in real time.
       timer = setTimeout(resolve, maxMs);
     });
     await Promise.race([this.#sendAll(), isOver]);
@@ -141,7 +141,7 @@ export class ExportQueue<T> {
     if (left > 0) this.#drop("shutdown", left);
   }
 
-  /** Until nothing is left, or the collector does not take it. */
+  /** Resolves when the queue is empty or the collector fails. */
   async #sendAll(): Promise<void> {
     await this.#sending;
     this.#cancelTimer?.();
@@ -152,70 +152,70 @@ export class ExportQueue<T> {
     }
   }
 
-  #goOn(): void {
+  #sendNow(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     this.#isPausing = false;
     if (this.#sending !== undefined || this.#stopped) return;
     this.#sending = this.#sendBatch().finally(() => {
       this.#sending = undefined;
-      this.#planNext();
+      this.#scheduleNext();
     });
   }
 
-  #planNext(): void {
+  #scheduleNext(): void {
     if (this.#stopped || this.#count + this.#batch.length === 0) return;
     const { clock, flushMs, batchSize } = this.#options;
     this.#isPausing = this.#failures > 0;
     if (!this.#isPausing && this.#count >= batchSize) {
-      this.#goOn();
+      this.#sendNow();
       return;
     }
     const pause = this.#isPausing ? backoffMs(BACKOFF, this.#failures) : flushMs;
-    this.#cancelTimer = clock.after(pause, () => this.#goOn());
+    this.#cancelTimer = clock.after(pause, () => this.#sendNow());
   }
 
   async #sendBatch(): Promise<void> {
     if (this.#batch.length === 0) this.#batch = this.#take();
     const batch = this.#batch;
     if (batch.length === 0) return;
-    const result = await this.#trySending(batch);
-    // Stopped in the meantime, and counted as dropped: who knows whether it arrived.
+    const result = await this.#trySend(batch);
+    // The queue was stopped meanwhile and counted the batch as dropped, because its arrival is unknown.
     if (this.#batch !== batch) return;
     if (result.kind === "sent") {
       this.#lastSuccessMs = this.#options.clock.now();
-      if (this.#failures > 0) this.#options.onTurn?.(undefined);
+      if (this.#failures > 0) this.#options.onStateChange?.(undefined);
       this.#failures = 0;
-      this.#oddAnswers = 0;
+      this.#unexpectedResponses = 0;
       this.#sent += batch.length - Math.min(batch.length, result.rejected);
       if (result.rejected > 0) this.#drop("export_rejected", Math.min(batch.length, result.rejected));
-      this.#letGo(batch);
+      this.#finishBatch(batch);
       return;
     }
     if (this.#failures === 0) {
       this.#failingSinceMs = this.#options.clock.monotonic();
-      this.#options.onTurn?.(result.message);
+      this.#options.onStateChange?.(result.message);
     }
     this.#failures += 1;
     this.#lastError = result.message;
-    if (result.kind === "odd") this.#oddAnswers += 1;
-    if (result.kind === "refused" || this.#oddAnswers >= MAX_ODD_ANSWERS) {
-      this.#oddAnswers = 0;
+    if (result.kind === "unexpected") this.#unexpectedResponses += 1;
+    if (result.kind === "refused" || this.#unexpectedResponses >= MAX_UNEXPECTED_RESPONSES) {
+      this.#unexpectedResponses = 0;
       this.#drop("export_refused", batch.length);
-      this.#letGo(batch);
+      this.#finishBatch(batch);
     }
   }
 
-  async #trySending(batch: readonly T[]): Promise<SendResult> {
+  async #trySend(batch: readonly T[]): Promise<SendResult> {
     try {
       this.#sender ??= await this.#options.openSender();
       return await this.#sender.send(batch);
     } catch (error) {
-      return { kind: "odd", message: (error as Error).message };
+      return { kind: "unexpected", message: (error as Error).message };
     }
   }
 
-  #letGo(batch: readonly T[]): void {
+  #finishBatch(batch: readonly T[]): void {
     for (const record of batch) this.#bytes -= this.#options.sizeOf(record);
     this.#batch = [];
   }

@@ -2,14 +2,13 @@ import { maskText } from "@svc/protocol";
 import { type Clock, every } from "../../../kernel/clock.ts";
 import type { Logger } from "../../../kernel/logger.ts";
 import type { Signal } from "../../../kernel/telemetry-contract.ts";
-import type { ObservabilityConfig } from "../config.ts";
-import { isExported } from "../config.ts";
+import { isExported, type ObservabilityConfig } from "../config.ts";
 import type { DropCounter, LogRecord, LogSink, MetricRecord, SpanRecord, SpanSink } from "../model.ts";
 import { encodeLogs, encodeMetrics, encodeTraces, type ShowAttributes } from "../otlp/encode.ts";
 import { collectorAddress } from "./collector.ts";
 import { ExportQueue, type ExportState, type Sender } from "./export-queue.ts";
 
-/** Spans for a minute without a collector at five hundred a second. */
+/** Enough for the spans of a minute without a collector, at 500 per second. */
 const SPANS_MAX_BYTES = 32 * 1024 * 1024;
 const LOGS_MAX_BYTES = 16 * 1024 * 1024;
 const METRICS_MAX_BYTES = 8 * 1024 * 1024;
@@ -17,9 +16,9 @@ const SPANS_PER_REQUEST = 256;
 const SPANS_FLUSH_MS = 1_000;
 const METRICS_PER_REQUEST = 256;
 const METRICS_FLUSH_MS = 100;
-/** How long a stop waits for the collector, in milliseconds (L-5). */
+/** Maximum time that a stop waits for the collector, in milliseconds. */
 const STOP_MS = 2_000;
-/** What a log entry and a point take besides their texts, about. */
+/** Approximate overhead of a log entry and of a metric point. */
 const LOG_BYTES = 300;
 const POINT_BYTES = 150;
 
@@ -27,17 +26,17 @@ export interface ExporterParts {
   readonly config: ObservabilityConfig;
   readonly clock: Clock;
   readonly drops: DropCounter;
-  /** All metrics as they are now; asked each `metrics_interval_seconds`. */
+  /** Returns the current metrics; called every `metrics_interval_seconds`. */
   readonly metrics: () => readonly MetricRecord[];
-  /** What leaves the engine of attributes. */
+  /** Masks attributes before export. */
   readonly show: ShowAttributes;
-  /** Told when one begins to fail, and when it works again. */
+  /** Logs when exports start to fail, and when they work again. */
   readonly log?: Logger;
 }
 
 /**
- * Sends spans, logs and metrics to a collector by OTLP, as the config says which. Takes spans that are to be kept: what decides that stands before
- * it. Pending ones are not sent: a collector would take them for ended.
+ * Sends spans, logs and metrics to a collector over OTLP, depending on the config. The spans it receives are already
+ * sampled. Pending spans are not sent, because a collector would consider them ended.
  */
 export class Exporter implements SpanSink, LogSink {
   readonly #spans: ExportQueue<SpanRecord> | undefined;
@@ -48,13 +47,13 @@ export class Exporter implements SpanSink, LogSink {
 
   constructor({ config, clock, drops, metrics, show, log }: ExporterParts) {
     const common = { drops, clock };
-    const onTurn = (signal: Signal) => log && tellTurns(log, signal, collectorAddress(config, signal).url);
+    const onStateChange = (signal: Signal) => log && logStateChanges(log, signal, collectorAddress(config, signal).url);
     this.#collectMetrics = metrics;
     if (isExported(config, "traces")) {
       this.#spans = new ExportQueue<SpanRecord>({
         ...common,
         signal: "spans",
-        onTurn: onTurn("traces"),
+        onStateChange: onStateChange("traces"),
         sizeOf: ({ size }) => size,
         maxBytes: SPANS_MAX_BYTES,
         batchSize: SPANS_PER_REQUEST,
@@ -66,7 +65,7 @@ export class Exporter implements SpanSink, LogSink {
       this.#logs = new ExportQueue<LogRecord>({
         ...common,
         signal: "logs",
-        onTurn: onTurn("logs"),
+        onStateChange: onStateChange("logs"),
         sizeOf: sizeOfLog,
         maxBytes: LOGS_MAX_BYTES,
         batchSize: config.logs_batch_size,
@@ -78,7 +77,7 @@ export class Exporter implements SpanSink, LogSink {
       this.#metrics = new ExportQueue<MetricRecord>({
         ...common,
         signal: "metrics",
-        onTurn: onTurn("metrics"),
+        onStateChange: onStateChange("metrics"),
         sizeOf: ({ points }) => POINT_BYTES * (points.length + 1),
         maxBytes: METRICS_MAX_BYTES,
         batchSize: METRICS_PER_REQUEST,
@@ -89,7 +88,7 @@ export class Exporter implements SpanSink, LogSink {
     this.#stopMetrics = this.#metrics === undefined ? () => {} : every(clock, config.metrics_interval_seconds * 1_000, () => this.#takeMetrics());
   }
 
-  /** One for each signal that is sent. */
+  /** One state for each exported signal. */
   get states(): readonly ExportState[] {
     return [this.#spans, this.#logs, this.#metrics].flatMap((queue) => (queue === undefined ? [] : [queue.state]));
   }
@@ -106,7 +105,7 @@ export class Exporter implements SpanSink, LogSink {
     this.#logs?.add(log);
   }
 
-  /** Sends what is left, the metrics of now included, for two seconds at most. */
+  /** Sends what is left, including the current metrics, for at most two seconds. */
   async stop(): Promise<void> {
     this.#stopMetrics();
     this.#takeMetrics();
@@ -119,11 +118,11 @@ export class Exporter implements SpanSink, LogSink {
   }
 }
 
-function tellTurns(log: Logger, signal: Signal, url: string): (reason: string | undefined) => void {
+function logStateChanges(log: Logger, signal: Signal, url: string): (reason: string | undefined) => void {
   const endpoint = maskText(url);
   return (reason) => {
-    if (reason === undefined) log.info(`${signal} reach the collector again`, { endpoint });
-    else log.warn(`${signal} do not reach the collector; they wait, bounded, and are sent when it is back`, { endpoint, reason });
+    if (reason === undefined) log.info(`export of ${signal} works again`, { endpoint });
+    else log.warn(`export of ${signal} fails; they are queued up to a limit and sent when the collector is back`, { endpoint, reason });
   };
 }
 
@@ -134,7 +133,7 @@ async function open<T>(config: ObservabilityConfig, signal: Signal, encode: (rec
 
 const sizes = new WeakMap<LogRecord, number>();
 
-/** Asked when it comes and when it goes, and the same both times. */
+/** Cached, so that the size is the same when the entry is added and removed. */
 function sizeOfLog(log: LogRecord): number {
   let size = sizes.get(log);
   if (size === undefined) {

@@ -8,26 +8,29 @@ import { REJECTED, REQUESTS, RESPONSES } from "../otlp/schema.ts";
 import type { CollectorAddress } from "./collector.ts";
 import type { Sender, SendResult } from "./export-queue.ts";
 
-/** How long one request may take, with the tries that the library makes again by itself, in milliseconds. */
+/** Maximum time of one request, including the library's own retries, in milliseconds. */
 const TIMEOUT_MS = 10_000;
 const SERVICES: Readonly<Record<Signal, readonly [name: string, path: string]>> = {
   traces: ["TraceExportService", "/opentelemetry.proto.collector.trace.v1.TraceService/Export"],
   logs: ["LogsExportService", "/opentelemetry.proto.collector.logs.v1.LogsService/Export"],
   metrics: ["MetricsExportService", "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"],
 };
-/** Of gRPC: cancelled, deadline, aborted, out of range, unavailable, data loss. The specification of OTLP has these tried again. */
+/**
+ * Retryable gRPC codes according to the OTLP specification: cancelled, deadline exceeded, aborted, out of range,
+ * unavailable, data loss.
+ */
 const RETRYABLE: ReadonlySet<number> = new Set([1, 4, 10, 11, 14, 15]);
-/** Overloaded, or too large a message: only the latter stays so. */
+/** Overloaded (temporary), or the message is too large (permanent). */
 const RESOURCE_EXHAUSTED = 8;
 const LAST_GRPC_CODE = 16;
 
-/** The library counts for metrics of its own, which nobody collects here. */
+/** The library requires its own metrics, which are not collected here. */
 const LIBRARY_METRICS = { name: "span" as const, countItems: (records: readonly unknown[]) => records.length };
 
 type Encode<T> = (records: readonly T[]) => object;
 type Delegate<T> = ReturnType<typeof createOtlpHttpExportDelegate<readonly T[], number>>;
 
-/** Sends by OpenTelemetry's own libraries: they bring the transports, compression and tries within one request. */
+/** Sends with OpenTelemetry's libraries, which implement the transports, compression and retries within one request. */
 export function openSender<T>(address: CollectorAddress, encode: Encode<T>): Sender<T> {
   let rejected = 0;
   const { signal, protocol } = address;
@@ -41,16 +44,16 @@ export function openSender<T>(address: CollectorAddress, encode: Encode<T>): Sen
       return rejected;
     },
   };
-  const { delegate, cut } = protocol === "grpc" ? overGrpc(address, serializer) : overHttp(address, serializer);
+  const { delegate, abort } = protocol === "grpc" ? overGrpc(address, serializer) : overHttp(address, serializer);
   return {
     send: (records) =>
       new Promise((resolve) => {
         rejected = 0;
-        delegate.export(records, ({ error }) => resolve(error === undefined ? { kind: "sent", rejected } : verdictOn(error)));
+        delegate.export(records, ({ error }) => resolve(error === undefined ? { kind: "sent", rejected } : resultOf(error)));
       }),
     close() {
-      cut();
-      // Ends with the request in hand, if there is one.
+      abort();
+      // Resolves after the request in flight.
       delegate.shutdown().catch(() => {});
     },
   };
@@ -63,20 +66,20 @@ interface Serializer<T> {
 
 interface Connected<T> {
   readonly delegate: Delegate<T>;
-  readonly cut: () => void;
+  readonly abort: () => void;
 }
 
 function overHttp<T>({ url, isTls, protocol, headers }: CollectorAddress, serializer: Serializer<T>): Connected<T> {
   const agent = isTls ? new TlsAgent({ keepAlive: true }) : new PlainAgent({ keepAlive: true });
   const contentType = protocol === "http/json" ? "application/json" : "application/x-protobuf";
-  let isCut = false;
+  let isAborted = false;
   const options = {
     url,
     timeoutMillis: TIMEOUT_MS,
     concurrencyLimit: 1,
     compression: "none" as const,
     async headers() {
-      if (isCut) throw new Error("the engine stops");
+      if (isAborted) throw new Error("the engine is stopping");
       return { ...headers, "content-type": contentType };
     },
     agentFactory: () => agent,
@@ -84,8 +87,8 @@ function overHttp<T>({ url, isTls, protocol, headers }: CollectorAddress, serial
   };
   return {
     delegate: createOtlpHttpExportDelegate(options, serializer, "otlp_http_exporter", LIBRARY_METRICS, undefined),
-    cut() {
-      isCut = true;
+    abort() {
+      isAborted = true;
       agent.destroy();
     },
   };
@@ -108,11 +111,11 @@ function overGrpc<T>({ url, isTls, headers, signal }: CollectorAddress, serializ
   };
   return {
     delegate: createOtlpGrpcExportDelegate(options, serializer, "otlp_grpc_exporter", LIBRARY_METRICS, undefined, name, path),
-    cut: () => {},
+    abort: () => {},
   };
 }
 
-/** How many a collector says it refused. An answer that cannot be read says nothing about that. */
+/** Returns the number of records that the collector rejected; 0 if the response cannot be read. */
 function rejectedBy(bytes: Uint8Array, signal: Signal, isJson: boolean): number {
   if (bytes.length === 0) return 0;
   try {
@@ -125,15 +128,18 @@ function rejectedBy(bytes: Uint8Array, signal: Signal, isJson: boolean): number 
   }
 }
 
-/** The library tells a number where the collector answered: of HTTP its status, of gRPC its code. What it would have tried again has none over HTTP. */
-function verdictOn(error: Error & { readonly code?: unknown }): SendResult {
+/**
+ * The library's error has a numeric code if the collector responded: the HTTP status or the gRPC code. A retryable HTTP
+ * status has none.
+ */
+function resultOf(error: Error & { readonly code?: unknown }): SendResult {
   const { code, message } = error;
-  const told = message === "" ? `the collector answered ${String(code)}` : message;
-  if (typeof code !== "number") return { kind: typeof code === "string" && !NETWORK_ERROR.test(code) ? "odd" : "retry", message: told };
-  if (code > LAST_GRPC_CODE) return { kind: "refused", message: `${code} ${told}` };
-  if (RETRYABLE.has(code)) return { kind: "retry", message: told };
-  return { kind: code === RESOURCE_EXHAUSTED ? "odd" : "refused", message: told };
+  const text = message === "" ? `the collector responded with ${String(code)}` : message;
+  if (typeof code !== "number") return { kind: typeof code === "string" && !NETWORK_ERROR.test(code) ? "unexpected" : "retry", message: text };
+  if (code > LAST_GRPC_CODE) return { kind: "refused", message: `${code} ${text}` };
+  if (RETRYABLE.has(code)) return { kind: "retry", message: text };
+  return { kind: code === RESOURCE_EXHAUSTED ? "unexpected" : "refused", message: text };
 }
 
-/** As the system names them, e.g. ECONNREFUSED. */
+/** System error codes, e.g. ECONNREFUSED. */
 const NETWORK_ERROR = /^E[A-Z]+$/;

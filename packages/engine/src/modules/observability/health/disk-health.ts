@@ -1,46 +1,46 @@
 import type { Clock } from "../../../kernel/clock.ts";
 import type { ComponentHealth } from "../../../kernel/health-contract.ts";
-import type { DiskLook, LookAtDisk } from "./disk-look.ts";
+import type { DiskProbe, ProbeDisk } from "./disk-probe.ts";
 
 const LITTLE_BYTES = 100 * 1024 * 1024;
 const LITTLE_SHARE = 0.01;
-/** A disk that says nothing for so long is as bad as none, in milliseconds. */
+/** A disk that does not respond within this time is unhealthy; milliseconds. */
 const DEADLINE_MS = 10_000;
 
-/** The disk of the data folder, by the last look at it. */
+/** Health of the disk of the data folder, based on the last probe. */
 export class DiskHealth {
   readonly #folder: string;
   readonly #clock: Clock;
-  readonly #lookAtDisk: LookAtDisk;
+  readonly #probeDisk: ProbeDisk;
   #health: ComponentHealth | undefined;
-  #looking: Promise<void> | undefined;
+  #probing: Promise<void> | undefined;
 
-  constructor(parts: { readonly folder: string; readonly clock: Clock; readonly lookAtDisk: LookAtDisk }) {
+  constructor(parts: { readonly folder: string; readonly clock: Clock; readonly probeDisk: ProbeDisk }) {
     this.#folder = parts.folder;
     this.#clock = parts.clock;
-    this.#lookAtDisk = parts.lookAtDisk;
+    this.#probeDisk = parts.probeDisk;
   }
 
-  /** Undefined until it was looked at once. */
+  /** Undefined before the first probe. */
   health(): ComponentHealth | undefined {
     return this.#health;
   }
 
-  /** Resolves when it was looked at, or after 10 s. A look that hangs is not begun a second time. */
-  look(): Promise<void> {
-    this.#looking ??= this.#look();
+  /** Resolves after a probe, or after 10 s. A probe that hangs is not started a second time. */
+  probe(): Promise<void> {
+    this.#probing ??= this.#probe();
     const { promise, cancel } = this.#deadline();
-    return Promise.race([this.#looking, promise]).finally(cancel);
+    return Promise.race([this.#probing, promise]).finally(cancel);
   }
 
-  async #look(): Promise<void> {
+  async #probe(): Promise<void> {
     try {
-      this.#health = healthOf(this.#folder, await this.#lookAtDisk(this.#folder));
+      this.#health = healthOf(this.#folder, await this.#probeDisk(this.#folder));
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.#health = { status: "unhealthy", details: `the data folder ${this.#folder} cannot be looked at: ${reason}` };
+      this.#health = { status: "unhealthy", details: `the data folder ${this.#folder} cannot be read: ${reason}` };
     } finally {
-      this.#looking = undefined;
+      this.#probing = undefined;
     }
   }
 
@@ -50,7 +50,7 @@ export class DiskHealth {
       cancel = this.#clock.after(DEADLINE_MS, () => {
         this.#health = {
           status: "unhealthy",
-          details: `the disk of ${this.#folder} does not answer within ${DEADLINE_MS / 1_000} s: see whether it is a network drive that is gone`,
+          details: `the disk of ${this.#folder} did not respond within ${DEADLINE_MS / 1_000} s: check if it is a disconnected network drive`,
         };
         resolve();
       });
@@ -59,16 +59,16 @@ export class DiskHealth {
   }
 }
 
-function healthOf(folder: string, { freeBytes, totalBytes, writeProblem }: DiskLook): ComponentHealth {
+function healthOf(folder: string, { freeBytes, totalBytes, writeProblem }: DiskProbe): ComponentHealth {
   const free = `${megabytes(freeBytes)} of ${megabytes(totalBytes)} free`;
   if (writeProblem !== undefined) {
     return {
       status: "unhealthy",
-      details: `nothing can be written into ${folder} (${writeProblem}; ${free}): make room on its disk, or let this user write there`,
+      details: `cannot write to ${folder} (${writeProblem}; ${free}): free disk space, or give this user write permission`,
     };
   }
   if (freeBytes < LITTLE_BYTES || (totalBytes > 0 && freeBytes < totalBytes * LITTLE_SHARE)) {
-    return { status: "degraded", details: `little room on the disk of ${folder} (${free}): remove what is not needed, or move engine.data_dir` };
+    return { status: "degraded", details: `the disk of ${folder} is almost full (${free}): free disk space, or change engine.data_dir` };
   }
   return { status: "healthy", details: free };
 }

@@ -9,7 +9,7 @@ import { inMemoryEngine } from "../../../testing/in-memory-engine.ts";
 import { manualClock } from "../../../testing/manual-clock.ts";
 import { type ObservabilityConfig, observabilityConfigSchema } from "../config.ts";
 import { EventLoopLag } from "../event-loop-lag.ts";
-import type { DiskLook } from "./disk-look.ts";
+import type { DiskProbe } from "./disk-probe.ts";
 import { type HealthOptions, startHealth } from "./health.ts";
 
 const cleanUps: (() => Promise<void> | void)[] = [];
@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 
 const GB = 1024 ** 3;
-const roomy: DiskLook = { freeBytes: 50 * GB, totalBytes: 100 * GB, writeProblem: undefined };
+const roomy: DiskProbe = { freeBytes: 50 * GB, totalBytes: 100 * GB, writeProblem: undefined };
 
 interface Check {
   readonly status: string;
@@ -63,12 +63,12 @@ describe("engine::health::check", () => {
     });
   });
 
-  it.each<[string, Partial<DiskLook>, string, string]>([
-    ["little room", { freeBytes: 99 * 1024 * 1024 }, "degraded", "remove what is not needed"],
+  it.each<[string, Partial<DiskProbe>, string, string]>([
+    ["little room", { freeBytes: 99 * 1024 * 1024 }, "degraded", "free disk space"],
     ["less than a hundredth", { freeBytes: 5 * GB, totalBytes: 1_000 * GB }, "degraded", "engine.data_dir"],
     ["a failing write", { writeProblem: "ENOSPC" }, "unhealthy", "ENOSPC"],
   ])("finds %s on the disk, and says what to do (gap 48)", async (_what, look, status, details) => {
-    const { check, dataDir } = await checking({ lookAtDisk: async () => ({ ...roomy, ...look }) });
+    const { check, dataDir } = await checking({ probeDisk: async () => ({ ...roomy, ...look }) });
     const found = await check();
     expect(found.status).toBe(status);
     expect(found.components.disk).toMatchObject({ status, details: expect.stringContaining(details) });
@@ -103,18 +103,18 @@ describe("engine::health::check", () => {
   it("gives up on a disk that does not answer, and asks it no second time meanwhile (gap 48)", async () => {
     const clock = manualClock();
     let looks = 0;
-    let answer = (_look: DiskLook): void => {};
-    const lookAtDisk = (): Promise<DiskLook> => {
+    let answer = (_look: DiskProbe): void => {};
+    const probeDisk = (): Promise<DiskProbe> => {
       looks++;
       return new Promise((resolve) => {
         answer = resolve;
       });
     };
-    const { check, engine } = await checking({ lookAtDisk, clock });
+    const { check, engine } = await checking({ probeDisk, clock });
     const checked = check();
     await new Promise((resolve) => setImmediate(resolve));
     clock.advance(10_000);
-    expect(await checked).toMatchObject({ status: "unhealthy", components: { disk: { details: expect.stringContaining("does not answer within 10 s") } } });
+    expect(await checked).toMatchObject({ status: "unhealthy", components: { disk: { details: expect.stringContaining("did not respond within 10 s") } } });
     expect(looks).toBe(1);
     answer(roomy);
     await new Promise((resolve) => setImmediate(resolve));

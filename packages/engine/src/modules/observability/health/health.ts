@@ -5,11 +5,11 @@ import type { ModuleContext } from "../../../kernel/module.ts";
 import type { ObservabilityConfig } from "../config.ts";
 import type { EventLoopLag } from "../event-loop-lag.ts";
 import { DiskHealth } from "./disk-health.ts";
-import { type LookAtDisk, lookAtDisk, removeLeftProbes } from "./disk-look.ts";
+import { type ProbeDisk, probeDisk, removeStaleProbes } from "./disk-probe.ts";
 
-const LOOK_MS = 10_000;
+const PROBE_MS = 10_000;
 
-/** Shown whether or not something of the kind is in use. */
+/** Components that are always listed, even if they are not in use. */
 const COMPONENTS = ["otel", "metrics", "logs", "spans", "disk", "store", "queues", "adapters", "event_loop"] as const;
 
 const statusSchema = z.enum(["healthy", "degraded", "unhealthy", "disabled"]);
@@ -29,47 +29,47 @@ const answer = () =>
   });
 
 export interface HealthOptions {
-  /** The config in force. */
+  /** Returns the current config. */
   readonly config: () => ObservabilityConfig;
-  /** The owner starts and stops it. */
+  /** The caller starts and stops it. */
   readonly lag: Pick<EventLoopLag, "health">;
-  readonly lookAtDisk?: LookAtDisk;
-  /** Default: the system's, also where the modules live in another time: disks are real. */
+  readonly probeDisk?: ProbeDisk;
+  /** Default: the system clock, even if the modules have another: disks use real time. */
   readonly clock?: Clock;
 }
 
 /**
- * Reports what no other module does: the disk, the event loop, which signals are on. Asks all components every 10 s, so that changes are logged, and
- * provides `engine::health::check`. Returns how to stop.
+ * Reports the health of the disk and the event loop, and which signals are on. Checks all components every 10 s, so
+ * that changes are logged. Provides `engine::health::check`. Returns the function that stops it.
  */
 export function startHealth(context: ModuleContext<ObservabilityConfig>, options: HealthOptions): () => void {
   const { dataDir, identity, log } = context;
   const clock = options.clock ?? systemClock;
-  const disk = new DiskHealth({ folder: dataDir, clock, lookAtDisk: options.lookAtDisk ?? lookAtDisk });
+  const disk = new DiskHealth({ folder: dataDir, clock, probeDisk: options.probeDisk ?? probeDisk });
   reportSignals(context, options.config);
   context.reportHealth("disk", () => disk.health());
   context.reportHealth("event_loop", () => options.lag.health());
   context.provideFunction({
     id: "engine::health::check",
-    summary: "How the engine and its parts are: which one is unwell, since when, and what to do",
+    summary: "Health of the engine and its components: which one has a problem, since when, and what to do",
     input: () => z.object({}),
     output: answer,
     async handle() {
-      await disk.look();
+      await disk.probe();
       return checkOf(context.health(), context.clock.now(), identity.version);
     },
   });
-  const look = (): void => {
-    // Never rejects; whatever it meets is the disk's health.
-    disk.look().then(
+  const probe = (): void => {
+    // Never rejects; a failure becomes the disk's health.
+    disk.probe().then(
       () => context.health(),
-      (error: unknown) => log.error("health cannot be looked at", { error }),
+      (error: unknown) => log.error("health check failed", { error }),
     );
   };
-  // One of a look that goes on is as good as removed, too.
-  void removeLeftProbes(dataDir);
-  look();
-  return every(clock, LOOK_MS, look);
+  // Removing the file of a running probe does no harm.
+  void removeStaleProbes(dataDir);
+  probe();
+  return every(clock, PROBE_MS, probe);
 }
 
 function checkOf(reports: readonly ComponentReport[], timestamp: number, version: string): z.input<ReturnType<typeof answer>> {
@@ -80,7 +80,7 @@ function checkOf(reports: readonly ComponentReport[], timestamp: number, version
   return { status: has("unhealthy") ? "unhealthy" : has("degraded") ? "degraded" : "healthy", components, timestamp, version };
 }
 
-/** Whether each signal is on. Who keeps or exports them may report worse of the same component. */
+/** Reports which signals are on. Their stores and exporters may report a worse status of the same component. */
 function reportSignals({ reportHealth }: ModuleContext<ObservabilityConfig>, config: () => ObservabilityConfig): void {
   const signals: readonly (readonly [string, string, (config: ObservabilityConfig) => boolean])[] = [
     ["spans", "enabled", ({ enabled }) => enabled],

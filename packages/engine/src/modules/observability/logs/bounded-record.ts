@@ -6,23 +6,24 @@ export const MAX_NAME_CHARACTERS = 256;
 const MAX_ATTRIBUTES = 128;
 const MAX_KEY_CHARACTERS = 256;
 export const MAX_VALUE_CHARACTERS = 16 * 1024;
-/** Of all attributes of one entry together. */
+/** Maximum length of all attributes of one entry together. */
 const MAX_TOTAL_CHARACTERS = 64 * 1024;
 const MAX_DEPTH = 16;
-/** An object's own weight, about. */
+/** Approximate overhead of an object. */
 const OBJECT_BYTES = 96;
 
 const CUT_MARK = "…[cut]";
 
-/** The text, or its beginning with a mark. */
+/** Returns the text, or its beginning with a mark. */
 export function cutText(text: string, maxCharacters: number): string {
   // A cut between the halves of a surrogate pair would leave half a character.
   return text.length <= maxCharacters ? text : `${text.slice(0, maxCharacters).replace(/[\ud800-\udbff]$/, "")}${CUT_MARK}`;
 }
 
 /**
- * Attributes of an entry within bounds: 128 of them, keys of 256 characters, values of 16 Ki characters, 64 Ki together, 16 levels deep. The rest is left
- * out and `svc.truncated` says so. What is within bounds is returned as it is.
+ * Limits the attributes of an entry: 128 attributes, keys of 256 characters, values of 16 Ki characters, 64 Ki
+ * together, 16 levels deep. Anything beyond is omitted and `svc.truncated` is set. Returns the same object if it is
+ * within the limits.
  */
 export function boundAttributes(attributes: Attributes): Attributes {
   const budget = new Budget();
@@ -37,12 +38,12 @@ export function boundAttributes(attributes: Attributes): Attributes {
   return budget.cut ? reduced(attributes, keys) : attributes;
 }
 
-/** Bytes that a record takes in memory, about. */
+/** Returns the approximate size of a record in memory, in bytes. */
 export function sizeOf(record: LogRecord): number {
   return 2 * OBJECT_BYTES + 2 * record.body.length + attributesSize(record.attributes) + attributesSize(record.resource.attributes);
 }
 
-/** The record with a body and attributes within bounds; itself when it is so already. */
+/** Returns the record with a body and attributes within the limits; the same object if it already is. */
 export function boundRecord(record: LogRecord): LogRecord {
   const attributes = boundAttributes(record.attributes);
   const resourceAttributes = boundAttributes(record.resource.attributes);
@@ -77,7 +78,10 @@ class Budget {
   }
 }
 
-/** What fits, in order; a value that is too long by itself is cut, one that is too deep or large becomes the beginning of its JSON. */
+/**
+ * Returns the attributes that fit, in order. A string that is too long is cut. An object that is too deep or too large
+ * is replaced by the mark.
+ */
 function reduced(attributes: Attributes, keys: readonly string[]): Attributes {
   const kept: Record<string, AttributeValue> = Object.create(null);
   let left = MAX_TOTAL_CHARACTERS;

@@ -5,20 +5,23 @@ import type { LogRecord } from "../model.ts";
 import { boundRecord } from "./bounded-record.ts";
 import type { RedactAttributes } from "./log-json.ts";
 
-/** Entries shown in one window; writing to a terminal takes the engine's time. */
+/** Maximum number of entries per window, because writing to a terminal takes the engine's time. */
 const MAX_PER_WINDOW = 100;
 const WINDOW_MS = 1_000;
 const MAX_DATA_CHARACTERS = 64 * 1024;
 
-/** Shows entries of workers in the engine's own output, where control characters cannot steer a terminal. At most 100 a second. */
+/**
+ * Writes entries of workers to the engine's own output, at most 100 per second. Escapes control characters, so that
+ * they cannot steer a terminal.
+ */
 export class ConsoleEcho {
   readonly #log: Logger;
   readonly #clock: Clock;
   readonly #redact: RedactAttributes;
   #windowStartMs = Number.NEGATIVE_INFINITY;
   #shown = 0;
-  #unshown = 0;
-  /** True while this writes: the engine's own lines come back as entries. */
+  #suppressed = 0;
+  /** True while this writes: the engine's own log lines come back as entries. */
   isWriting = false;
 
   constructor(parts: { readonly log: Logger; readonly clock: Clock; readonly redact: RedactAttributes }) {
@@ -33,10 +36,12 @@ export class ConsoleEcho {
     const data = JSON.stringify(this.#redact(log.attributes));
     const worker = log.attributes["svc.worker.name"];
     this.#write(LEVELS[log.severityText], "a worker logs", {
-      service: shown(log.resource.service),
-      ...(typeof worker === "string" && worker !== log.resource.service ? { worker: shown(worker) } : {}),
-      text: shown(log.body),
-      ...(data === "{}" ? {} : { data: data.length > MAX_DATA_CHARACTERS ? shown(data.slice(0, MAX_DATA_CHARACTERS)) : (JSON.parse(shown(data)) as unknown) }),
+      service: escapeControls(log.resource.service),
+      ...(typeof worker === "string" && worker !== log.resource.service ? { worker: escapeControls(worker) } : {}),
+      text: escapeControls(log.body),
+      ...(data === "{}"
+        ? {}
+        : { data: data.length > MAX_DATA_CHARACTERS ? escapeControls(data.slice(0, MAX_DATA_CHARACTERS)) : (JSON.parse(escapeControls(data)) as unknown) }),
       ...(log.traceId === undefined ? {} : { traceId: log.traceId }),
       ...(log.spanId === undefined ? {} : { spanId: log.spanId }),
       ...(log === record ? {} : { truncated: true }),
@@ -46,14 +51,14 @@ export class ConsoleEcho {
   #hasRoom(): boolean {
     const nowMs = this.#clock.monotonic();
     if (nowMs - this.#windowStartMs >= WINDOW_MS) {
-      const unshown = this.#unshown;
+      const suppressed = this.#suppressed;
       this.#windowStartMs = nowMs;
       this.#shown = 0;
-      this.#unshown = 0;
-      if (unshown > 0) this.#write("info", "more lines of workers came than are shown here; the log store has them", { lines: unshown });
+      this.#suppressed = 0;
+      if (suppressed > 0) this.#write("info", "some worker log lines were not printed here; they are in the log store", { lines: suppressed });
     }
     if (this.#shown >= MAX_PER_WINDOW) {
-      this.#unshown += 1;
+      this.#suppressed += 1;
       return false;
     }
     this.#shown += 1;
@@ -73,9 +78,9 @@ export class ConsoleEcho {
 /** The logger has no level below debug. */
 const LEVELS = { TRACE: "debug", DEBUG: "debug", INFO: "info", WARN: "warn", ERROR: "error" } as const;
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: what could steer a terminal, or turn its writing around, is made visible
-const UNSHOWN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: escapes what could steer a terminal or reverse its text direction
+const CONTROL_CHARACTERS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
-function shown(text: string): string {
-  return text.replace(UNSHOWN, jsonEscape);
+function escapeControls(text: string): string {
+  return text.replace(CONTROL_CHARACTERS, jsonEscape);
 }

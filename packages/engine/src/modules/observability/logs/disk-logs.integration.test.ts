@@ -49,7 +49,7 @@ describe("log entries on the disk", () => {
     const second = await open(file);
     expect((await second.get(41))?.log.body).toBe("before");
     expect(second.lastId).toBe(41);
-    expect(second.figures()).toMatchObject({ stored: 1 });
+    expect(second.stats()).toMatchObject({ stored: 1 });
   });
 
   it("that are older than they may be go, over restarts too", async () => {
@@ -64,7 +64,7 @@ describe("log entries on the disk", () => {
     await first.stop();
     clock.advance(1_000);
     const logs = await open(file, { clock, limits: { ...NO_LIMITS, maxAgeMs: 60_000 } });
-    await expect.poll(() => logs.figures().stored).toBe(10);
+    await expect.poll(() => logs.stats().stored).toBe(10);
     expect(await services(logs)).toEqual({ late: 10 });
   });
 
@@ -76,10 +76,10 @@ describe("log entries on the disk", () => {
     logs.add({ id: firstId, log: logRecord() });
     await logs.flush();
     await logs.trim();
-    expect(logs.figures()).toMatchObject({ stored: 1, unwritten: 0 });
+    expect(logs.stats()).toMatchObject({ stored: 1, unwritten: 0 });
     clock.advance(61_000);
     await logs.trim();
-    expect(logs.figures()).toMatchObject({ stored: 0 });
+    expect(logs.stats()).toMatchObject({ stored: 0 });
   });
 
   it("stay when the wall clock is set forward by a year and back, and what came meanwhile grows old like the rest", async () => {
@@ -94,10 +94,10 @@ describe("log entries on the disk", () => {
     await logs.trim();
     clock.jumpTo(before);
     await logs.trim();
-    expect(logs.figures()).toMatchObject({ stored: 2 });
+    expect(logs.stats()).toMatchObject({ stored: 2 });
     clock.advance(61_000);
     await logs.trim();
-    expect(logs.figures()).toMatchObject({ stored: 0 });
+    expect(logs.stats()).toMatchObject({ stored: 0 });
   });
 
   it("are held to the limit while they come, not only from time to time", async () => {
@@ -106,7 +106,7 @@ describe("log entries on the disk", () => {
     for (let id = 1; id <= 1_500; id++) logs.add({ id, log: logRecord({ body: `${"x".repeat(400)} ${id}` }) });
     await logs.flush();
     // The clock stands still: nothing looks at the limits but what was written.
-    await expect.poll(() => logs.figures().bytes, { timeout: 25_000 }).toBeLessThanOrEqual(600_000);
+    await expect.poll(() => logs.stats().bytes, { timeout: 25_000 }).toBeLessThanOrEqual(600_000);
   }, 30_000);
 
   it("take no more of the disk than they may, and a chatty source goes first", async () => {
@@ -117,7 +117,7 @@ describe("log entries on the disk", () => {
     for (let index = 0; index < 3_000; index++) logs.add({ id: ++id, log: logRecord({ body: `${body} ${index}`, service: "chatty", atMs: 1_000 + index }) });
     await logs.open();
     await logs.trim();
-    expect(logs.figures().bytes).toBeLessThanOrEqual(600_000);
+    expect(logs.stats().bytes).toBeLessThanOrEqual(600_000);
     const left = await services(logs);
     expect(left.quiet).toBe(100);
     expect(left.chatty).toBeGreaterThan(0);
@@ -132,7 +132,7 @@ describe("log entries on the disk", () => {
     logs.add({ id: 1, log: logRecord() });
     expect(await services(logs)).toEqual({ shop: 1 });
     expect(readdirSync(join(file, "..")).some((name) => name.startsWith("logs.db.damaged-"))).toBe(true);
-    expect(lines.map(({ message }) => message)).toContain("the file of log entries cannot be used and was put aside; a new one is begun");
+    expect(lines.map(({ message }) => message)).toContain("the log file cannot be used; it was renamed and a new one created");
   });
 
   it("that come faster than the disk takes them are dropped and counted (L-1)", async () => {

@@ -6,22 +6,22 @@ import { openStore, type Store } from "../../../store/store.ts";
 import type { DropCounter } from "../model.ts";
 import { sizeOf } from "./bounded-record.ts";
 import type { RedactAttributes } from "./log-json.ts";
-import type { LogFigures, LogProcedures } from "./log-procedures.ts";
+import type { LogFileStats, LogProcedures } from "./log-procedures.ts";
 import { rowOf } from "./log-row.ts";
-import type { LogSource, LogStore, LogStoreFigures, StoredLog } from "./log-store.ts";
+import type { LogSource, LogStore, LogStoreStats, StoredLog } from "./log-store.ts";
 
-/** Entries wait for the disk at most so long, in milliseconds, and so many. */
+/** Entries are written after this time, in milliseconds, or at this number. */
 const FLUSH_MS = 1_000;
 const FLUSH_COUNT = 1_000;
-/** What waits or is under way, at most; more is dropped and counted. */
-const MAX_WAITING_COUNT = 20_000;
-const MAX_WAITING_BYTES = 16 * 1024 * 1024;
-/** How often limits are looked at, and what goes in one step then. */
+/** Maximum number and size of entries that are queued or in flight; further ones are dropped and counted. */
+const MAX_QUEUED_COUNT = 20_000;
+const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
+/** How often the limits are checked, in milliseconds, and how many entries are removed in one step. */
 const TRIM_EVERY_MS = 30_000;
 const TRIM_ROWS = 500;
-/** Of what the disk may take: so much that was written has the limits looked at at once. */
+/** The limits are checked early when this share of the maximum size was written. */
 const TRIM_AFTER_SHARE = 1 / 32;
-/** A stop waits for the disk so long. */
+/** Maximum time that a stop waits for the disk, in milliseconds. */
 const STOP_LIMIT_MS = 2_000;
 
 export interface DiskLimits {
@@ -29,7 +29,7 @@ export interface DiskLimits {
   readonly maxAgeMs: number;
 }
 
-/** Entries on the disk. What is on its way there is written before a query reads. */
+/** Stores log entries on disk. Queued entries are written before a query reads. */
 export class DiskLogs implements LogStore {
   readonly kind = "disk";
   readonly #store: Store<LogProcedures>;
@@ -39,18 +39,18 @@ export class DiskLogs implements LogStore {
   readonly #drops: DropCounter;
   readonly #redact: RedactAttributes;
   #limits: DiskLimits;
-  #figures: LogFigures;
-  #waiting: StoredLog[] = [];
-  #waitingBytes = 0;
-  #underWayCount = 0;
-  #underWayBytes = 0;
+  #stats: LogFileStats;
+  #queue: StoredLog[] = [];
+  #queuedBytes = 0;
+  #inFlightCount = 0;
+  #inFlightBytes = 0;
   #cancelFlush: (() => void) | undefined;
   #flushing: Promise<void> = Promise.resolve();
   #trimming: Promise<void> | undefined;
   #untrimmedBytes = 0;
   readonly #stopTrimming: () => void;
 
-  private constructor(parts: DiskLogsParts, store: Store<LogProcedures>, figures: LogFigures) {
+  private constructor(parts: DiskLogsParts, store: Store<LogProcedures>, stats: LogFileStats) {
     this.#store = store;
     this.#clock = parts.clock;
     this.#ageNow = ageClock(parts.clock);
@@ -58,22 +58,24 @@ export class DiskLogs implements LogStore {
     this.#drops = parts.drops;
     this.#redact = parts.redact;
     this.#limits = parts.limits;
-    this.#figures = figures;
+    this.#stats = stats;
     this.#stopTrimming = every(parts.clock, TRIM_EVERY_MS, () => void this.trim());
   }
 
-  /** Opens or makes the file; one that is damaged is put aside, since telemetry must not keep the engine from starting. */
+  /**
+   * Opens or creates the file. A damaged file is renamed, because telemetry must not prevent the engine from starting.
+   */
   static async open(parts: DiskLogsParts): Promise<DiskLogs> {
     mkdirSync(dirname(parts.file), { recursive: true, mode: 0o700 });
-    const store = await openOrPutAside(parts);
-    const logs = new DiskLogs(parts, store, await store.call("figures", undefined));
+    const store = await openOrReplaceDamaged(parts);
+    const logs = new DiskLogs(parts, store, await store.call("stats", undefined));
     void logs.trim();
     return logs;
   }
 
-  /** Greatest that the file has. */
+  /** The greatest id in the file. */
   get lastId(): number {
-    return this.#figures.lastId;
+    return this.#stats.lastId;
   }
 
   setLimits(limits: DiskLimits): void {
@@ -83,14 +85,14 @@ export class DiskLogs implements LogStore {
 
   add(entry: StoredLog): void {
     const size = sizeOf(entry.log);
-    const count = this.#waiting.length + this.#underWayCount;
-    if (count >= MAX_WAITING_COUNT || this.#waitingBytes + this.#underWayBytes + size > MAX_WAITING_BYTES) {
+    const count = this.#queue.length + this.#inFlightCount;
+    if (count >= MAX_QUEUED_COUNT || this.#queuedBytes + this.#inFlightBytes + size > MAX_QUEUED_BYTES) {
       this.#drops.dropped("logs", "store_queue_full", 1);
       return;
     }
-    this.#waiting.push(entry);
-    this.#waitingBytes += size;
-    if (this.#waiting.length >= FLUSH_COUNT) void this.#flush();
+    this.#queue.push(entry);
+    this.#queuedBytes += size;
+    if (this.#queue.length >= FLUSH_COUNT) void this.#flush();
     else this.#cancelFlush ??= this.#clock.after(FLUSH_MS, () => void this.#flush());
   }
 
@@ -110,12 +112,12 @@ export class DiskLogs implements LogStore {
   async clear(): Promise<void> {
     await this.#flush();
     await this.#store.call("clear", undefined);
-    await this.#look();
+    await this.#refreshStats();
   }
 
-  figures(): LogStoreFigures {
-    const { stored, bytes, fileBytes, oldestMs } = this.#figures;
-    const unwritten = this.#waiting.length + this.#underWayCount;
+  stats(): LogStoreStats {
+    const { stored, bytes, fileBytes, oldestMs } = this.#stats;
+    const unwritten = this.#queue.length + this.#inFlightCount;
     return { stored: stored + unwritten, limit: undefined, bytes, maxBytes: this.#limits.maxBytes, diskBytes: fileBytes, oldestMs, unwritten };
   }
 
@@ -123,12 +125,12 @@ export class DiskLogs implements LogStore {
     return this.#flush();
   }
 
-  /** Takes away what is over the limits, in steps between which others have the store. Never rejects. */
+  /** Removes what is over the limits, in steps between which other requests run. Never rejects. */
   async trim(): Promise<void> {
     while (this.#trimming !== undefined) await this.#trimming;
     this.#trimming = this.#trimSteps();
     await this.#trimming;
-    this.#trimIfMuchCame();
+    this.#trimIfMuchWritten();
   }
 
   async #trimSteps(): Promise<void> {
@@ -138,9 +140,9 @@ export class DiskLogs implements LogStore {
         const oldestMs = this.#ageNow() - this.#limits.maxAgeMs;
         more = await this.#store.call("trim", { maxBytes: this.#limits.maxBytes, oldestMs, rows: TRIM_ROWS });
       }
-      await this.#look();
+      await this.#refreshStats();
     } catch (error) {
-      this.#log.warn("the stored log entries could not be trimmed", { error });
+      this.#log.warn("stored log entries could not be trimmed", { error });
     } finally {
       this.#trimming = undefined;
     }
@@ -156,18 +158,18 @@ export class DiskLogs implements LogStore {
     cancel();
   }
 
-  /** Resolves when all that was added before is written, or was dropped. Never rejects. */
+  /** Resolves when all entries added before are written or dropped. Never rejects. */
   #flush(): Promise<void> {
     this.#cancelFlush?.();
     this.#cancelFlush = undefined;
-    const entries = this.#waiting;
-    const bytes = this.#waitingBytes;
+    const entries = this.#queue;
+    const bytes = this.#queuedBytes;
     if (entries.length === 0) return this.#flushing;
-    this.#waiting = [];
-    this.#waitingBytes = 0;
-    this.#underWayCount += entries.length;
-    this.#underWayBytes += bytes;
-    // Within a second of when it came, which is near enough for its age.
+    this.#queue = [];
+    this.#queuedBytes = 0;
+    this.#inFlightCount += entries.length;
+    this.#inFlightBytes += bytes;
+    // Up to a second after the real arrival, which is exact enough for the age.
     const arrivedMs = this.#ageNow();
     const written = this.#store
       .call(
@@ -176,31 +178,31 @@ export class DiskLogs implements LogStore {
         { bytes },
       )
       .then(
-        () => this.#look(),
+        () => this.#refreshStats(),
         (error: unknown) => {
-          this.#log.warn("log entries could not be written to the disk and are lost", { entries: entries.length, error });
+          this.#log.warn("log entries could not be written to disk and are lost", { entries: entries.length, error });
           this.#drops.dropped("logs", "store_failed", entries.length);
         },
       );
     this.#untrimmedBytes += bytes;
-    this.#trimIfMuchCame();
+    this.#trimIfMuchWritten();
     const done = written.then(() => {
-      this.#underWayCount -= entries.length;
-      this.#underWayBytes -= bytes;
+      this.#inFlightCount -= entries.length;
+      this.#inFlightBytes -= bytes;
     });
     this.#flushing = this.#flushing.then(() => done);
     return this.#flushing;
   }
 
-  #trimIfMuchCame(): void {
+  #trimIfMuchWritten(): void {
     if (this.#trimming === undefined && this.#untrimmedBytes > TRIM_AFTER_SHARE * this.#limits.maxBytes) void this.trim();
   }
 
-  async #look(): Promise<void> {
+  async #refreshStats(): Promise<void> {
     try {
-      this.#figures = await this.#store.call("figures", undefined);
+      this.#stats = await this.#store.call("stats", undefined);
     } catch {
-      // The store tells its problems itself; the figures stay as they were.
+      // The store logs its own errors; the old numbers stay.
     }
   }
 }
@@ -216,20 +218,20 @@ export interface DiskLogsParts {
   readonly limits: DiskLimits;
 }
 
-async function openOrPutAside({ file, log, clock }: DiskLogsParts): Promise<Store<LogProcedures>> {
+async function openOrReplaceDamaged({ file, log, clock }: DiskLogsParts): Promise<Store<LogProcedures>> {
   const open = (): Promise<Store<LogProcedures>> =>
     openStore<LogProcedures>({ file, procedures: new URL("./log-procedures.js", import.meta.url), log, clock, durability: "relaxed" });
   try {
     return await open();
   } catch (error) {
     const aside = `${file}.damaged-${clock.now()}`;
-    log.error("the file of log entries cannot be used and was put aside; a new one is begun", { file, aside, error });
-    for (const ending of ["", "-wal", "-shm"]) moveIfThere(`${file}${ending}`, `${aside}${ending}`);
+    log.error("the log file cannot be used; it was renamed and a new one created", { file, aside, error });
+    for (const ending of ["", "-wal", "-shm"]) renameIfExists(`${file}${ending}`, `${aside}${ending}`);
     return open();
   }
 }
 
-function moveIfThere(from: string, to: string): void {
+function renameIfExists(from: string, to: string): void {
   try {
     renameSync(from, to);
   } catch (error) {

@@ -180,7 +180,7 @@ describe.each(Object.entries(STORES))("log entries in %s", (_name, make) => {
     const { store, queries } = await storeOf([logRecord(), logRecord({ body: "needle" })]);
     await store.clear();
     expect(await page(queries, {})).toEqual([]);
-    expect(store.figures()).toMatchObject({ stored: 0 });
+    expect(store.stats()).toMatchObject({ stored: 0 });
     store.add({ id: 3, log: logRecord({ body: "a needle again" }) });
     expect(await page(queries, { text: "needle" })).toEqual(["a needle again"]);
   });

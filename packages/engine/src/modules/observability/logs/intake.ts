@@ -2,22 +2,25 @@ import type { LogRecord, LogSink } from "../model.ts";
 import { boundRecord } from "./bounded-record.ts";
 import type { StoredLog } from "./log-store.ts";
 
-/** Ids of entries that may come twice, by two ways; the oldest are forgotten first. */
+/** Maximum number of remembered ids of entries that may arrive on two paths; the oldest are forgotten first. */
 const MAX_REMEMBERED_IDS = 4_096;
-/** An SDK gives each of its lines one, in the line and in the frame, so that it is not kept twice. */
+/** An SDK gives each log line an id, in its output and in its telemetry frame, so that the entry is stored once. */
 const LOG_ID = "svc.log.id";
 
-/** Told of each entry that is kept. Never blocks, throws or waits. */
+/** Called for each stored entry. Must not block, throw or wait. */
 export type LogListener = (entry: StoredLog) => void;
 
-/** The one way in: bounds each entry, leaves out doubles and what is not sampled, numbers the rest and tells it to those who want it. */
+/**
+ * The single entry point for log entries: bounds each entry, drops duplicates and unsampled ones, assigns ids, and
+ * calls the listeners.
+ */
 export class LogIntake implements LogSink {
   readonly #listeners: readonly LogListener[];
   readonly #remembered = new Set<string>();
   #samplingRatio: number;
   #nextId: number;
 
-  /** `firstId` must be greater than all that were ever given. */
+  /** `firstId` must be greater than all earlier ids. */
   constructor(options: { readonly firstId: number; readonly samplingRatio: number; readonly listeners: readonly LogListener[] }) {
     this.#nextId = options.firstId;
     this.#samplingRatio = options.samplingRatio;
@@ -28,7 +31,7 @@ export class LogIntake implements LogSink {
     this.#samplingRatio = ratio;
   }
 
-  /** False when it came before, by another way. */
+  /** Returns false for a duplicate. */
   add(log: LogRecord): boolean {
     if (this.#isDouble(log)) return false;
     if (!this.#isSampled(log)) return true;
@@ -37,7 +40,10 @@ export class LogIntake implements LogSink {
     return true;
   }
 
-  /** By the id alone: a line goes by the name in the config, and a frame by that which the worker gave itself. */
+  /**
+   * Compares only the id: an output line has the worker's name from the config, and a frame the name that the worker
+   * sent.
+   */
   #isDouble({ attributes }: LogRecord): boolean {
     const id = attributes[LOG_ID];
     if (typeof id !== "string" || id.length > 64) return false;
@@ -48,7 +54,7 @@ export class LogIntake implements LogSink {
     return false;
   }
 
-  /** Entries of one trace are kept or left out together. */
+  /** Entries of one trace are sampled together. */
   #isSampled({ traceId }: LogRecord): boolean {
     if (this.#samplingRatio >= 1) return true;
     const share = traceId === undefined ? Math.random() : Number.parseInt(traceId.slice(-8), 16) / 0x1_0000_0000;

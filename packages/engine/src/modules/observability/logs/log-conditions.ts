@@ -3,18 +3,20 @@ import type { LogFilter } from "./log-filter.ts";
 import { searchable } from "./log-row.ts";
 import { firstNumberOf, SEVERITIES } from "./severity.ts";
 
-/** Trigrams of a text that the index is asked for; what it finds is judged by the whole text anyway. */
+/**
+ * Maximum number of trigrams of a text that the index is searched for. Results are compared with the whole text anyway.
+ */
 const MAX_TRIGRAMS = 24;
 
 export interface Conditions {
-  /** With `AND` between them; `1` when there is none. */
+  /** Conditions joined with `AND`; `1` without any. */
   readonly where: string;
   readonly parameters: readonly SqlValue[];
-  /** The conditions say all that the filter does: what they find needs no judging. */
+  /** True: the SQL conditions are equivalent to the filter, so results need no further check. */
   readonly isExact: boolean;
 }
 
-/** What of a filter SQLite can judge. */
+/** Translates the part of a filter that SQLite can evaluate. */
 export function conditionsOf(filter: LogFilter): Conditions {
   const parts: string[] = [];
   const parameters: SqlValue[] = [];
@@ -22,7 +24,7 @@ export function conditionsOf(filter: LogFilter): Conditions {
     parts.push(sql);
     parameters.push(...values);
   };
-  // Whole milliseconds; the rest is judged by whoever reads the rows.
+  // Whole milliseconds; the caller checks the fraction.
   if (filter.startMs !== undefined) add("time_ms >= ?", Math.floor(filter.startMs));
   if (filter.endMs !== undefined) add("time_ms <= ?", Math.floor(filter.endMs));
   if (filter.traceId !== undefined) add("trace_id = ?", filter.traceId);
@@ -43,7 +45,7 @@ export function conditionsOf(filter: LogFilter): Conditions {
   return { where: parts.length === 0 ? "1" : parts.join(" AND "), parameters, isExact };
 }
 
-/** A query for the index; undefined for a text too short for it. */
+/** Returns an index query; undefined if the text is too short for trigrams. */
 function trigramsOf(text: string): string | undefined {
   const characters = [...searchable(text)];
   if (characters.length < 3) return undefined;

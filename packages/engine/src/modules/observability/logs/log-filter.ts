@@ -2,19 +2,18 @@ import type { AttributeValue } from "../../../kernel/telemetry-contract.ts";
 import type { LogRecord } from "../model.ts";
 import { attributeOf, textOfValue } from "../query/attributes.ts";
 import { type CompiledFilter, compileFilter, type Filter } from "../query/filters.ts";
-import type { RedactAttributes } from "./log-json.ts";
+import { type RedactAttributes, redactionOf, redactRecord } from "./log-json.ts";
 import type { StoredLog } from "./log-store.ts";
-import { redactionOf, redactRecord } from "./redact-record.ts";
 import { compileRegex, selectByRegex } from "./regex-search.ts";
 
-/** A filter as it travels to the store's thread. */
+/** A filter in the form that is sent to the store's thread. */
 export interface LogFilter {
   readonly startMs: number | undefined;
   readonly endMs: number | undefined;
   readonly traceId: string | undefined;
   readonly spanId: string | undefined;
   readonly severityMin: number | undefined;
-  /** Upper case; undefined: all. */
+  /** Upper case; undefined: all levels. */
   readonly levels: readonly string[] | undefined;
   readonly services: readonly string[] | undefined;
   readonly worker: string | undefined;
@@ -25,7 +24,10 @@ export interface LogFilter {
   readonly filters: readonly Filter[];
   readonly excludeServices: readonly string[];
   readonly excludeText: string | undefined;
-  /** Values of these keys are not found, as they are not shown. They travel with the filter, so that a change of them holds at once, on disk as well. */
+  /**
+   * Keys whose values are masked and therefore not found. They are part of the filter, so that a change applies at
+   * once, on disk as well.
+   */
   readonly redactKeys: readonly string[];
 }
 
@@ -47,10 +49,13 @@ export const NO_FILTER: LogFilter = {
   redactKeys: [],
 };
 
-/** Judges one entry. */
+/** Tests one entry. */
 export type LogMatcher = (log: LogRecord) => boolean;
 
-/** Picks the entries that match, in their order. Throws what `refuse` makes when the regular expression takes too long. */
+/**
+ * Returns a function that selects matching entries in order. It throws the error made by `refuse` if the regular
+ * expression takes too long.
+ */
 export function logSelector(filter: LogFilter, refuse: (message: string) => Error): (entries: readonly StoredLog[]) => StoredLog[] {
   const matches = logMatcher(filter);
   const expression = filter.regex === undefined ? undefined : compileRegex(filter.regex);
@@ -60,7 +65,10 @@ export function logSelector(filter: LogFilter, refuse: (message: string) => Erro
   };
 }
 
-/** All of the filter but its regular expression, which is for `logSelector`. Texts and attributes are judged as `redact` lets them be seen. */
+/**
+ * Tests everything in the filter except the regular expression, which `logSelector` handles. Texts and attributes are
+ * compared after masking.
+ */
 export function logMatcher(filter: LogFilter, redact: RedactAttributes = redactionOf(filter.redactKeys)): LogMatcher {
   const checks: LogMatcher[] = [];
   const { startMs, endMs, severityMin, functionId, worker } = filter;
@@ -102,28 +110,28 @@ export function logMatcher(filter: LogFilter, redact: RedactAttributes = redacti
   return (log) => checks.every((check) => check(log));
 }
 
-/** The function that wrote the entry, where that is known. */
+/** Returns the function that wrote the entry, if it is known. */
 export function functionOf(log: LogRecord): string | undefined {
   return stringOrNone(attributeOf(log.attributes, "svc.function_id"));
 }
 
-/** Name of the worker: its own, or that of the service. */
+/** Returns the worker's own name, or else the service name. */
 export function workerOf(log: LogRecord): string {
   return stringOrNone(attributeOf(log.attributes, "svc.worker.name")) ?? log.resource.service;
 }
 
-/** What is searched by `text`: the body, then each value of the attributes. */
+/** Yields what `text` searches: the body, then each attribute value. */
 export function* searchedTexts(log: LogRecord): Generator<string> {
   yield log.body;
   for (const value of Object.values(log.attributes)) if (value !== null) yield textOfValue(value);
 }
 
-/** Only what holds the text at all is worth the work of `redact`, unless the text may be a part of the mask. */
+/** Masks only entries that contain the text, unless the text may be part of the mask. */
 function showsText(log: LogRecord, lower: string, redact: RedactAttributes): boolean {
-  return (lower.includes("*") || holdsText(log, lower)) && holdsText(redactRecord(log, redact), lower);
+  return (lower.includes("*") || containsText(log, lower)) && containsText(redactRecord(log, redact), lower);
 }
 
-function holdsText(log: LogRecord, lower: string): boolean {
+function containsText(log: LogRecord, lower: string): boolean {
   for (const part of searchedTexts(log)) if (part.toLowerCase().includes(lower)) return true;
   return false;
 }
@@ -132,7 +140,7 @@ function conditionCheck(condition: CompiledFilter): LogMatcher {
   return (log) => condition.matches(fieldOf(log, condition.key)) !== condition.negated;
 }
 
-/** A field by its name in the JSON, an attribute of the resource after `resource.`, else an attribute. */
+/** Returns a field by its JSON name, a resource attribute by `resource.NAME`, or an attribute. */
 export function fieldOf(log: LogRecord, key: string): AttributeValue | undefined {
   const field = FIELDS.get(key);
   if (field !== undefined) return field(log) ?? attributeOf(log.attributes, key);
@@ -156,12 +164,12 @@ const FIELDS: ReadonlyMap<string, (log: LogRecord) => AttributeValue | undefined
   ["function", (log) => functionOf(log)],
 ]);
 
-/** Id of the connection that the entry came over, where it is known. */
+/** Returns the id of the connection that the entry came over, if it is known. */
 export function workerIdOf(log: LogRecord): string | undefined {
   return log.resource.workerId ?? stringOrNone(attributeOf(log.attributes, "svc.worker.id"));
 }
 
-/** A bound in whole nanoseconds; what no entry can have becomes the nearest that one can. */
+/** Converts a bound to nanoseconds, clamped to the range that entries can have. */
 function nanosOfBound(ms: number, round: (value: number) => number): bigint {
   const held = Math.min(Math.max(ms, -1), 1e14);
   const whole = Math.floor(held);

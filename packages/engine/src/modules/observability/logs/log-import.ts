@@ -2,7 +2,8 @@ import { z } from "zod";
 import type { AttributeValue } from "../../../kernel/telemetry-contract.ts";
 import type { DropCounter, LogRecord } from "../model.ts";
 import { decodeLogs } from "../otlp/decode-logs.ts";
-import { nanosOf, validSpanId, validTraceId } from "./record-of-entry.ts";
+import { parseLine } from "../transfer/line-channel.ts";
+import { nanosOf, validSpanId, validTraceId } from "./log-record.ts";
 import { severityNumberOf, severityTextOf, validSeverityNumber } from "./severity.ts";
 
 const attributes = z.record(z.string(), z.unknown()).nullish();
@@ -28,9 +29,9 @@ const line = z.object({
   instrumentation_scope_version: z.string().nullish(),
 });
 
-/** An entry from a line as the export writes it, or as the published form is. Undefined for what is none. */
+/** Parses a line in our export format or in the published format. Returns undefined if the line is no entry. */
 export function recordOfLine(text: string, nowMs: number): LogRecord | undefined {
-  const parsed = line.safeParse(jsonOrNone(text));
+  const parsed = line.safeParse(parseLine(text));
   if (!parsed.success) return undefined;
   const log = parsed.data;
   const severityNumber = validSeverityNumber(log.severity_number ?? severityNumberOf(log.severity_text ?? "") ?? 9);
@@ -44,7 +45,7 @@ export function recordOfLine(text: string, nowMs: number): LogRecord | undefined
     severityNumber,
     severityText: severityTextOf(severityNumber),
     body: log.body,
-    // It came as JSON, so that all in it is what an attribute may be.
+    // It is parsed JSON, so every value in it is a valid attribute value.
     attributes: (log.attributes ?? {}) as Record<string, AttributeValue>,
     traceId: validTraceId(log.trace_id),
     spanId: validSpanId(log.span_id),
@@ -54,28 +55,23 @@ export function recordOfLine(text: string, nowMs: number): LogRecord | undefined
   };
 }
 
-/** Entries of a line of OTLP/JSON, which is one request, and how many of it were refused; the whole line counts as one when it is no request. */
+/**
+ * Returns the entries of one line of OTLP/JSON, which is one request, and the number of rejected ones. A line that is
+ * no request counts as one.
+ */
 export function recordsOfOtlp(
   text: string,
   options: { readonly nowMs: number; readonly drops: DropCounter },
 ): { readonly records: LogRecord[]; readonly refused: number } {
   const records: LogRecord[] = [];
   const ignore = { add: () => {}, started: () => {}, ended: () => {} };
-  const body = jsonOrNone(text);
+  const body = parseLine(text);
   if (typeof body !== "object" || body === null || !("resourceLogs" in body)) return { records, refused: 1 };
   let refused = 0;
   const { nowMs, drops } = options;
-  // An import is from a file: it is not known to be of any worker.
+  // An import comes from a file, so its worker is unknown.
   const origin = { worker: undefined, isFrame: false, mayBeWorker: () => false };
   const context = { origin, spans: ignore, logs: { add: (log: LogRecord) => void records.push(log) }, metrics: ignore, drops, nowNanos: nanosOf(nowMs, nowMs) };
   for (const isTaken of decodeLogs(body, context)) if (!isTaken) refused += 1;
   return { records, refused };
-}
-
-function jsonOrNone(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

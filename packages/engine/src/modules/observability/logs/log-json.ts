@@ -1,11 +1,15 @@
+import { SecretMask } from "@svc/protocol/secrets";
 import type { Attributes } from "../../../kernel/telemetry-contract.ts";
-import { millisOf } from "../query/times.ts";
+import { type LogRecord, millisOf } from "../model.ts";
 import type { StoredLog } from "./log-store.ts";
 import { isFatal } from "./severity.ts";
 
-/** An entry as the functions, the trigger and the stream tell it: the specification's fields, the published ones, then ours. */
+/**
+ * An entry as functions, the trigger and the stream return it: the specification's fields, the published ones, then
+ * ours.
+ */
 export interface LogJson {
-  /** Loses the last digits, as JSON's numbers do; the text beside it does not. */
+  /** Rounded, like all JSON numbers; `timestamp_unix_nano_text` is exact. */
   readonly timestamp_unix_nano: number;
   readonly observed_timestamp_unix_nano: number;
   readonly severity_number: number;
@@ -23,11 +27,11 @@ export interface LogJson {
   readonly observed_timestamp_unix_nano_text: string;
   /** With a fraction. */
   readonly timestamp_ms: number;
-  /** Severity number 21 and more, which the five texts tell as ERROR. */
+  /** True for severity numbers from 21, whose `severity_text` is ERROR. */
   readonly fatal?: true;
 }
 
-/** Hides what attributes must not show; see `redact_keys`. */
+/** Masks secret attribute values; see `redact_keys`. */
 export type RedactAttributes = (attributes: Attributes) => Attributes;
 
 export function logJson({ id, log }: StoredLog, redact: RedactAttributes): LogJson {
@@ -50,4 +54,15 @@ export function logJson({ id, log }: StoredLog, redact: RedactAttributes): LogJs
     timestamp_ms: millisOf(log.timeUnixNano),
     ...(isFatal(log.severityNumber) ? { fatal: true } : {}),
   };
+}
+
+/** Returns the record as it may be shown, searched and stored on disk. The body is not masked. */
+export function redactRecord(log: LogRecord, redact: RedactAttributes): LogRecord {
+  return { ...log, attributes: redact(log.attributes), resource: { ...log.resource, attributes: redact(log.resource.attributes) } };
+}
+
+/** Masks the values of these keys. For the store's thread, which receives only the keys. */
+export function redactionOf(keys: readonly string[]): RedactAttributes {
+  const redactor = new SecretMask(keys);
+  return (attributes) => redactor.attributes(attributes);
 }

@@ -1,9 +1,8 @@
 import { encodeLogs } from "../otlp/encode.ts";
 import type { LogFilter } from "./log-filter.ts";
-import { logJson, type RedactAttributes } from "./log-json.ts";
+import { logJson, type RedactAttributes, redactRecord } from "./log-json.ts";
 import type { LogQueries } from "./log-queries.ts";
 import type { LogOrder, LogPosition, StoredLog } from "./log-store.ts";
-import { redactRecord } from "./redact-record.ts";
 
 export type LogFormat = "ndjson" | "csv" | "otlp_json";
 
@@ -11,7 +10,7 @@ const PAGE_ENTRIES = 500;
 const CSV_COLUMNS = ["timestamp", "severity_text", "service_name", "body", "trace_id", "span_id", "attributes", "resource", "id"] as const;
 const NANOS_PER_MS = 1_000_000n;
 
-/** All matches as lines of the format; in OTLP/JSON one line is a request with up to 500 entries. */
+/** Yields all matches as lines in the format. In OTLP/JSON one line is a request with up to 500 entries. */
 export async function* logLines(
   queries: LogQueries,
   request: { readonly filter: LogFilter; readonly order: LogOrder; readonly format: LogFormat; readonly redact: RedactAttributes },
@@ -44,13 +43,16 @@ function csvLine(entry: StoredLog, redact: RedactAttributes): string {
   return CSV_COLUMNS.map((column) => csvCell(cells[column])).join(",");
 }
 
-/** Quoted. A spreadsheet takes a cell that begins with = + - @, or with a tab or a line's end, for a formula: an apostrophe before it keeps it a text. */
+/**
+ * Quotes a CSV cell. Spreadsheets evaluate a cell that begins with = + - @, a tab or a line break as a formula; an
+ * apostrophe before it prevents that.
+ */
 export function csvCell(text: string): string {
   const safe = /^[^\p{L}\p{N}"'([{<]*[=+\-@\uff0b\uff0d\uff1d\uff20]|^\s/u.test(text) ? `'${text}` : text;
   return `"${safe.replaceAll('"', '""')}"`;
 }
 
-/** ISO 8601 with nine digits after the second. */
+/** ISO 8601 with nine fractional digits. */
 function isoNanos(timeUnixNano: bigint): string {
   const seconds = new Date(Number(timeUnixNano / NANOS_PER_MS)).toISOString().slice(0, -".000Z".length);
   return `${seconds}.${String(timeUnixNano % 1_000_000_000n).padStart(9, "0")}Z`;

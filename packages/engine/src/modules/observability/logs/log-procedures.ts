@@ -4,9 +4,9 @@ import { conditionsOf } from "./log-conditions.ts";
 import { logSelector } from "./log-filter.ts";
 import { entryOf, indexedText, type LogRow, rowBytes } from "./log-row.ts";
 import type { LogOrder, LogPosition, PageRequest, PageSlice, StoredLog, TallyRequest, TallySlice } from "./log-store.ts";
-import { positionOf, Tally } from "./slices.ts";
+import { positionOf, Tally } from "./log-tally.ts";
 
-/** Runs in the store's thread. */
+/** These procedures run in the store's thread. */
 export const schema: readonly string[] = [
   `CREATE TABLE logs (
      id INTEGER PRIMARY KEY, arrived_ms INTEGER NOT NULL, time_ms INTEGER NOT NULL, time_rest INTEGER NOT NULL, severity INTEGER NOT NULL,
@@ -20,21 +20,21 @@ export const schema: readonly string[] = [
    CREATE VIRTUAL TABLE logs_text USING fts5(text, content='', tokenize='trigram', detail=none, columnsize=0)`,
 ];
 
-export interface LogFigures {
+export interface LogFileStats {
   readonly stored: number;
   readonly oldestMs: number | undefined;
   readonly lastId: number;
-  /** Of the file, without what is free in it. */
+  /** Size of the file without its free pages. */
   readonly bytes: number;
-  /** Of the file as it is. */
+  /** Size of the file. */
   readonly fileBytes: number;
 }
 
 export interface TrimRequest {
   readonly maxBytes: number;
-  /** Entries that came before go. */
+  /** Entries that arrived earlier are removed. */
   readonly oldestMs: number;
-  /** Entries that go at once, at most. */
+  /** Maximum number of entries removed in one step. */
   readonly rows: number;
 }
 
@@ -44,10 +44,10 @@ export interface LogProcedures {
   readonly page: Procedure<PageRequest, PageSlice>;
   readonly tally: Procedure<TallyRequest, TallySlice>;
   readonly get: Procedure<number, StoredLog | undefined>;
-  /** Answers whether there is more to do. */
+  /** Returns true if there is more to remove. */
   readonly trim: Procedure<TrimRequest, boolean>;
   readonly clear: Procedure<undefined, void>;
-  readonly figures: Procedure<undefined, LogFigures>;
+  readonly stats: Procedure<undefined, LogFileStats>;
 }
 
 export function openProcedures(database: Database): LogProcedures {
@@ -56,11 +56,11 @@ export function openProcedures(database: Database): LogProcedures {
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const insertText = database.prepare("INSERT INTO logs_text (rowid, text) VALUES (?, ?)");
-  const forgetText = database.prepare("INSERT INTO logs_text (logs_text, rowid, text) VALUES ('delete', ?, ?)");
+  const removeText = database.prepare("INSERT INTO logs_text (logs_text, rowid, text) VALUES ('delete', ?, ?)");
   const countSource = database.prepare(
     "INSERT INTO sources VALUES (?, ?, ?) ON CONFLICT (service) DO UPDATE SET count = count + excluded.count, bytes = bytes + excluded.bytes",
   );
-  const forgetSources = database.prepare("DELETE FROM sources WHERE count <= 0");
+  const removeSources = database.prepare("DELETE FROM sources WHERE count <= 0");
   const largestSource = database.prepare<{ service: string; bytes: number; all_bytes: number; sources: number }>(
     "SELECT service, bytes, (SELECT SUM(bytes) FROM sources) AS all_bytes, (SELECT COUNT(*) FROM sources) AS sources FROM sources ORDER BY bytes DESC LIMIT 1",
   );
@@ -74,12 +74,12 @@ export function openProcedures(database: Database): LogProcedures {
   const removeAll = (rows: readonly LogRow[]): void => {
     const sources = new Map<string, { count: number; bytes: number }>();
     for (const row of rows) {
-      forgetText.run(row.id, indexedText(entryOf(row)));
+      removeText.run(row.id, indexedText(entryOf(row)));
       remove.run(row.id);
-      note(sources, row, -1);
+      addToSource(sources, row, -1);
     }
     for (const [service, { count, bytes }] of sources) countSource.run(service, count, bytes);
-    forgetSources.run();
+    removeSources.run();
   };
 
   const scan = (request: {
@@ -91,7 +91,7 @@ export function openProcedures(database: Database): LogProcedures {
     const { where, parameters, isExact } = conditionsOf(request.filter);
     const direction = request.order === "asc" ? "ASC" : "DESC";
     const compare = request.order === "asc" ? ">" : "<";
-    const behind = request.after === undefined ? undefined : parts(request.after);
+    const behind = request.after === undefined ? undefined : positionParameters(request.after);
     const sql = `SELECT * FROM logs WHERE ${where}${behind === undefined ? "" : ` AND (time_ms, time_rest, id) ${compare} (?, ?, ?)`}
       ORDER BY time_ms ${direction}, time_rest ${direction}, id ${direction} LIMIT ?`;
     const seen = database
@@ -113,12 +113,12 @@ export function openProcedures(database: Database): LogProcedures {
         );
         if (changes === 0) continue;
         insertText.run(row.id, indexedText(entryOf(row)));
-        note(sources, row, 1);
+        addToSource(sources, row, 1);
       }
       for (const [service, { count, bytes }] of sources) countSource.run(service, count, bytes);
     }),
     page: read((request) => {
-      // One more than is wanted says whether there is more; a filter that SQLite judges alone needs no further rows.
+      // One row more than the limit shows that there is another page. An exact filter needs no further rows.
       const rows = conditionsOf(request.filter).isExact ? Math.min(request.rows, request.limit + 1) : request.rows;
       const { matching, next } = scan({ ...request, rows });
       if (matching.length <= request.limit) return { entries: matching, next };
@@ -145,7 +145,7 @@ export function openProcedures(database: Database): LogProcedures {
       return row === undefined ? undefined : entryOf(row);
     }),
     trim: write(({ maxBytes, oldestMs, rows }) => {
-      // In the order of their coming, so that the first one that is not too old is the last to be looked at.
+      // In order of arrival, so the search ends at the first entry that is recent enough.
       const first = database.prepare<LogRow>("SELECT * FROM logs ORDER BY id LIMIT ?").all(rows);
       const young = first.findIndex((row) => row.arrived_ms >= oldestMs);
       const old = young < 0 ? first : first.slice(0, young);
@@ -155,9 +155,9 @@ export function openProcedures(database: Database): LogProcedures {
       }
       if (usedBytes() <= maxBytes) return false;
       const largest = largestSource.get();
-      // One source that fills more than half of it gives way before the others.
-      const isHog = largest !== undefined && largest.sources > 1 && largest.bytes * 2 > largest.all_bytes;
-      const oldest = isHog
+      // A source that has more than half of the size is trimmed before the others.
+      const isDominant = largest !== undefined && largest.sources > 1 && largest.bytes * 2 > largest.all_bytes;
+      const oldest = isDominant
         ? database.prepare<LogRow>("SELECT * FROM logs WHERE service = ? ORDER BY time_ms, time_rest, id LIMIT ?").all(largest.service, rows)
         : database.prepare<LogRow>("SELECT * FROM logs ORDER BY time_ms, time_rest, id LIMIT ?").all(rows);
       removeAll(oldest);
@@ -167,7 +167,7 @@ export function openProcedures(database: Database): LogProcedures {
     clear: write(() => {
       database.exec("DELETE FROM logs; DELETE FROM sources; INSERT INTO logs_text (logs_text) VALUES ('delete-all')");
     }),
-    figures: read(() => {
+    stats: read(() => {
       const row = database
         .prepare<{ stored: number; oldest: number | null; last: number | null }>(
           "SELECT (SELECT SUM(count) FROM sources) AS stored, (SELECT MIN(time_ms) FROM logs) AS oldest, (SELECT MAX(id) FROM logs) AS last",
@@ -184,11 +184,11 @@ export function openProcedures(database: Database): LogProcedures {
   };
 }
 
-function parts({ timeUnixNano, id }: LogPosition): [number, number, number] {
+function positionParameters({ timeUnixNano, id }: LogPosition): [number, number, number] {
   return [Number(timeUnixNano / 1_000_000n), Number(timeUnixNano % 1_000_000n), id];
 }
 
-function note(sources: Map<string, { count: number; bytes: number }>, row: LogRow, sign: 1 | -1): void {
+function addToSource(sources: Map<string, { count: number; bytes: number }>, row: LogRow, sign: 1 | -1): void {
   const source = sources.get(row.service) ?? { count: 0, bytes: 0 };
   source.count += sign;
   source.bytes += sign * rowBytes(row);

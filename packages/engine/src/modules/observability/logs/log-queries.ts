@@ -4,11 +4,11 @@ import type { Clock } from "../../../kernel/clock.ts";
 import { readCursor, writeCursor } from "../query/cursor.ts";
 import { type LogFilter, NO_FILTER } from "./log-filter.ts";
 import type { LogOrder, LogPosition, LogSource, LogStore, StoredLog, TallyRequest } from "./log-store.ts";
-import { positionOf, Tally } from "./slices.ts";
+import { positionOf, Tally } from "./log-tally.ts";
 
-/** Entries that are looked at in one turn of the event loop. */
+/** Entries that are searched in one turn of the event loop. */
 const ROWS_PER_SLICE = 2_000;
-/** Longest time of one query, in milliseconds; what it has by then is answered as a part. */
+/** Maximum time of one query in milliseconds; then it returns a partial result. */
 const QUERY_LIMIT_MS = 10_000;
 
 const cursorParts = z.tuple([z.string().regex(/^\d{1,20}$/), z.int().min(0)]);
@@ -24,7 +24,7 @@ export interface TallyOptions {
   readonly histogram?: TallyRequest["histogram"];
 }
 
-/** Questions to a store, answered slice by slice, so that nothing else waits for them. */
+/** Runs queries in slices, so that nothing else is delayed. */
 export class LogQueries {
   readonly #store: LogStore;
   readonly #clock: Clock;
@@ -34,7 +34,7 @@ export class LogQueries {
     this.#clock = parts.clock;
   }
 
-  /** A page of matches behind `after`, `skip` of which are left out. */
+  /** Returns a page of matches after `after`, without the first `skip`. */
   async page(query: {
     readonly filter: LogFilter;
     readonly order: LogOrder;
@@ -60,7 +60,7 @@ export class LogQueries {
     }
   }
 
-  /** Counts over all matches. `isWhole` is false when time ran out. */
+  /** Counts all matches. `isWhole` is false if the time ran out. */
   async tally(filter: LogFilter, options: TallyOptions = {}, source?: LogSource): Promise<{ readonly tally: Tally; readonly isWhole: boolean }> {
     const from = source ?? (await this.#store.open());
     const until = this.#clock.monotonic() + QUERY_LIMIT_MS;
@@ -77,7 +77,7 @@ export class LogQueries {
     }
   }
 
-  /** The newest `limit` matches and how many there are in all, of one and the same moment. */
+  /** Returns the newest `limit` matches and their total number, from one snapshot. */
   async list(query: {
     readonly filter: LogFilter;
     readonly order: LogOrder;
@@ -94,11 +94,11 @@ export class LogQueries {
   /** Throws `NOT_FOUND`. */
   async get(id: number): Promise<StoredLog> {
     const entry = await this.#store.get(id);
-    if (entry === undefined) throw new CallError("NOT_FOUND", `there is no log entry ${id}; it may have been the oldest, and given way to newer ones`);
+    if (entry === undefined) throw new CallError("NOT_FOUND", `log entry ${id} not found; it may have been evicted`);
     return entry;
   }
 
-  /** An entry with what came just before and after it in time, newest first. */
+  /** Returns an entry with its neighbours in time, newest first. */
   async around(id: number, options: { readonly before: number; readonly after: number; readonly filter?: LogFilter }): Promise<LogJsonParts> {
     const entry = await this.get(id);
     const source = await this.#store.open();
@@ -130,7 +130,7 @@ export function positionIn(order: LogOrder, cursor: string | null | undefined): 
   return { timeUnixNano: BigInt(timeUnixNano), id };
 }
 
-/** Lets others have the event loop. */
+/** Yields to the event loop. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

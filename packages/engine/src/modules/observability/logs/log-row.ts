@@ -1,17 +1,19 @@
 import type { Attributes } from "../../../kernel/telemetry-contract.ts";
 import type { SeverityText } from "../model.ts";
 import { functionOf, searchedTexts, workerIdOf, workerOf } from "./log-filter.ts";
-import type { RedactAttributes } from "./log-json.ts";
+import { type RedactAttributes, redactRecord } from "./log-json.ts";
 import type { StoredLog } from "./log-store.ts";
-import { redactRecord } from "./redact-record.ts";
 import { severityTextOf } from "./severity.ts";
 
 const NANOS_PER_MS = 1_000_000n;
 
-/** An entry as the database has it. Nanoseconds are in two parts, since one number of SQLite's drivers does not hold them. */
+/**
+ * An entry as a database row. Nanoseconds are split into two columns, because SQLite drivers return numbers that cannot
+ * hold them.
+ */
 export interface LogRow {
   readonly id: number;
-  /** When it came, by the engine's clock: times of entries are told by those who log. */
+  /** Time of arrival by the engine's clock. The entry's own time comes from its sender. */
   readonly arrived_ms: number;
   readonly time_ms: number;
   readonly time_rest: number;
@@ -22,7 +24,10 @@ export interface LogRow {
   readonly function_id: string | null;
   readonly trace_id: string | null;
   readonly span_id: string | null;
-  /** JSON of all else, and of what columns do not hold to the letter: they end texts at a zero character. */
+  /**
+   * JSON of everything else, and of texts that columns cannot store exactly, because SQLite ends texts at a NUL
+   * character.
+   */
   readonly rest: string;
   readonly [column: string]: string | number | null;
 }
@@ -38,7 +43,7 @@ interface Rest {
   readonly scopeVersion: string | undefined;
 }
 
-/** What `redact` hides does not come to the disk. The columns are of who wrote the entry. */
+/** Masked values are not written to disk. The columns describe the writer of the entry. */
 export function rowOf({ id, log }: StoredLog, arrivedMs: number, redact: RedactAttributes): LogRow {
   const kept = redactRecord(log, redact);
   const rest: Rest = {
@@ -88,17 +93,19 @@ export function entryOf(row: LogRow): StoredLog {
   };
 }
 
-/** What the text index has of an entry; the same whenever it is asked for, since the index is told it again when the entry goes. */
+/**
+ * Returns the text for the text index. It must be deterministic, because removal from the index needs the same text.
+ */
 export function indexedText(entry: StoredLog): string {
   return searchable([...searchedTexts(entry.log)].join("\n").toLowerCase());
 }
 
-/** About what a row takes in the file. */
+/** Returns the approximate size of a row in the file. */
 export function rowBytes(row: LogRow): number {
   return 200 + 2 * row.rest.length;
 }
 
-/** Text as the index takes it: for SQLite a zero character ends a text. */
+/** Replaces NUL characters, at which SQLite would end a text. */
 export function searchable(text: string): string {
   return text.replaceAll("\0", " ");
 }

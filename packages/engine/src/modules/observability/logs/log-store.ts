@@ -2,14 +2,14 @@ import type { Awaitable } from "../../../kernel/module.ts";
 import type { LogRecord } from "../model.ts";
 import type { LogFilter } from "./log-filter.ts";
 
-/** An entry with its place among those that came in. */
+/** An entry with its id. */
 export interface StoredLog {
-  /** Grows with each entry, by one within a run of the engine; never used twice. */
+  /** Grows with each entry, by one while the engine runs; never reused. */
   readonly id: number;
   readonly log: LogRecord;
 }
 
-/** A place in the order of time; entries of one instant are in the order in which they came. */
+/** A position in time order; entries with the same time are ordered by id. */
 export interface LogPosition {
   readonly timeUnixNano: bigint;
   readonly id: number;
@@ -17,23 +17,23 @@ export interface LogPosition {
 
 export type LogOrder = "asc" | "desc";
 
-/** Facets that can be counted besides attributes. */
+/** Counts by facet name and value. */
 export type FacetCounts = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
 export interface PageRequest {
   readonly filter: LogFilter;
   readonly order: LogOrder;
-  /** Entries behind this place, in the order asked for. */
+  /** Position after which the page begins, in the requested order. */
   readonly after: LogPosition | undefined;
-  /** Entries at most. */
+  /** Maximum number of entries to return. */
   readonly limit: number;
-  /** Entries looked at, at most: the work of one turn. */
+  /** Maximum number of entries to search: the work of one turn. */
   readonly rows: number;
 }
 
 export interface PageSlice {
   readonly entries: readonly StoredLog[];
-  /** Where to go on; undefined at the end. */
+  /** Where to continue; undefined at the end. */
   readonly next: LogPosition | undefined;
 }
 
@@ -42,50 +42,50 @@ export interface TallyRequest {
   readonly after: LogPosition | undefined;
   readonly rows: number;
   readonly facets: readonly string[];
-  /** Counts by level in so many equal parts of a range of time. */
+  /** Counts by level in equal parts of a time range. */
   readonly histogram: { readonly startMs: number; readonly endMs: number; readonly buckets: number } | undefined;
 }
 
 export interface TallySlice {
   readonly total: number;
   readonly facets: FacetCounts;
-  /** One for each bucket, by level. */
+  /** One array of counts by level for each bucket. */
   readonly histogram: readonly (readonly number[])[];
-  /** First and last time among those counted. */
+  /** First and last time of the counted entries. */
   readonly firstMs: number | undefined;
   readonly lastMs: number | undefined;
   readonly next: LogPosition | undefined;
 }
 
-/** What a query reads: the entries as they were when it began, or a little later. */
+/** A snapshot for a query: the entries as they were when it began, or a little later. */
 export interface LogSource {
   page(request: PageRequest): Awaitable<PageSlice>;
-  /** Counts over matches from the oldest on. */
+  /** Counts matches, oldest first. */
   tally(request: TallyRequest): Awaitable<TallySlice>;
 }
 
-export interface LogStoreFigures {
+export interface LogStoreStats {
   readonly stored: number;
   readonly limit: number | undefined;
   readonly bytes: number;
   readonly maxBytes: number;
   readonly diskBytes: number | undefined;
   readonly oldestMs: number | undefined;
-  /** Of those stored, what is still on its way to the disk and would be lost if the engine were killed now. */
+  /** Stored entries that are not on disk yet and would be lost if the engine were killed now. */
   readonly unwritten: number;
 }
 
-/** Keeps entries, bounded by number, bytes and age, in memory or on the disk. */
+/** Stores entries in memory or on disk, limited by number, size and age. */
 export interface LogStore {
   readonly kind: "memory" | "disk";
-  /** Never blocks, throws or waits. */
+  /** Must not block, throw or wait. */
   add(entry: StoredLog): void;
-  /** Entries that were added before are in it. */
+  /** Returns a snapshot that includes all entries added before. */
   open(): Awaitable<LogSource>;
   get(id: number): Awaitable<StoredLog | undefined>;
   clear(): Awaitable<void>;
-  figures(): LogStoreFigures;
-  /** What was added is where it stays: in memory at once, on disk after a write. Never rejects. */
+  stats(): LogStoreStats;
+  /** Resolves when all added entries are stored: in memory at once, on disk after a write. Never rejects. */
   flush(): Promise<void>;
   stop(): Promise<void>;
 }

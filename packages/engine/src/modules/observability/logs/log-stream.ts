@@ -6,13 +6,13 @@ import type { RecentLogs } from "./recent-logs.ts";
 
 /** Name of the system stream. Its events carry `{logs, dropped}`. */
 const LOG_STREAM = "svc.logs";
-/** Least time between two events, in milliseconds. */
+/** Minimum time between two events, in milliseconds. */
 const BATCH_MS = 250;
 const MAX_BATCH = 500;
-/** What a joining client gets. */
+/** Number of entries that a new subscriber receives. */
 const SNAPSHOT_COUNT = 200;
 
-/** Tells entries as they come to those who watch `svc.logs`, several at a time. */
+/** Publishes entries to subscribers of `svc.logs`, in batches. */
 export class LogStream {
   readonly #stream: SystemStream;
   readonly #clock: Clock;
@@ -26,7 +26,7 @@ export class LogStream {
     this.#redact = parts.redact;
     this.#stream = parts.streams.provideSystemStream({
       name: LOG_STREAM,
-      summary: "Log entries as they come",
+      summary: "Log entries as they arrive",
       snapshot(id, access) {
         if (access?.callRefusal("engine::logs::list") !== undefined) return id === undefined ? "[]" : "null";
         const entries = parts.recent.newest(SNAPSHOT_COUNT).map((entry) => logJson(entry, parts.redact));
@@ -39,7 +39,7 @@ export class LogStream {
     if (this.#stream.subscribers === 0) return;
     if (this.#batch.length < MAX_BATCH) this.#batch.push(entry);
     else this.#dropped += 1;
-    this.#cancelBatch ??= this.#clock.after(BATCH_MS, () => this.#tell());
+    this.#cancelBatch ??= this.#clock.after(BATCH_MS, () => this.#publish());
   }
 
   stop(): void {
@@ -47,7 +47,7 @@ export class LogStream {
     this.#stream.stop();
   }
 
-  #tell(): void {
+  #publish(): void {
     this.#cancelBatch = undefined;
     const logs = this.#batch.map((entry) => logJson(entry, this.#redact));
     const dropped = this.#dropped;

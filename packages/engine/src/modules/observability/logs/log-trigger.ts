@@ -11,13 +11,13 @@ import { logJson, type RedactAttributes } from "./log-json.ts";
 import type { StoredLog } from "./log-store.ts";
 import { firstNumberOf, SEVERITIES } from "./severity.ts";
 
-/** Entries that wait for one binding's handler, and calls of it at once. */
+/** Maximum number of queued entries and concurrent deliveries per binding. */
 const MAX_WAITING = 1_000;
 const MAX_RUNNING = 8;
-/** Traces that firings began, the newest: what is logged in one fires nothing. */
+/** Maximum number of remembered delivery traces. Entries in such a trace trigger nothing. */
 const MAX_TRACES = 10_000;
-/** Lines of a handler's worker that name no trace may still come so long after it answered, in milliseconds. */
-const AFTERMATH_MS = 1_000;
+/** Log lines of a handler's worker without a trace may arrive this long after the handler returned, in milliseconds. */
+const GRACE_MS = 1_000;
 
 const level = z
   .string()
@@ -25,13 +25,13 @@ const level = z
   .pipe(z.enum(["all", "trace", "debug", "info", "warn", "error", "fatal"]));
 
 const settings = z.strictObject({
-  level: level.default("all").meta({ description: "Least severe level that is told: all, trace, debug, info, warn, error or fatal" }),
-  service: z.string().max(256).nullish().meta({ description: "Only of this service" }),
-  text: z.string().max(1_024).nullish().meta({ description: "Only with this text in the body or in an attribute, in any case" }),
-  function_id: functionIdSchema.nullish().meta({ description: "Only what this function logged" }),
+  level: level.default("all").meta({ description: "Minimum level: all, trace, debug, info, warn, error or fatal" }),
+  service: z.string().max(256).nullish().meta({ description: "Only entries of this service" }),
+  text: z.string().max(1_024).nullish().meta({ description: "Only entries with this text in the body or in an attribute, case-insensitive" }),
+  function_id: functionIdSchema.nullish().meta({ description: "Only entries that this function logged" }),
   condition_function_id: functionIdSchema
     .nullish()
-    .meta({ description: "Function that is asked first, with the entry; when it answers false nothing is called" }),
+    .meta({ description: "Function that is called first with the entry; if it returns false, the entry is skipped" }),
 });
 type LogTriggerSettings = z.infer<typeof settings>;
 
@@ -43,12 +43,15 @@ export interface LogTriggersParts {
   readonly redact: RedactAttributes;
 }
 
-/** Bindings of type `log`. What a handler logs, by itself or through what it calls, fires nothing: there would be no end to it. */
+/**
+ * Bindings of type `log`. Entries that a handler writes, itself or through its calls, trigger nothing, to prevent
+ * endless loops.
+ */
 export class LogTriggers {
   readonly #parts: LogTriggersParts;
-  readonly #watchers = new Set<LogWatcher>();
+  readonly #queues = new Set<LogTriggerQueue>();
   readonly #traces = new Set<string>();
-  /** Handlers that failed; told by nothing else, since that would be an entry. */
+  /** Number of failed handler calls. Not logged, because that would create another entry. */
   failures = 0;
 
   constructor(parts: LogTriggersParts) {
@@ -58,29 +61,29 @@ export class LogTriggers {
   spec(): TriggerSpec<LogTriggerSettings> {
     return {
       type: "log",
-      summary: "A log entry of a level or a more severe one",
+      summary: "A log entry of at least a given level",
       settings,
       bind: (binding) => {
         const refusal = binding.callRefusal("engine::logs::list");
         if (refusal !== undefined) throw refusal;
         if (binding.settings.condition_function_id != null) binding.needs([binding.settings.condition_function_id]);
-        const watcher = new LogWatcher(binding, this);
-        this.#watchers.add(watcher);
+        const queue = new LogTriggerQueue(binding, this);
+        this.#queues.add(queue);
         return () => {
-          this.#watchers.delete(watcher);
-          watcher.stop();
+          this.#queues.delete(queue);
+          queue.stop();
         };
       },
     };
   }
 
   add(entry: StoredLog): void {
-    if (this.#watchers.size === 0) return;
+    if (this.#queues.size === 0) return;
     if (entry.log.traceId !== undefined && this.#traces.has(entry.log.traceId)) return;
-    for (const watcher of this.#watchers) watcher.offer(entry);
+    for (const queue of this.#queues) queue.enqueue(entry);
   }
 
-  /** By the keys of now. */
+  /** Masks with the keys that are configured now. */
   get redact(): RedactAttributes {
     return this.#parts.redact;
   }
@@ -101,8 +104,8 @@ export class LogTriggers {
     return this.#parts.directory.functionById(functionId)?.workers.some(({ name }) => name === service) ?? false;
   }
 
-  /** Calls the bound function with one entry, in a trace of its own. Never rejects. */
-  async fire(binding: TriggerBinding<LogTriggerSettings>, entry: StoredLog): Promise<void> {
+  /** Calls the bound function with one entry, in a new trace. Never rejects. */
+  async deliver(binding: TriggerBinding<LogTriggerSettings>, entry: StoredLog): Promise<void> {
     const { traceId, spanId } = entry.log;
     const span = this.#parts.telemetry.startSpan({
       name: "log trigger",
@@ -129,14 +132,14 @@ export class LogTriggers {
   }
 }
 
-/** One binding with the entries that wait for its handler. */
-class LogWatcher {
+/** One binding with the entries queued for its handler. */
+class LogTriggerQueue {
   readonly #binding: TriggerBinding<LogTriggerSettings>;
   readonly #owner: LogTriggers;
   readonly #matches: LogMatcher;
   #waiting: StoredLog[] = [];
   #running = 0;
-  #quietSinceMs = Number.NEGATIVE_INFINITY;
+  #idleSinceMs = Number.NEGATIVE_INFINITY;
   #stopped = false;
 
   constructor(binding: TriggerBinding<LogTriggerSettings>, owner: LogTriggers) {
@@ -153,7 +156,7 @@ class LogWatcher {
     this.#matches = logMatcher(matched, owner.redact);
   }
 
-  offer(entry: StoredLog): void {
+  enqueue(entry: StoredLog): void {
     if (!this.#matches(entry.log) || this.#isOwn(entry)) return;
     if (this.#waiting.length >= MAX_WAITING) {
       this.#owner.dropped();
@@ -173,21 +176,24 @@ class LogWatcher {
       const entry = this.#waiting.shift();
       if (entry === undefined) return;
       this.#running += 1;
-      // Does not reject.
-      void this.#owner.fire(this.#binding, entry).then(() => {
+      // Never rejects.
+      void this.#owner.deliver(this.#binding, entry).then(() => {
         this.#running -= 1;
-        this.#quietSinceMs = this.#owner.nowMs();
+        this.#idleSinceMs = this.#owner.nowMs();
         this.#next();
       });
     }
   }
 
-  /** The bound function's own, or, without a trace, of its worker while it runs or just after. */
+  /**
+   * True for entries of the bound function, and for entries without a trace from its worker while it runs or just
+   * after.
+   */
   #isOwn({ log }: StoredLog): boolean {
     const { functionId } = this.#binding;
     if (functionOf(log) === functionId) return true;
     if (log.traceId !== undefined) return false;
-    if (this.#running === 0 && this.#owner.nowMs() - this.#quietSinceMs > AFTERMATH_MS) return false;
+    if (this.#running === 0 && this.#owner.nowMs() - this.#idleSinceMs > GRACE_MS) return false;
     const workerId = workerIdOf(log);
     return (workerId !== undefined && this.#owner.isProvidedBy(functionId, workerId)) || this.#owner.isProvidedByService(functionId, log.resource.service);
   }

@@ -29,7 +29,7 @@ describe("log entries in memory", () => {
     const { add, held, store } = memory({ maxCount: 3 });
     add(...Array.from({ length: 1_000 }, () => logRecord()));
     expect(held().map(({ id }) => id)).toEqual([998, 999, 1_000]);
-    expect(store.figures()).toMatchObject({ stored: 3, limit: 3 });
+    expect(store.stats()).toMatchObject({ stored: 3, limit: 3 });
     store.setLimits({ maxCount: 2, maxBytes: 1e9, maxAgeMs: undefined });
     expect(held().map(({ id }) => id)).toEqual([999, 1_000]);
   });
@@ -39,7 +39,7 @@ describe("log entries in memory", () => {
     const { add, held, store } = memory({ maxBytes: 3.5 * sizeOf(big) });
     add(...Array.from({ length: 50 }, () => big));
     expect(held()).toHaveLength(3);
-    expect(store.figures().bytes).toBe(3 * sizeOf(big));
+    expect(store.stats().bytes).toBe(3 * sizeOf(big));
   });
 
   it("are at most so old, by the time that they came", () => {
@@ -72,6 +72,6 @@ describe("log entries in memory", () => {
   it("of a hundred thousand sources keep within their bounds", () => {
     const { add, store } = memory({ maxCount: 1_000 });
     add(...Array.from({ length: 100_000 }, (_, index) => logRecord({ service: `service ${index}` })));
-    expect(store.figures().stored).toBe(1_000);
+    expect(store.stats().stored).toBe(1_000);
   });
 });

@@ -1,10 +1,10 @@
 import type { Clock } from "../../../kernel/clock.ts";
-import { millisOf } from "../query/times.ts";
+import { millisOf } from "../model.ts";
 import { sizeOf } from "./bounded-record.ts";
 import { logSelector } from "./log-filter.ts";
 import { invalidInput } from "./log-filter-input.ts";
-import type { LogPosition, LogSource, LogStore, LogStoreFigures, PageRequest, PageSlice, StoredLog, TallyRequest, TallySlice } from "./log-store.ts";
-import { comparePositions, positionOf, Tally } from "./slices.ts";
+import type { LogPosition, LogSource, LogStore, LogStoreStats, PageRequest, PageSlice, StoredLog, TallyRequest, TallySlice } from "./log-store.ts";
+import { comparePositions, positionOf, Tally } from "./log-tally.ts";
 
 export interface MemoryLimits {
   readonly maxCount: number;
@@ -13,7 +13,7 @@ export interface MemoryLimits {
   readonly maxAgeMs: number | undefined;
 }
 
-/** Sources that are told apart for their shares; further ones share one. */
+/** Maximum number of sources with their own queue; further ones share one. */
 const MAX_SOURCES = 64;
 const OTHER_SOURCES = Symbol("other sources");
 
@@ -24,7 +24,7 @@ interface Held {
   readonly arrivedMs: number;
 }
 
-/** Entries of one source in the order in which they came. */
+/** Entries of one source in order of arrival. */
 class Source {
   readonly #held: Held[] = [];
   #head = 0;
@@ -48,7 +48,7 @@ class Source {
     if (held === undefined) return undefined;
     this.bytes -= held.size;
     this.#head += 1;
-    // Moves what is left only after half of it has gone, so that each entry is moved about once.
+    // Compacts the array only when half of it is free, so that each entry is moved about once.
     if (this.#head > 64 && this.#head * 2 > this.#held.length) {
       this.#held.splice(0, this.#head);
       this.#head = 0;
@@ -62,8 +62,9 @@ class Source {
 }
 
 /**
- * Entries in memory, bounded by number, bytes and age; the oldest go first. While it is full and several sources share it, one that has more than half of
- * it gives way first: a chatty worker does not push out what others said.
+ * Stores entries in memory, limited by number, size and age; the oldest are evicted first. If several sources share a
+ * full store, a source with more than half of it is evicted first, so that a chatty worker does not evict the entries
+ * of others.
  */
 export class MemoryLogs implements LogStore {
   readonly kind = "memory";
@@ -72,7 +73,7 @@ export class MemoryLogs implements LogStore {
   readonly #sources = new Map<string | symbol, Source>();
   #count = 0;
   #bytes = 0;
-  /** In the order of time; made when it is first asked for, and again after a change. */
+  /** Entries in time order; computed on demand after a change. */
   #ordered: readonly StoredLog[] | undefined;
 
   constructor(options: { readonly clock: Clock; readonly limits: MemoryLimits }) {
@@ -113,7 +114,7 @@ export class MemoryLogs implements LogStore {
     this.#ordered = undefined;
   }
 
-  figures(): LogStoreFigures {
+  stats(): LogStoreStats {
     this.#evict();
     const oldest = this.#oldest()?.oldest;
     return {
@@ -174,7 +175,7 @@ export class MemoryLogs implements LogStore {
   }
 }
 
-/** Entries in the order of time. */
+/** A snapshot of entries in time order. */
 export class OrderedLogs implements LogSource {
   readonly #entries: readonly StoredLog[];
 
@@ -203,7 +204,7 @@ export class OrderedLogs implements LogSource {
     return tally.slice(last === undefined || start + request.rows >= this.#entries.length ? undefined : positionOf(last));
   }
 
-  /** Index of the first entry that is not before the position. */
+  /** Returns the index of the first entry that is not before the position. */
   #firstAt(position: LogPosition): number {
     return this.#search((entry) => comparePositions(positionOf(entry), position) >= 0);
   }
@@ -224,7 +225,7 @@ export class OrderedLogs implements LogSource {
   }
 }
 
-/** The slice of a page, of which `seen` was looked at. */
+/** Returns the slice of a page, of which `seen` was searched. */
 export function pageOf(
   matching: readonly StoredLog[],
   slice: { readonly limit: number; readonly seen: readonly StoredLog[]; readonly isLast: boolean },

@@ -4,13 +4,13 @@ import type { StoredLog } from "./log-store.ts";
 const MAX_COUNT = 1_000;
 const MAX_BYTES = 1024 * 1024;
 
-/** The last entries as they came, for who follows them: at most 1,000 and 1 MiB. Their ids have no hole. */
+/** The last entries in order of arrival, at most 1,000 and 1 MiB, for tails. Their ids are consecutive. */
 export class RecentLogs {
   #entries: StoredLog[] = [];
   #bytes = 0;
   readonly #waiting = new Set<() => void>();
 
-  /** Of the entry that came last; 0 before the first. */
+  /** Id of the last entry; 0 before the first. */
   lastId: number;
 
   constructor(lastId: number) {
@@ -35,7 +35,7 @@ export class RecentLogs {
     this.#bytes = 0;
   }
 
-  /** Entries after this one, and how many of those are not here any more. */
+  /** Returns the entries after this id, and how many of them were already evicted. */
   after(id: number): { readonly entries: readonly StoredLog[]; readonly dropped: number } {
     const first = this.#entries[0];
     if (first === undefined) return { entries: [], dropped: Math.max(0, this.lastId - id) };
@@ -46,7 +46,7 @@ export class RecentLogs {
     return this.#entries.slice(-count);
   }
 
-  /** Calls `wake` with each entry that comes, until undone. */
+  /** Calls `wake` for each new entry. Returns the undo. */
   onEntry(wake: () => void): () => void {
     this.#waiting.add(wake);
     return () => this.#waiting.delete(wake);

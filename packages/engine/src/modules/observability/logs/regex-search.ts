@@ -1,30 +1,30 @@
 import { createContext, Script } from "node:vm";
 
-/** Longest time for one portion of texts, in milliseconds, and how much is searched in it. */
+/** Time limit for one portion of texts in milliseconds, number of tries, and size of a portion. */
 const LIMIT_MS = 100;
 const MAX_TRIES = 3;
 const PORTION_CHARACTERS = 1024 * 1024;
-/** Characters of a text that are searched. */
+/** Maximum number of characters searched per text. */
 const MAX_CHARACTERS = 16 * 1024;
 
-// Only this stops a regular expression: V8 asks the watchdog of a script between its steps.
+// Only the timeout of a vm script can interrupt a regular expression.
 const runner = new Script("run()");
 const context: { run: () => void } = { run: () => {} };
 createContext(context);
 
-/** Case-blind. Throws SyntaxError for what is no regular expression. */
+/** Compiles a case-insensitive expression. Throws SyntaxError if it is invalid. */
 export function compileRegex(source: string): RegExp {
   try {
     return new RegExp(source, "iu");
   } catch {
-    // Many expressions that people write are none under the stricter rules.
+    // Many common expressions are invalid in unicode mode.
     return new RegExp(source, "i");
   }
 }
 
 /**
- * Those things whose text the expression finds something in. A hostile expression cannot hang whoever runs it: a portion of texts has 100 ms,
- * past which this throws what `refuse` makes.
+ * Returns the items whose text matches. A hostile expression cannot block the thread: each portion of texts has 100 ms,
+ * after which this throws the error made by `refuse`.
  */
 export function selectByRegex<T>(search: {
   readonly expression: RegExp;
@@ -42,7 +42,7 @@ export function selectByRegex<T>(search: {
       for (const thing of things.slice(start, end)) if (expression.test(textOf(thing).slice(0, MAX_CHARACTERS))) ofPortion.push(thing);
     });
     found.push(...ofPortion);
-    if (!isDone) throw refuse("`regex`: takes too long to search by; leave out repetitions inside repetitions, or narrow the entries down before");
+    if (!isDone) throw refuse("`regex`: takes too long; avoid nested repetitions, or narrow the search with other filters");
     start = end;
   }
   return found;
@@ -57,7 +57,7 @@ function portionEnd<T>(things: readonly T[], start: number, textOf: (thing: T) =
   return things.length;
 }
 
-/** False when it took too long. On a busy machine the time may have been that of others: then it is tried again. */
+/** Returns false on a timeout. On a busy machine other processes may have used the time; then it tries again. */
 function withinTime(work: () => void): boolean {
   for (let tries = 1; ; tries += 1) {
     const before = process.cpuUsage();

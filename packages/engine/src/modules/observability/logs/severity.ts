@@ -1,13 +1,13 @@
 import type { SeverityText } from "../model.ts";
 
-/** The specification's five, least severe first. */
+/** The five names of the specification, least severe first. */
 export const SEVERITIES: readonly SeverityText[] = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR"];
 
-/** First number of each; FATAL (21 to 24) is ERROR with a mark (decision 36). */
+/** First number of each level. FATAL (21 to 24) is ERROR with `fatal: true`. */
 const FIRST_NUMBER: Readonly<Record<SeverityText, number>> = { TRACE: 1, DEBUG: 5, INFO: 9, WARN: 13, ERROR: 17 };
 const FIRST_FATAL_NUMBER = 21;
 
-/** Other spellings that loggers use. */
+/** All spellings that loggers use. */
 const NUMBER_BY_NAME: ReadonlyMap<string, number> = new Map([
   ["trace", 1],
   ["debug", 5],
@@ -38,12 +38,12 @@ export function firstNumberOf(severity: SeverityText): number {
   return FIRST_NUMBER[severity];
 }
 
-/** Number of a level's name in any case; undefined for one that no logger uses. */
+/** Returns the number of a level name in any case; undefined if it is unknown. */
 export function severityNumberOf(name: string): number | undefined {
   return NUMBER_BY_NAME.get(name.toLowerCase());
 }
 
-/** 1 to 24, whatever was told; 9 (INFO) for what is no number. */
+/** Clamps to 1 to 24; returns 9 (INFO) if it is not a number. */
 export function validSeverityNumber(severityNumber: number): number {
   if (!Number.isFinite(severityNumber)) return 9;
   return Math.min(24, Math.max(1, Math.trunc(severityNumber)));

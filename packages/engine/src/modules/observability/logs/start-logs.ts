@@ -3,8 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { SecretMask } from "@svc/protocol";
 import type { ModuleContext } from "../../../kernel/module.ts";
 import type { LogEntry } from "../../../kernel/telemetry-contract.ts";
-import type { ObservabilityConfig } from "../config.ts";
-import { LOGS_SHARE, storageFolder } from "../disk-storage.ts";
+import { LOGS_SHARE, type ObservabilityConfig, storageFolder } from "../config.ts";
 import type { DropCounter, LogRecord, LogSink } from "../model.ts";
 import type { RecordRate } from "../otlp/record-rate.ts";
 import { ConsoleEcho } from "./console-echo.ts";
@@ -12,32 +11,32 @@ import type { DiskLimits } from "./disk-logs.ts";
 import { provideEngineLog } from "./functions/engine-log.ts";
 import { provideEngineLogs } from "./functions/engine-logs.ts";
 import { LogIntake } from "./intake.ts";
-import type { LogAnswers } from "./log-answers.ts";
+import type { LogApi } from "./log-api.ts";
 import type { RedactAttributes } from "./log-json.ts";
-import type { LogStore, LogStoreFigures } from "./log-store.ts";
+import { recordOfEntry } from "./log-record.ts";
+import type { LogStore, LogStoreStats } from "./log-store.ts";
 import { LogStream } from "./log-stream.ts";
 import { LogTriggers } from "./log-trigger.ts";
 import { type MemoryLimits, MemoryLogs } from "./memory-logs.ts";
 import { RecentLogs } from "./recent-logs.ts";
-import { recordOfEntry } from "./record-of-entry.ts";
 
 export interface LogsOptions {
   readonly drops: DropCounter;
-  /** Of restricted principals. */
+  /** Limits the records of restricted principals. */
   readonly rate: RecordRate;
-  /** Where entries go besides, e.g. to an exporter. Told of each that is kept. */
+  /** Further sinks for stored entries, e.g. an exporter. */
   readonly sinks?: readonly LogSink[];
 }
 
-/** The running part of the module about logs. */
+/** The running logs part of the module. */
 export interface LogsPart {
-  /** Takes records that came whole, e.g. by OTLP. */
+  /** Takes complete records, e.g. from OTLP. */
   readonly sink: LogSink;
-  /** Takes entries told by modules and by the engine itself. */
+  /** Takes entries of modules and of the engine itself. */
   log(entry: LogEntry): void;
-  /** Undefined where none are kept. */
-  figures(): LogStoreFigures | undefined;
-  /** Calls of handlers of `log` triggers that failed. */
+  /** Undefined if entries are not stored. */
+  stats(): LogStoreStats | undefined;
+  /** Number of failed handler calls of `log` triggers. */
   readonly triggerFailures: number;
   reconfigure(next: ObservabilityConfig): "restart" | undefined;
   stop(): Promise<void>;
@@ -51,7 +50,7 @@ export async function startLogs(context: ModuleContext<ObservabilityConfig>, opt
   const redact: RedactAttributes = (attributes) => redactor.attributes(attributes);
 
   const { store, setLimits, lastId } = await openLogStore(context, options.drops, redact);
-  // By microseconds, so that ids of a later run are greater; see also DiskLogs.trim.
+  // Based on microseconds, so that ids of a later run are greater.
   const firstId = Math.max(Math.floor(clock.now()) * 1_000, lastId + 1);
   const recent = new RecentLogs(firstId - 1);
   const stream = new LogStream({ streams: context.streams, clock, redact, recent });
@@ -68,13 +67,13 @@ export async function startLogs(context: ModuleContext<ObservabilityConfig>, opt
       ...(options.sinks ?? []).map((sink) => (entry: { readonly log: LogRecord }) => sink.add(entry.log)),
     ],
   });
-  /** What a worker says; the engine's own lines are in its output already. */
+  /** Takes entries of workers. The engine's own lines are already in its output. */
   const takeOfWorker = (log: LogRecord): void => {
     const isNew = isEnabled ? intake.add(log) : true;
     if (isNew && config.logs_console_output) echo.show(log);
   };
 
-  let answers: Promise<LogAnswers> | undefined;
+  let answers: Promise<LogApi> | undefined;
   provideEngineLog(context, {
     ...options,
     log: (entry) => takeOfWorker(recordOfEntry(entry, { service: config.service_name, nowMs: clock.now() })),
@@ -82,9 +81,9 @@ export async function startLogs(context: ModuleContext<ObservabilityConfig>, opt
   provideEngineLogs(context, {
     async answers() {
       if (store === undefined) return undefined;
-      answers ??= import("./log-answers.ts").then(
+      answers ??= import("./log-api.ts").then(
         (loaded) =>
-          new loaded.LogAnswers({
+          new loaded.LogApi({
             context,
             store,
             recent,
@@ -97,7 +96,7 @@ export async function startLogs(context: ModuleContext<ObservabilityConfig>, opt
       return answers;
     },
     disabledReason: isEnabled
-      ? "log entries are only exported, and not kept here; set `logs_exporter: both` or `memory` in the config of svc-observability"
+      ? "log entries are exported and not stored; set `logs_exporter: both` or `memory` in the config of svc-observability"
       : "logs are off; set `logs_enabled: true` in the config of svc-observability",
   });
   context.provideTrigger(triggers.spec());
@@ -105,7 +104,7 @@ export async function startLogs(context: ModuleContext<ObservabilityConfig>, opt
   return {
     sink: { add: takeOfWorker },
     log(entry) {
-      // The line by which an entry was shown is not another entry.
+      // The line that printed an entry is not a new entry.
       if (echo.isWriting) return;
       const isOfWorker = entry.attributes !== undefined && Object.hasOwn(entry.attributes, "svc.worker.name");
       if (!isEnabled && !isOfWorker) return;
@@ -113,7 +112,7 @@ export async function startLogs(context: ModuleContext<ObservabilityConfig>, opt
       if (isOfWorker) takeOfWorker(record);
       else intake.add(record);
     },
-    figures: () => store?.figures(),
+    stats: () => store?.stats(),
     get triggerFailures() {
       return triggers.failures;
     },
@@ -137,14 +136,14 @@ function enabledIn(config: ObservabilityConfig): boolean {
   return config.logs_enabled ?? config.enabled;
 }
 
-/** Settings that a running part cannot take. */
+/** Settings that require a restart. */
 function fixedIn(config: ObservabilityConfig): unknown {
   const { trace_storage: storage } = config;
   return [enabledIn(config), config.logs_exporter ?? config.exporter, storage?.enabled, storage?.directory];
 }
 
 interface OpenedStore {
-  /** Undefined where entries are not kept. */
+  /** Undefined if entries are not stored. */
   readonly store: LogStore | undefined;
   readonly setLimits: (config: ObservabilityConfig) => void;
   readonly lastId: number;

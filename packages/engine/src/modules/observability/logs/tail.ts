@@ -7,21 +7,21 @@ import { invalidInput } from "./log-filter-input.ts";
 import type { StoredLog } from "./log-store.ts";
 import type { RecentLogs } from "./recent-logs.ts";
 
-/** Calls that wait at once. */
+/** Maximum number of waiting calls. */
 const MAX_WAITING = 200;
-/** A waiting call looks again at most this often, in milliseconds: each look is a search. */
-const LOOK_EVERY_MS = 50;
+/** Minimum time between two searches of a waiting call, in milliseconds. */
+const SEARCH_EVERY_MS = 50;
 
 const cursorParts = z.tuple([z.int().min(0)]);
 
 export interface TailAnswer {
   readonly entries: readonly StoredLog[];
   readonly cursor: string;
-  /** Entries after the cursor, matching or not, that were gone before they could be looked at. */
+  /** Number of entries after the cursor, matching or not, that were evicted before they were searched. */
   readonly dropped: number;
 }
 
-/** Hands out entries as they come to callers that ask again and again, each from where it left off. */
+/** Returns new entries to callers that poll, each from its own cursor. */
 export class Tail {
   readonly #recent: RecentLogs;
   readonly #clock: Clock;
@@ -35,8 +35,8 @@ export class Tail {
   }
 
   /**
-   * Matches after the cursor, at most `limit`; when there is none it waits for one up to `waitMs`. Without a cursor it begins with what comes from now on. Throws
-   * `overloaded` when too many wait.
+   * Returns at most `limit` matches after the cursor; waits up to `waitMs` if there are none. Without a cursor only new
+   * entries count. Throws `overloaded` if too many calls wait.
    */
   async next(request: {
     readonly after: string | null | undefined;
@@ -62,9 +62,10 @@ export class Tail {
     }
   }
 
-  /** Until just after the next entry, the time is over, the caller goes or the engine is about to end. */
+  /** Resolves shortly after the next entry, at the timeout, or when the caller disconnects or the engine drains. */
   async #wait(ms: number, signal: AbortSignal): Promise<void> {
-    if (this.#waiting >= MAX_WAITING) throw new CallError("overloaded", `${MAX_WAITING} calls wait for log entries already; try again shortly`);
+    if (this.#waiting >= MAX_WAITING)
+      throw new CallError("overloaded", `the limit of ${MAX_WAITING} calls that wait for log entries is reached; try again later`);
     this.#waiting += 1;
     await new Promise<void>((resolve) => {
       const done = (): void => {
@@ -77,10 +78,10 @@ export class Tail {
       const undo = this.#recent.onEntry(() => {
         undo();
         cancel();
-        // The entries of a moment are told together.
-        cancel = this.#clock.after(Math.min(ms, LOOK_EVERY_MS), done);
+        // Collects entries that arrive together.
+        cancel = this.#clock.after(Math.min(ms, SEARCH_EVERY_MS), done);
       });
-      // Who follows the log must not keep the engine from ending.
+      // A waiting call must not delay the engine's shutdown.
       for (const end of [signal, this.#draining]) end.addEventListener("abort", done, { once: true });
     });
     this.#waiting -= 1;

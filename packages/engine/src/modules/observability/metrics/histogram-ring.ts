@@ -1,14 +1,14 @@
-import { bytesOf, type HistogramCounts, together, trimmed } from "./histogram.ts";
+import { bytesOf, type HistogramCounts, mergeHistograms, trimmed } from "./histogram.ts";
 import { type Level, periodOf } from "./levels.ts";
 import { PeriodRing } from "./period-ring.ts";
 
-/** Bytes that the histograms of all series may take together. */
+/** Byte limit for the histograms of all series together. */
 export interface ByteBudget {
-  /** False when there is no room for so many more. Negative ones give back. */
+  /** Returns false if there is no room. Negative numbers return bytes. */
   take(bytes: number): boolean;
 }
 
-/** The counts of each period. */
+/** A ring buffer of histogram counts by period. */
 export class HistogramRing {
   readonly #level: Level;
   readonly #budget: ByteBudget;
@@ -28,12 +28,12 @@ export class HistogramRing {
     });
   }
 
-  /** False when there was no room for it. */
+  /** Returns false if there was no room. */
   add(at: number, counts: HistogramCounts): boolean {
     const slot = this.#ring.place(periodOf(at, this.#level));
     if (slot === -1) return true;
     const before = this.#slots[slot];
-    return this.#put(slot, before === undefined ? trimmed(counts) : together(before, trimmed(counts)));
+    return this.#put(slot, before === undefined ? trimmed(counts) : mergeHistograms(before, trimmed(counts)));
   }
 
   at(period: number): HistogramCounts | undefined {
@@ -41,7 +41,7 @@ export class HistogramRing {
     return slot === -1 ? undefined : this.#slots[slot];
   }
 
-  /** Forgets everything and gives its bytes back. */
+  /** Removes all counts and returns their bytes. */
   clear(): void {
     for (let slot = 0; slot < this.#slots.length; slot++) this.#put(slot, undefined);
   }

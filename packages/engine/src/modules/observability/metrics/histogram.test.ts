@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { DURATION_LAYOUT, DurationHistogram } from "../calls/duration-histogram.ts";
-import { explicitLayout, maxOf, NOTHING_COUNTED, percentileOf, together, trimmed } from "./histogram.ts";
+import { explicitLayout, maxOf, mergeHistograms, NOTHING_COUNTED, percentileOf, trimmed } from "./histogram.ts";
 import { explicitBuckets } from "./snapshot.ts";
 
 function durations(values: readonly number[]) {
@@ -23,7 +23,7 @@ describe("histograms", () => {
   it("merged are the histogram of all values (gap 47)", () => {
     const fast = Array.from({ length: 990 }, (_, index) => 1 + index / 1_000);
     const slow = Array.from({ length: 10 }, (_, index) => 500 + index);
-    const merged = together(trimmed(durations(fast)), trimmed(durations(slow)));
+    const merged = mergeHistograms(trimmed(durations(fast)), trimmed(durations(slow)));
     const all = trimmed(durations([...fast, ...slow]));
     expect(merged.count).toBe(1_000);
     expect([...merged.buckets]).toEqual([...all.buckets]);
@@ -36,7 +36,7 @@ describe("histograms", () => {
   it("have nothing to say of nothing", () => {
     expect(percentileOf(NOTHING_COUNTED, DURATION_LAYOUT, 50)).toBeNull();
     expect(maxOf(NOTHING_COUNTED, DURATION_LAYOUT)).toBeNull();
-    expect(together(NOTHING_COUNTED, NOTHING_COUNTED).count).toBe(0);
+    expect(mergeHistograms(NOTHING_COUNTED, NOTHING_COUNTED).count).toBe(0);
     expect(trimmed({ ...NOTHING_COUNTED, buckets: new Uint32Array(8) }).buckets).toHaveLength(0);
   });
 

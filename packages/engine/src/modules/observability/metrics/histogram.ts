@@ -1,27 +1,29 @@
-/** What was counted of a histogram in some stretch of time. */
+/** Counts of a histogram within a time range. */
 export interface HistogramCounts {
   readonly count: number;
   readonly sum: number;
   /** Index of the bucket that `buckets[0]` counts. */
   readonly first: number;
   readonly buckets: Uint32Array;
-  /** Undefined where it is not known but by its bucket. */
+  /** The exact maximum; undefined if only its bucket is known. */
   readonly max?: number | undefined;
 }
 
 export const NOTHING_COUNTED: HistogramCounts = { count: 0, sum: 0, first: 0, buckets: new Uint32Array(0) };
 
-/** Where the buckets of a histogram lie. */
+/** Bucket boundaries of a histogram. */
 export interface BucketLayout {
-  /** Two layouts whose counts may be added have the same. */
+  /** Equal for layouts whose counts may be added. */
   readonly key: string;
-  /** How many buckets there are. */
+  /** Number of buckets. */
   readonly size: number;
-  /** Where bucket `index` begins; it ends, excluded or included, where the next one begins. The last one has no end: Infinity. */
+  /**
+   * Returns where bucket `index` begins; it ends where the next one begins. The last bucket has no upper end: Infinity.
+   */
   startOf(index: number): number;
 }
 
-/** A layout as OTLP has it: `bounds` are the upper ends, one fewer than there are buckets. */
+/** A layout as in OTLP: `bounds` are the upper ends, one fewer than buckets. */
 export function explicitLayout(bounds: readonly number[]): BucketLayout {
   return {
     key: bounds.join(" "),
@@ -30,8 +32,8 @@ export function explicitLayout(bounds: readonly number[]): BucketLayout {
   };
 }
 
-/** Both together, to the single count. */
-export function together(a: HistogramCounts, b: HistogramCounts): HistogramCounts {
+/** Adds the counts of both. */
+export function mergeHistograms(a: HistogramCounts, b: HistogramCounts): HistogramCounts {
   if (a.count === 0) return b;
   if (b.count === 0) return a;
   const first = Math.min(a.first, b.first);
@@ -45,7 +47,7 @@ export function together(a: HistogramCounts, b: HistogramCounts): HistogramCount
   return { count: a.count + b.count, sum: a.sum + b.sum, first, buckets, max };
 }
 
-/** The same without empty buckets at either end, which would take memory. */
+/** Removes empty buckets at both ends, which would take memory. */
 export function trimmed(counts: HistogramCounts): HistogramCounts {
   const { buckets } = counts;
   let from = 0;
@@ -55,14 +57,14 @@ export function trimmed(counts: HistogramCounts): HistogramCounts {
   return from === 0 && to === buckets.length ? counts : { ...counts, first: counts.first + from, buckets: buckets.slice(from, to) };
 }
 
-/** About how many bytes they take. */
+/** Returns the approximate size in bytes. */
 export function bytesOf({ buckets }: HistogramCounts): number {
   return 160 + 4 * buckets.length;
 }
 
 /**
- * The value that `percent` (0 to 100) of those counted do not exceed: exactly the right bucket, and within it where it would be if they were spread evenly.
- * Null when nothing was counted.
+ * Returns the value that `percent` (0 to 100) of the counted values do not exceed. The bucket is exact; within it,
+ * values are assumed to be spread evenly. Null if nothing was counted.
  */
 export function percentileOf(counts: HistogramCounts, layout: BucketLayout, percent: number): number | null {
   const { count, first, buckets } = counts;
@@ -82,7 +84,10 @@ export function percentileOf(counts: HistogramCounts, layout: BucketLayout, perc
   return layout.startOf(first + buckets.length - 1);
 }
 
-/** The largest one, where it is known; else the end of the highest bucket that counted something. Null when nothing was counted. */
+/**
+ * Returns the exact maximum if it is known, or else the end of the highest nonempty bucket. Null if nothing was
+ * counted.
+ */
 export function maxOf(counts: HistogramCounts, layout: BucketLayout): number | null {
   if (counts.count <= 0) return null;
   if (counts.max !== undefined) return counts.max;
@@ -92,7 +97,7 @@ export function maxOf(counts: HistogramCounts, layout: BucketLayout): number | n
   return Number.isFinite(end) ? end : layout.startOf(counts.first + high);
 }
 
-/** The begin of the lowest bucket that counted something. Null when nothing was counted. */
+/** Returns the start of the lowest nonempty bucket. Null if nothing was counted. */
 export function minOf(counts: HistogramCounts, layout: BucketLayout): number | null {
   const low = counts.buckets.findIndex((count) => count > 0);
   return counts.count <= 0 || low === -1 ? null : layout.startOf(counts.first + low);

@@ -2,23 +2,25 @@ import type { Attributes, AttributeValue } from "../../../kernel/telemetry-contr
 
 export type Labels = Readonly<Record<string, string>>;
 
-/** Of what comes from outside. */
+/** Limits for external labels. */
 const MAX_LABELS = 32;
 const MAX_NAME_LENGTH = 128;
 const MAX_VALUE_LENGTH = 256;
 
-/** Two series of one name are the same when this is. */
+/** Returns a key that identifies a series among those of one name. */
 export function labelsKey(labels: Labels): string {
   return JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** True when `labels` has every one of `wanted`. */
+/** True if `labels` contains all of `wanted`. */
 export function hasLabels(labels: Labels, wanted: Labels): boolean {
   for (const name of Object.keys(wanted)) if (!Object.hasOwn(labels, name) || labels[name] !== wanted[name]) return false;
   return true;
 }
 
-/** Attributes as labels; undefined when they are too many or too long: cut ones would mix series that differ. */
+/**
+ * Converts attributes to labels. Undefined if they are too many or too long: truncation would merge different series.
+ */
 export function labelsOf(attributes: Attributes, more: Labels = {}): Labels | undefined {
   const labels: Record<string, string> = Object.create(null) as Record<string, string>;
   let count = 0;

@@ -1,17 +1,17 @@
 import { STEP_MS } from "./time-line.ts";
 
-/** One resolution in which series are kept. */
+/** One resolution of stored series. */
 export interface Level {
   /** Length of a period, in milliseconds. */
   readonly stepMs: number;
-  /** How many periods are kept. */
+  /** Number of stored periods. */
   readonly periods: number;
 }
 
-/** The samples themselves: 5 s for 15 min. Here and below one period more is kept, since the present one is not over. */
+/** The samples themselves: 5 s for 15 min. Each level stores one period more, because the current one is incomplete. */
 export const SAMPLES: Level = { stepMs: STEP_MS, periods: 181 };
 
-/** The levels of `engine::rollups::list`, by their number: 1 min for 1 h, 5 min for 6 h, 1 h for 7 days. */
+/** The levels of `engine::rollups::list`, by number: 1 min for 1 h, 5 min for 6 h, 1 h for 7 days. */
 export const ROLLUPS: readonly [Level, Level, Level] = [
   { stepMs: 60_000, periods: 61 },
   { stepMs: 300_000, periods: 73 },
@@ -19,14 +19,16 @@ export const ROLLUPS: readonly [Level, Level, Level] = [
 ];
 
 const LEVELS: readonly Level[] = [SAMPLES, ...ROLLUPS];
-/** Index of a level in what a series keeps: 0 for samples, then those of rollups. */
+/** Index of a level within a series: 0 for samples, then the rollups. */
 export type LevelIndex = 0 | 1 | 2 | 3;
 
 export function levelAt(index: LevelIndex): Level {
   return LEVELS[index] as Level;
 }
 
-/** The finest level that reaches back from `now` to `from`, `rounded` to its periods; the coarsest where none does. */
+/**
+ * Returns the finest level that reaches from `now` back to `from`, `rounded` to its periods; the coarsest if none does.
+ */
 export function levelFor(from: number, now: number, rounded: (periods: number) => number = Math.round): LevelIndex {
   const found = LEVELS.findIndex(({ stepMs, periods }) => rounded(from / stepMs) > Math.floor(now / stepMs) - periods);
   return (found === -1 ? LEVELS.length - 1 : found) as LevelIndex;

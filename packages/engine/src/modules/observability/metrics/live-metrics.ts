@@ -1,13 +1,13 @@
 import type { Streams, SystemStream } from "../../../kernel/stream-contract.ts";
 import { DURATION_LAYOUT } from "../calls/duration-histogram.ts";
-import { type HistogramCounts, percentileOf, together } from "./histogram.ts";
+import { type HistogramCounts, mergeHistograms, percentileOf } from "./histogram.ts";
 import { periodOf, SAMPLES } from "./levels.ts";
 import { CALL_DURATION, CALLS, CALLS_IN_FLIGHT, ENGINE_CONNECTIONS, ENGINE_CPU, ENGINE_HEAP, ENGINE_LAG, ENGINE_RSS, WORKERS } from "./names.ts";
 import { HistogramSeries, type MetricInfo, NumberSeries } from "./series.ts";
 import type { SeriesStore } from "./series-store.ts";
 
-/** What the dashboard shows of 5 s. Null: nobody looked then. */
-interface Figures {
+/** The dashboard's values for one period of 5 s. Null: not measured. */
+interface Values {
   readonly calls_per_second: number;
   readonly errors_per_second: number;
   readonly p50_ms: number | null;
@@ -22,37 +22,40 @@ interface Figures {
   readonly event_loop_lag_ms: number | null;
 }
 
-interface MetricsSample extends Figures {
-  /** Begin of the 5 s, in milliseconds since 1970. */
+interface MetricsSample extends Values {
+  /** Start of the 5 s, in milliseconds since 1970. */
   readonly at_ms: number;
 }
 
-/** So many are told on joining. */
+/** Number of samples that a new subscriber receives. */
 const KEPT_SAMPLES = SAMPLES.periods - 1;
 
-/** The stream `svc.metrics`: who joins gets the samples of 15 min, then each one as it is taken, as an event of type `sample`. */
+/**
+ * The stream `svc.metrics`: a subscriber receives the samples of the last 15 min, then each new one as an event of type
+ * `sample`.
+ */
 export class LiveMetrics {
   readonly #store: SeriesStore;
   readonly #stream: SystemStream;
-  /** Put together as they are taken: whoever joins would otherwise have every series read for each of them. */
-  readonly #samples: { readonly period: number; readonly figures: Figures }[] = [];
+  /** Computed when they are taken; otherwise each new subscriber would cause a read of every series. */
+  readonly #samples: { readonly period: number; readonly values: Values }[] = [];
 
   constructor(store: SeriesStore, streams: Pick<Streams, "provideSystemStream">) {
     this.#store = store;
     this.#stream = streams.provideSystemStream({
       name: "svc.metrics",
-      summary: "The engine's main figures, each 5 s; of the last 15 min on joining",
+      summary: "The engine's main metrics, every 5 s; a new subscriber receives the last 15 min",
       snapshot: (id) => JSON.stringify(id === undefined ? this.#history() : (this.#history().find(({ at_ms }) => String(at_ms) === id) ?? null)),
     });
   }
 
-  /** A sample is complete. */
+  /** Called when a sample is complete. */
   sampled(at: number): void {
     const period = periodOf(at, SAMPLES);
     if (this.#samples.at(-1)?.period === period) this.#samples.pop();
-    const figures = this.#figures(period);
-    if (figures === undefined) return;
-    const sample = { period, figures };
+    const values = this.#values(period);
+    if (values === undefined) return;
+    const sample = { period, values };
     this.#samples.push(sample);
     if (this.#samples.length > KEPT_SAMPLES) this.#samples.shift();
     if (this.#stream.subscribers === 0) return;
@@ -60,18 +63,18 @@ export class LiveMetrics {
   }
 
   #history(): readonly MetricsSample[] {
-    // The period that is not over has no sample yet.
+    // The current period has no sample yet.
     const first = periodOf(this.#store.timeLine.now(), SAMPLES) - KEPT_SAMPLES;
     return this.#samples.filter(({ period }) => period >= first).map((sample) => this.#shown(sample));
   }
 
-  /** The clock may have been set since. */
-  #shown({ period, figures }: { readonly period: number; readonly figures: Figures }): MetricsSample {
-    return { at_ms: this.#store.timeLine.shown(period * SAMPLES.stepMs), ...figures };
+  /** Converts the time now, because the clock may have been set since. */
+  #shown({ period, values }: { readonly period: number; readonly values: Values }): MetricsSample {
+    return { at_ms: this.#store.timeLine.shown(period * SAMPLES.stepMs), ...values };
   }
 
-  /** Undefined: the engine was not there, or slept. */
-  #figures(period: number): Figures | undefined {
+  /** Undefined: the engine did not run, or was suspended. */
+  #values(period: number): Values | undefined {
     const rss = this.#gauge(ENGINE_RSS, period);
     if (rss === null) return undefined;
     const { calls, errors } = this.#calls(period);
@@ -116,7 +119,7 @@ export class LiveMetrics {
     let counts: HistogramCounts | undefined;
     for (const series of this.#store.of(CALL_DURATION.name)) {
       const here = series instanceof HistogramSeries ? series.level(0).at(period) : undefined;
-      if (here !== undefined) counts = counts === undefined ? here : together(counts, here);
+      if (here !== undefined) counts = counts === undefined ? here : mergeHistograms(counts, here);
     }
     return counts;
   }

@@ -1,74 +1,73 @@
 import type { ModuleContext } from "../../../kernel/module.ts";
 import type { Undo } from "../../../kernel/scope.ts";
-import type { MetricReader } from "../alerts/metric-reader.ts";
 import type { CallStats } from "../calls/call-stats.ts";
 import type { WorkerCounts } from "../calls/worker-counts.ts";
 import type { ObservabilityConfig } from "../config.ts";
 import type { DropCounts } from "../drop-counts.ts";
 import type { EventLoopLag } from "../event-loop-lag.ts";
 import type { MetricRecord, MetricSink, Resource } from "../model.ts";
+import { ExternalMetrics } from "./external-metrics.ts";
 import { provideMetricFunctions } from "./functions.ts";
 import { LiveMetrics } from "./live-metrics.ts";
-import { OutsideMetrics } from "./outside-metrics.ts";
-import { metricReader } from "./reader.ts";
+import { type MetricReader, metricReader } from "./reader.ts";
 import { Sampler } from "./sampler.ts";
 import { SeriesStore } from "./series-store.ts";
 import { snapshotOf } from "./snapshot.ts";
-import { BuiltInCounts } from "./sources/built-in-counts.ts";
-import { CallFigures } from "./sources/call-figures.ts";
-import { EngineFigures } from "./sources/engine-figures.ts";
-import { ModuleFigures } from "./sources/module-figures.ts";
-import { WorkerFigures } from "./sources/worker-figures.ts";
+import { BuiltinCounters } from "./sources/builtin-counters.ts";
+import { CallCollector } from "./sources/call-collector.ts";
+import { EngineCollector } from "./sources/engine-collector.ts";
+import { ModuleCollector } from "./sources/module-collector.ts";
+import { WorkerCollector } from "./sources/worker-collector.ts";
 import { TimeLine } from "./time-line.ts";
 
-/** What was silent too long is looked for each so many samples: each minute. */
+/** Inactive series are removed every 12 samples, i.e. every minute. */
 const SAMPLES_PER_SWEEP = 12;
 
 type Config = Pick<ObservabilityConfig, "metrics_enabled" | "metrics_max_count" | "metrics_retention_seconds" | "prometheus">;
 
-/** What the other parts of the module need of metrics. */
+/** The metrics part of the module. */
 export interface Metrics {
-  /** For metrics that workers and other programs send. Drops them while metrics are off. */
+  /** Takes metrics that workers and other programs send. Drops them while metrics are off. */
   readonly sink: MetricSink;
   /** For alert rules. */
   readonly reader: MetricReader;
-  /** Every series as it stands, cumulative, for export. */
+  /** Returns every series with its cumulative value, for export. */
   snapshot(): readonly MetricRecord[];
   /** For `engine::telemetry::status`. */
   counts(): { readonly series: number; readonly limit: number };
-  /** Rejects when the address for Prometheus cannot be bound; the former one stays then. */
+  /** Rejects if the address for Prometheus cannot be bound; the old listener stays then. */
   reconfigure(next: Config): Promise<void>;
   stop(): void;
 }
 
 export interface MetricsParts {
-  /** Of all calls. */
+  /** Statistics of all calls. */
   readonly stats: CallStats;
   readonly totals: WorkerCounts;
-  /** Of the whole module. */
+  /** Drop counts of the whole module. */
   readonly drops: DropCounts;
-  /** The owner starts and stops it. */
+  /** The caller starts and stops it. */
   readonly lag: Pick<EventLoopLag, "takeWorst">;
-  /** Who the engine's own series are of. */
+  /** Resource of the engine's own series. */
   readonly resource: Resource;
 }
 
-/** Starts to sample. */
+/** Starts sampling. */
 export async function startMetrics(context: ModuleContext<Config>, { stats, totals, drops, lag, resource }: MetricsParts): Promise<Metrics> {
   const { clock, directory, telemetry, streams } = context;
   let config: Config = context.config;
   const timeLine = new TimeLine(clock);
   const limits = () => ({ maxSeries: config.metrics_max_count, retentionMs: config.metrics_retention_seconds * 1_000 });
   const store = new SeriesStore({ timeLine, limits, drops });
-  const workers = new WorkerFigures({ store, directory, clock });
-  const outside = new OutsideMetrics({ store, workers, drops });
+  const workers = new WorkerCollector({ store, directory, clock });
+  const external = new ExternalMetrics({ store, workers, drops });
   const live = new LiveMetrics(store, streams);
-  const calls = new CallFigures(stats, store);
-  const engine = new EngineFigures({ store, directory, lag, drops });
-  const counts = new BuiltInCounts({ store, stats, workers: totals });
-  const modules = new ModuleFigures({ telemetry, store, clock, drops });
+  const calls = new CallCollector(stats, store);
+  const engine = new EngineCollector({ store, directory, lag, drops });
+  const counts = new BuiltinCounters({ store, stats, workers: totals });
+  const modules = new ModuleCollector({ telemetry, store, clock, drops });
   let samples = 0;
-  /** Nothing was sampled for a while, until now. */
+  /** True: sampling was off until now. */
   let resumes = false;
   const sampler = new Sampler({
     clock,
@@ -95,7 +94,7 @@ export async function startMetrics(context: ModuleContext<Config>, { stats, tota
   let closePrometheus: Undo = () => {};
 
   function start(): void {
-    // What came before is no sample's.
+    // Lag from before the start belongs to no sample.
     lag.takeWorst();
     sampler.start();
   }
@@ -116,7 +115,7 @@ export async function startMetrics(context: ModuleContext<Config>, { stats, tota
   await serve(config);
   if (config.metrics_enabled) start();
   return {
-    sink: { add: (metric) => (config.metrics_enabled ? outside.add(metric) : undefined) },
+    sink: { add: (metric) => (config.metrics_enabled ? external.add(metric) : undefined) },
     reader: metricReader({
       store,
       catchUp() {
@@ -124,7 +123,7 @@ export async function startMetrics(context: ModuleContext<Config>, { stats, tota
         calls.sampleEnded(at);
         counts.sample(at);
       },
-      problem: () => (config.metrics_enabled ? undefined : "nothing is measured: metrics_enabled of svc-observability is false"),
+      problem: () => (config.metrics_enabled ? undefined : "metrics are off: metrics_enabled of svc-observability is false"),
     }),
     snapshot: () => snapshotOf(store, resource),
     counts: () => ({ series: store.size, limit: store.limit }),
@@ -147,7 +146,7 @@ export async function startMetrics(context: ModuleContext<Config>, { stats, tota
   };
 }
 
-/** Equal for configs that Prometheus is served alike with. */
+/** Equal for configs with the same Prometheus listener. */
 function addressOf({ metrics_enabled, prometheus }: Config): string {
   return JSON.stringify([metrics_enabled, prometheus ?? null]);
 }

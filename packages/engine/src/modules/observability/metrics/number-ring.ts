@@ -1,7 +1,7 @@
 import { type Level, periodOf } from "./levels.ts";
 import { PeriodRing } from "./period-ring.ts";
 
-/** What the samples of a period come to. */
+/** Aggregate of the samples of a period. */
 export interface NumberCounts {
   readonly count: number;
   readonly sum: number;
@@ -15,7 +15,7 @@ const MIN = 2;
 const MAX = 3;
 const COLUMNS = 4;
 
-/** Count, sum, minimum and maximum of the samples of each period. */
+/** A ring buffer with count, sum, minimum and maximum by period. */
 export class NumberRing {
   readonly #level: Level;
   readonly #ring: PeriodRing;
@@ -45,7 +45,7 @@ export class NumberRing {
     data[row + MAX] = isFirst ? value : Math.max(data[row + MAX] as number, value);
   }
 
-  /** Undefined where nothing was sampled. */
+  /** Undefined if nothing was sampled. */
   at(period: number): NumberCounts | undefined {
     const slot = this.#ring.find(period);
     const row = slot * COLUMNS;
@@ -55,8 +55,8 @@ export class NumberRing {
   }
 }
 
-/** Of two stretches of time, both together. */
-export function numbersTogether(a: NumberCounts | undefined, b: NumberCounts | undefined): NumberCounts | undefined {
+/** Merges the aggregates of two time ranges. */
+export function mergeNumbers(a: NumberCounts | undefined, b: NumberCounts | undefined): NumberCounts | undefined {
   if (a === undefined) return b;
   if (b === undefined) return a;
   return { count: a.count + b.count, sum: a.sum + b.sum, min: Math.min(a.min, b.min), max: Math.max(a.max, b.max) };

@@ -1,27 +1,27 @@
-/** Slots that are there from the beginning; it doubles as periods pass. */
+/** Initial number of slots; it doubles as periods pass. */
 const FIRST_SLOTS = 4;
 
-/** Where a ring keeps what belongs to a period. */
-export interface Slots {
-  /** Makes room for `to` slots; `places` says which old slot goes where, and the other new ones are empty. */
+/** Storage of a ring buffer's slots. */
+export interface RingStorage {
+  /** Grows to `to` slots. `places` maps old slots to new ones; the other new slots are empty. */
   grow(to: number, places: readonly (readonly [from: number, to: number])[]): void;
   empty(slot: number): void;
 }
 
-/** Finds slots for the latest `limit` periods. Periods are whole numbers that count time; older ones make room for later ones. */
+/** Assigns slots to the latest `limit` periods. Periods are consecutive integers; later ones replace earlier ones. */
 export class PeriodRing {
   readonly limit: number;
-  readonly #slots: Slots;
+  readonly #slots: RingStorage;
   #capacity = 0;
   #first = 0;
   #last = -1;
 
-  constructor(limit: number, slots: Slots) {
+  constructor(limit: number, slots: RingStorage) {
     this.limit = limit;
     this.#slots = slots;
   }
 
-  /** The earliest and the latest period that may hold something; `last` is less than `first` while there is none. */
+  /** First and last period that may have data; `last` is less than `first` while there is none. */
   get first(): number {
     return this.#first;
   }
@@ -30,21 +30,21 @@ export class PeriodRing {
     return this.#last;
   }
 
-  /** The slot of a period that is to be written; -1 for one that is too old. */
+  /** Returns the slot to write a period to; -1 if the period is too old. */
   place(period: number): number {
-    if (this.#capacity === 0 || period - this.#last >= this.limit) this.#begin(period);
-    if (period > this.#last) this.#moveOn(period);
-    // Earlier than anything so far, as after a stretch that came late.
+    if (this.#capacity === 0 || period - this.#last >= this.limit) this.#restart(period);
+    if (period > this.#last) this.#advance(period);
+    // Earlier than all data, e.g. a delayed sample.
     if (period < this.#first) return -1;
     return period % this.#capacity;
   }
 
-  /** The slot of a period; -1 where there is none. */
+  /** Returns the slot of a period; -1 if there is none. */
   find(period: number): number {
     return period < this.#first || period > this.#last ? -1 : period % this.#capacity;
   }
 
-  #begin(period: number): void {
+  #restart(period: number): void {
     if (this.#capacity === 0) {
       this.#capacity = Math.min(FIRST_SLOTS, this.limit);
       this.#slots.grow(this.#capacity, []);
@@ -53,7 +53,7 @@ export class PeriodRing {
     this.#last = period;
   }
 
-  #moveOn(period: number): void {
+  #advance(period: number): void {
     const needed = Math.min(this.limit, period - this.#first + 1);
     if (needed > this.#capacity) this.#grow(needed);
     for (let passed = this.#last + 1; passed <= period; passed++) this.#slots.empty(passed % this.#capacity);

@@ -3,13 +3,13 @@ import { STEP_MS, type TimeLine } from "./time-line.ts";
 
 const EARLY_MS = 500;
 
-/** Calls `sample` at the end of every 5 s, by the wall clock, with a time within them. */
+/** Calls `sample` at the end of each 5 s period by the wall clock, with a time within that period. */
 export class Sampler {
   readonly #clock: Clock;
   readonly #timeLine: TimeLine;
   readonly #sample: (at: number) => void;
   #cancel = (): void => {};
-  /** Begin of the 5 s that are sampled next. */
+  /** Start of the period that is sampled next. */
   #next = 0;
 
   constructor(parts: { readonly clock: Clock; readonly timeLine: TimeLine; readonly sample: (at: number) => void }) {
@@ -21,7 +21,7 @@ export class Sampler {
   start(): void {
     const now = this.#timeLine.now();
     const toEnd = STEP_MS - (now % STEP_MS);
-    // A timer may be a hair early: the same 5 s are not to be sampled twice.
+    // A timer may fire slightly early; the same period must not be sampled twice.
     const wait = toEnd < EARLY_MS ? toEnd + STEP_MS : toEnd;
     this.#next = now + wait - STEP_MS;
     this.#cancel = this.#clock.after(wait, () => {
@@ -31,10 +31,13 @@ export class Sampler {
     });
   }
 
-  /** A time within the 5 s that what happened since the last sample belongs to, though they are not over; or just are, and their sample is due. */
+  /**
+   * Returns a time within the period of events since the last sample: the current one, or one that has just ended and
+   * is due to be sampled.
+   */
   running(): number {
     const now = this.#timeLine.now();
-    // After the machine slept that stretch is long gone.
+    // After a suspend, that period is long over.
     return now < this.#next || now - this.#next > 2 * STEP_MS ? now : this.#next;
   }
 

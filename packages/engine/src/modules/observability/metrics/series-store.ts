@@ -1,22 +1,25 @@
 import type { DropCounter } from "../model.ts";
-import { ForgottenTotals } from "./forgotten-totals.ts";
+import { EvictedTotals } from "./evicted-totals.ts";
 import type { BucketLayout } from "./histogram.ts";
 import type { ByteBudget } from "./histogram-ring.ts";
 import { type Labels, labelsKey } from "./labels.ts";
 import { HistogramSeries, type MetricInfo, NumberSeries, type Origin, type Series } from "./series.ts";
 import type { TimeLine } from "./time-line.ts";
 
-/** Histograms of all series together; what there is no room for is counted in totals only. */
+/** Maximum size of all histograms together, in bytes; beyond it only totals are updated. */
 const MAX_HISTOGRAM_BYTES = 32 * 1024 * 1024;
-/** Of all places those that series from outside may take: who sends ever new labels must not blind the engine, and its alerts, to itself. */
-const OUTSIDE_SHARE = 0.75;
-/** A series of the engine's own that was silent for so long has nothing left in any rollup. */
+/**
+ * Maximum share of external series: a sender that keeps creating labels must not use up the room for the engine's own
+ * metrics and alerts.
+ */
+const EXTERNAL_SHARE = 0.75;
+/** Time after which an inactive series of the engine has no data left in any rollup. */
 const FORGOTTEN_MS = 7 * 24 * 3_600_000;
 
 export interface StoreLimits {
-  /** Series; further ones are dropped and counted. A quarter is for the engine's own. */
+  /** Maximum number of series; further ones are dropped and counted. A quarter is reserved for the engine's own. */
   readonly maxSeries: number;
-  /** A series that came from outside, or is of one worker, and was silent for so long is forgotten, in milliseconds. */
+  /** Time in milliseconds after which an inactive series that is external, or of one worker, is removed. */
   readonly retentionMs: number;
 }
 
@@ -26,10 +29,10 @@ export class SeriesStore {
   readonly #limits: () => StoreLimits;
   readonly #drops: DropCounter;
   readonly #byName = new Map<string, { readonly info: MetricInfo; readonly series: Map<string, Series> }>();
-  readonly #forgotten = new ForgottenTotals();
+  readonly #forgotten = new EvictedTotals();
   #size = 0;
-  /** Of them those that came from outside. */
-  #outside = 0;
+  /** Number of external series. */
+  #external = 0;
   #histogramBytes = 0;
   readonly #budget: ByteBudget = {
     take: (bytes) => {
@@ -53,7 +56,7 @@ export class SeriesStore {
     return this.#limits().maxSeries;
   }
 
-  /** By name, each with its series in the order in which they came. */
+  /** Returns the sorted names of all metrics. */
   names(): readonly string[] {
     return [...this.#byName.keys()].sort();
   }
@@ -66,13 +69,13 @@ export class SeriesStore {
     return this.#byName.get(name)?.series.values() ?? [];
   }
 
-  /** Undefined, and counted, when there is no room for one more, or the name is of another type already. */
+  /** Returns undefined, and counts a drop, if there is no room for a new series, or the name has another type. */
   number(info: MetricInfo, labels: Labels, origin?: Origin): NumberSeries | undefined {
     const found = this.#find(info, labels, origin, (identity) => new NumberSeries(identity));
     return found instanceof NumberSeries ? found : undefined;
   }
 
-  /** The same. A series whose buckets lie elsewhere now begins anew. */
+  /** Like `number`. A series whose bucket bounds have changed starts again. */
   histogram(info: MetricInfo, labels: Labels, layout: BucketLayout, origin?: Origin): HistogramSeries | undefined {
     const make = (identity: ConstructorParameters<typeof HistogramSeries>[0]): HistogramSeries => new HistogramSeries(identity, layout, this.#budget);
     const found = this.#find(info, labels, origin, make);
@@ -86,12 +89,12 @@ export class SeriesStore {
     const group = this.#byName.get(name);
     if (group?.series.delete(keyOf(series.labels, series.origin)) !== true) return;
     this.#size--;
-    if (series.origin !== undefined) this.#outside--;
+    if (series.origin !== undefined) this.#external--;
     series.dispose();
     if (group.series.size === 0) this.#byName.delete(name);
   }
 
-  /** Forgets what was silent for too long. */
+  /** Removes inactive series. */
   sweep(): void {
     const now = this.timeLine.now();
     const { retentionMs } = this.#limits();
@@ -119,7 +122,7 @@ export class SeriesStore {
     const key = keyOf(labels, origin);
     const known = group?.series.get(key);
     if (known !== undefined) return known;
-    if (this.#size >= this.limit || (origin !== undefined && this.#outside >= Math.floor(this.limit * OUTSIDE_SHARE))) {
+    if (this.#size >= this.limit || (origin !== undefined && this.#external >= Math.floor(this.limit * EXTERNAL_SHARE))) {
       this.#drops.dropped("metrics", "series_limit", 1);
       return undefined;
     }
@@ -131,7 +134,7 @@ export class SeriesStore {
     this.#forgotten.restore(forgottenKeyOf(made), made);
     group.series.set(key, made);
     this.#size++;
-    if (origin !== undefined) this.#outside++;
+    if (origin !== undefined) this.#external++;
     return made;
   }
 }

@@ -1,4 +1,4 @@
-import { type BucketLayout, bytesOf, type HistogramCounts, NOTHING_COUNTED, together } from "./histogram.ts";
+import { type BucketLayout, bytesOf, type HistogramCounts, mergeHistograms, NOTHING_COUNTED } from "./histogram.ts";
 import { type ByteBudget, HistogramRing } from "./histogram-ring.ts";
 import type { Labels } from "./labels.ts";
 import { type LevelIndex, ROLLUPS, SAMPLES } from "./levels.ts";
@@ -10,12 +10,12 @@ export type MetricType = "gauge" | "counter" | "up_down_counter" | "histogram";
 export interface MetricInfo {
   readonly name: string;
   readonly type: MetricType;
-  /** UCUM. */
+  /** UCUM code. */
   readonly unit: string;
   readonly description: string;
 }
 
-/** Where a series comes from: whoever told it outside the engine, and its scope there; undefined for the engine's own. */
+/** The external sender of a series and its scope; undefined for the engine's own. */
 export interface Origin {
   readonly service: string;
   readonly workerId: string | undefined;
@@ -26,23 +26,23 @@ interface Identity {
   readonly info: MetricInfo;
   readonly labels: Labels;
   readonly origin: Origin | undefined;
-  /** When it began, in stored time. */
+  /** Start, in stored time. */
   readonly since: number;
 }
 
-/** A gauge or a counter over time. Of a counter the samples are its increases. */
+/** A gauge or counter over time. The samples of a counter are its increases. */
 export class NumberSeries implements Identity {
   readonly info: MetricInfo;
   readonly labels: Labels;
   readonly origin: Origin | undefined;
   readonly since: number;
-  /** When it was last told, in stored time. */
+  /** Time of the last value, in stored time. */
   at: number;
-  /** Of a gauge its latest value, of a counter its total since it is known. */
+  /** Latest value of a gauge; total of a counter since its start. */
   latest = 0;
-  /** What a counter whose totals are told, from outside or by a module, stood at. */
+  /** Last cumulative value of a counter whose sender or module reports totals. */
   cumulative: number | undefined;
-  /** When its sender says that it began to count that, in Unix nanoseconds; undefined where it does not say. */
+  /** Start of that total according to the sender, in Unix nanoseconds; undefined if it does not send one. */
   countedSince: bigint | undefined;
   readonly #rings = [SAMPLES, ...ROLLUPS].map((level) => new NumberRing(level));
 
@@ -80,7 +80,7 @@ export class NumberSeries implements Identity {
   }
 }
 
-/** A histogram over time, exact in its buckets. */
+/** A histogram over time, with exact bucket counts. */
 export class HistogramSeries implements Identity {
   readonly info: MetricInfo;
   readonly labels: Labels;
@@ -88,11 +88,11 @@ export class HistogramSeries implements Identity {
   readonly since: number;
   at: number;
   readonly layout: BucketLayout;
-  /** Everything since it is known. */
+  /** Total since its start. */
   total: HistogramCounts = NOTHING_COUNTED;
-  /** What a cumulative one of outside stood at. */
+  /** Last cumulative counts of an external histogram. */
   cumulative: HistogramCounts | undefined;
-  /** As of a counter. */
+  /** As in `NumberSeries`. */
   countedSince: bigint | undefined;
   readonly #budget: ByteBudget;
   readonly #rings: readonly HistogramRing[];
@@ -108,11 +108,11 @@ export class HistogramSeries implements Identity {
     this.#rings = [SAMPLES, ...ROLLUPS].map((level) => new HistogramRing(level, budget));
   }
 
-  /** False when there was no room to keep it by time; the total has it then all the same. */
+  /** Returns false if there was no room for the counts by period; the total is updated anyway. */
   add(at: number, counts: HistogramCounts): boolean {
     this.at = at;
     const before = bytesOf(this.total);
-    this.total = together(this.total, counts);
+    this.total = mergeHistograms(this.total, counts);
     this.#budget.take(bytesOf(this.total) - before);
     let isKept = true;
     for (const ring of this.#rings) isKept = ring.add(at, counts) && isKept;

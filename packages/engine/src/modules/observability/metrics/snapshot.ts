@@ -4,10 +4,13 @@ import { type BucketLayout, type HistogramCounts, minOf } from "./histogram.ts";
 import { HistogramSeries, type Series } from "./series.ts";
 import type { SeriesStore } from "./series-store.ts";
 
-/** Bounds of durations where others read them: doublings from 0.128 ms to 34 s. They are ends of buckets of ours, so that nothing is lost but detail. */
+/**
+ * Bounds of exported duration histograms: doublings from 0.128 ms to 34 s. They coincide with our bucket bounds, so
+ * only resolution is lost.
+ */
 const DURATION_BOUNDS: readonly number[] = Array.from({ length: 19 }, (_, index) => 2 ** (index + 7) / 1_000);
 
-/** A histogram with upper bounds, one count more than there are. */
+/** A histogram with upper bounds; one count more than bounds. */
 export interface ExplicitBuckets {
   readonly bounds: readonly number[];
   readonly bucketCounts: readonly number[];
@@ -19,7 +22,7 @@ export function explicitBuckets(counts: HistogramCounts, layout: BucketLayout): 
   let place = 0;
   for (let at = 0; at < counts.buckets.length; at++) {
     const start = layout.startOf(counts.first + at);
-    // A bucket counts below a bound that it does not begin at or behind.
+    // A bucket counts towards the first bound above its start.
     while (place < bounds.length && counts.first + at > 0 && start >= (bounds[place] as number) * (1 - 1e-9)) place++;
     bucketCounts[place] = (bucketCounts[place] as number) + (counts.buckets[at] as number);
   }
@@ -30,7 +33,7 @@ function boundsOf(layout: BucketLayout): readonly number[] {
   return Array.from({ length: layout.size - 1 }, (_, index) => layout.startOf(index + 1));
 }
 
-/** What every series comes to since it is known, for export. `own`: whose those without an origin are. */
+/** Returns the total of each series, for export. `own` is the resource of series without an origin. */
 export function snapshotOf(store: SeriesStore, own: Resource, wants: (series: Series) => boolean = () => true): MetricRecord[] {
   const records: MetricRecord[] = [];
   for (const name of store.names()) {

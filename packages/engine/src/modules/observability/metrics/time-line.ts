@@ -1,19 +1,19 @@
 import type { Clock } from "../../../kernel/clock.ts";
 
-/** One sample each; the finest resolution, in milliseconds. */
+/** Sample interval and finest resolution, in milliseconds. */
 export const STEP_MS = 5_000;
-/** The wall clock and the monotonic one may differ by so much over one step before it counts as a jump. */
+/** Maximum difference between the wall clock and the monotonic clock over one step before it counts as a jump. */
 const TOLERANCE_MS = 2_500;
 
 /**
- * Where samples lie. It follows the wall clock and never goes back: set back, what was sampled keeps its age and is shown earlier; set forward, or
- * after the machine slept, there is a stretch without samples.
+ * The time axis of samples. It follows the wall clock but never goes back. If the clock is set back, older samples keep
+ * their age and are shown at earlier times. If it is set forward, or after a suspend, there is a gap without samples.
  */
 export class TimeLine {
   readonly #clock: Clock;
   #at: number;
   #monotonic: number;
-  /** To be added to show a time. */
+  /** Offset from stored time to shown time. */
   #shift = 0;
 
   constructor(clock: Clock) {
@@ -22,25 +22,25 @@ export class TimeLine {
     this.#monotonic = clock.monotonic();
   }
 
-  /** The present, as samples are stored by it, in milliseconds. */
+  /** Returns the current stored time, in milliseconds. */
   now(): number {
     const monotonic = this.#clock.monotonic();
     const wall = this.#clock.now();
     const expected = this.#at + monotonic - this.#monotonic;
     const off = wall - this.#shift - expected;
-    // In whole steps, so that what is shown still lies on them.
+    // In whole steps, so that shown times stay aligned to steps.
     if (off < -TOLERANCE_MS) this.#shift += Math.round(off / STEP_MS) * STEP_MS;
     this.#monotonic = monotonic;
     this.#at = Math.max(this.#at, off < -TOLERANCE_MS ? expected : wall - this.#shift);
     return this.#at;
   }
 
-  /** A stored time as milliseconds since 1970. */
+  /** Converts stored time to milliseconds since 1970. */
   shown(at: number): number {
     return at + this.#shift;
   }
 
-  /** The other way round. */
+  /** Converts milliseconds since 1970 to stored time. */
   stored(shownMs: number): number {
     return shownMs - this.#shift;
   }

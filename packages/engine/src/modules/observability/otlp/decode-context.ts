@@ -4,15 +4,17 @@ import { MAX_KEY_BYTES, RecordBudget } from "./limits.ts";
 import { isReserved, withoutAttributes } from "./reserved-attributes.ts";
 import { asList, asObject, asText, type JsonObject, readAttributes } from "./values.ts";
 
-/** Whose telemetry is read. */
+/** The sender of telemetry. */
 export interface Origin {
   /** The worker whose connection it came over; undefined for `/otel` sockets and the receiver. */
   readonly worker: { readonly id: string; readonly name: string } | undefined;
-  /** It came as a frame of a worker's, and not from any OpenTelemetry exporter. */
+  /** True: it came as a frame of a worker, not from an OpenTelemetry exporter. */
   readonly isFrame: boolean;
-  /** True when a connected worker of that id has the address that this came from. */
+  /** True if a connected worker with that id has the sender's address. */
   readonly mayBeWorker: (workerId: string) => boolean;
-  /** Id of the principal, where the sender is restricted: the name of its service tells whose it is. Undefined: a trusted sender. */
+  /**
+   * Id of the principal if the sender is restricted; it becomes part of its service name. Undefined: a trusted sender.
+   */
   readonly restrictedTo?: string | undefined;
   /** True for a function that the principal of a restricted sender provides. Undefined: it provides none. */
   readonly providesFunction?: ((functionId: string) => boolean) | undefined;
@@ -33,7 +35,7 @@ export interface ScopeNames {
   readonly scopeVersion: string | undefined;
 }
 
-/** The records of a request with where each belongs. `list` names the records, e.g. `spans`. */
+/** Yields the records of a request with their resource and scope. `names` are the JSON members, e.g. `spans`. */
 export function* recordsOf(
   body: unknown,
   names: { readonly resources: string; readonly scopes: string; readonly records: string },
@@ -53,7 +55,10 @@ function readScope(value: unknown): ScopeNames {
   return { scopeName: short(asText(scope?.name)), scopeVersion: short(asText(scope?.version)) };
 }
 
-/** A trusted sender may name any service; the service of a restricted one is its worker's name with its principal. Which worker it is, is known by its connection, or else held against the address it came from. */
+/**
+ * Reads a resource. A trusted sender may set any service name; for a restricted one it is the worker's name with its
+ * principal. The worker is known by its connection; otherwise its claimed id must match the sender's address.
+ */
 export function readResource(resource: JsonObject, context: DecodeContext, signal: "spans" | "logs" | "metrics", claimed?: string): Resource {
   const { origin } = context;
   const given = readAttributes(resource.attributes, new RecordBudget(signal, context.drops));
@@ -62,7 +67,7 @@ export function readResource(resource: JsonObject, context: DecodeContext, signa
   const workerId = origin.worker?.id ?? (claim !== undefined && origin.mayBeWorker(claim) ? claim : undefined);
   const attributes = Object.assign(Object.create(null) as Record<string, AttributeValue>, permitted(given, origin));
   delete attributes["service.name"];
-  // What is not known to be so is not shown as if it were.
+  // Unverified ids are not shown as if they were verified.
   delete attributes["svc.worker.id"];
   if (origin.restrictedTo !== undefined) delete attributes["worker.id"];
   if (workerId !== undefined) attributes["svc.worker.id"] = workerId;
@@ -71,7 +76,7 @@ export function readResource(resource: JsonObject, context: DecodeContext, signa
   return { service: service.slice(0, MAX_KEY_BYTES), workerId, attributes, restrictedTo: origin.restrictedTo };
 }
 
-/** Reads attributes of a record, of a restricted sender without the reserved ones. */
+/** Reads the attributes of a record. Removes reserved ones if the sender is restricted. */
 export function readOwnAttributes(value: unknown, budget: RecordBudget, origin: Origin): Attributes {
   return permitted(readAttributes(value, budget), origin);
 }

@@ -1,12 +1,11 @@
 import type { AttributeValue } from "../../../kernel/telemetry-contract.ts";
-import type { LogRecord, Resource, SeverityText } from "../model.ts";
+import { severityTextOf } from "../logs/severity.ts";
+import type { LogRecord, Resource } from "../model.ts";
 import { type DecodeContext, readOwnAttributes, readResource, recordsOf, type ScopeNames } from "./decode-context.ts";
 import { MAX_BODY_BYTES, RecordBudget } from "./limits.ts";
 import { asInteger, asObject, asText, isSuspect, type JsonObject, readId, readNanos, readValue, withMarks } from "./values.ts";
 
 const NAMES = { resources: "resourceLogs", scopes: "scopeLogs", records: "logRecords" } as const;
-/** Each name stands for four numbers, from 1; FATAL, from 21, is an ERROR (decision 36). */
-const TEXTS: readonly SeverityText[] = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR", "ERROR"];
 const NUMBERS: ReadonlyMap<string, number> = new Map([
   ["TRACE", 1],
   ["DEBUG", 5],
@@ -51,10 +50,10 @@ function readLog(json: JsonObject | undefined, resource: Resource, scope: ScopeN
     timeUnixNano,
     observedUnixNano: observed ?? context.nowNanos,
     severityNumber,
-    severityText: TEXTS[Math.floor((severityNumber - 1) / 4)] ?? "INFO",
+    severityText: severityTextOf(severityNumber),
     body: body.text,
     attributes,
-    // A line that names no span that there can be is still a line.
+    // An entry with invalid ids is still an entry.
     traceId: readId(json.traceId, 32) ?? undefined,
     spanId: readId(json.spanId, 16) ?? undefined,
     resource,

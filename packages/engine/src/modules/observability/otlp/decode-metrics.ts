@@ -3,10 +3,10 @@ import { type DecodeContext, readOwnAttributes, readResource, recordsOf } from "
 import { explicitHistogram } from "./exponential-histogram.ts";
 import { MAX_ATTRIBUTES, MAX_BODY_BYTES, MAX_KEY_BYTES, MAX_POINTS, RecordBudget } from "./limits.ts";
 import { isForeignLabel, withoutAttributes } from "./reserved-attributes.ts";
-import { asDouble, asInteger, asList, asObject, asText, type JsonObject, readNanos } from "./values.ts";
+import { asDouble, asFinite, asInteger, asList, asObject, asText, type JsonObject, readNanos } from "./values.ts";
 
 const NAMES = { resources: "resourceMetrics", scopes: "scopeMetrics", records: "metrics" } as const;
-/** Bounds of one histogram, at most. */
+/** Maximum number of bounds of one histogram. */
 const MAX_BOUNDS = 512;
 
 type Kind = Pick<MetricRecord, "type" | "temporality"> & {
@@ -14,7 +14,7 @@ type Kind = Pick<MetricRecord, "type" | "temporality"> & {
   readonly readPoint: (json: JsonObject) => MetricPoint["value"] | undefined;
 };
 
-/** Yields for each point: they are what a request's answer counts. */
+/** Yields once for each point, because points are what an OTLP response counts. */
 export function* decodeMetrics(body: unknown, context: DecodeContext): Generator<boolean> {
   for (const { resource: json, scope, records } of recordsOf(body, NAMES)) {
     const resource = readResource(json, context, "metrics", workerNamedBy(records));
@@ -58,7 +58,7 @@ function* readPoints(kind: Kind, workerId: string | undefined, context: DecodeCo
   return points;
 }
 
-/** The published clients name their worker on each point, and not on the resource. */
+/** Published clients put the worker id on each point instead of the resource. */
 function workerNamedBy(metrics: readonly unknown[]): string | undefined {
   const metric = asObject(metrics[0]);
   const points = asList(asObject(metric?.gauge ?? metric?.sum)?.dataPoints);
@@ -118,16 +118,16 @@ function readHistogram(json: JsonObject): MetricPoint["value"] | undefined {
   const given = asList(json.bucketCounts).map(asInteger);
   const count = asInteger(json.count);
   if (count === undefined || count < 0 || bounds.length > MAX_BOUNDS) return undefined;
-  // Without bounds all lie in one bucket, which need not be given.
+  // Without bounds there is one bucket, whose count may be omitted.
   const bucketCounts = given.length === 0 && bounds.length === 0 ? [count] : given;
   if (bucketCounts.length !== bounds.length + 1) return undefined;
   if (!isRising(bounds) || !bucketCounts.every((bucket) => bucket !== undefined && bucket >= 0)) return undefined;
   return {
     type: "histogram",
     count,
-    sum: finite(json.sum) ?? 0,
-    min: finite(json.min),
-    max: finite(json.max),
+    sum: asFinite(json.sum) ?? 0,
+    min: asFinite(json.min),
+    max: asFinite(json.max),
     bucketCounts: bucketCounts as number[],
     bounds: bounds as number[],
   };
@@ -135,9 +135,4 @@ function readHistogram(json: JsonObject): MetricPoint["value"] | undefined {
 
 function isRising(bounds: readonly (number | undefined)[]): boolean {
   return bounds.every((bound, at) => bound !== undefined && Number.isFinite(bound) && (at === 0 || bound > (bounds[at - 1] as number)));
-}
-
-function finite(value: unknown): number | undefined {
-  const number = asDouble(value);
-  return number !== undefined && Number.isFinite(number) ? number : undefined;
 }

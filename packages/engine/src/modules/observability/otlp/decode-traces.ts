@@ -5,27 +5,27 @@ import { MAX_BODY_BYTES, MAX_EVENTS, MAX_LINKS, MAX_NAME_BYTES, RecordBudget } f
 import { asInteger, asList, asObject, asText, isSuspect, type JsonObject, NO_ATTRIBUTES, readAttributes, readId, readNanos, withMarks } from "./values.ts";
 
 const NAMES = { resources: "resourceSpans", scopes: "scopeSpans", records: "spans" } as const;
-/** By their number in OTLP; 0 says nothing. */
+/** Kinds by their OTLP number; 0 is unspecified. */
 const KINDS: readonly SpanKind[] = ["internal", "internal", "server", "client", "producer", "consumer"];
 const CONSUMER = 5;
 const NO_BAGGAGE: Readonly<Record<string, string>> = Object.freeze({});
-/** What a span without anything takes, and an event or a link of it, about. */
+/** Approximate size of an empty span, and of an event or link. */
 const SPAN_BYTES = 400;
 const PART_BYTES = 100;
 
-/** A reason why a record is not taken. Few different ones. */
+/** Reasons for which a span is dropped; a small fixed set. */
 type Refusal = "malformed" | "bad_id" | "bad_time";
 
 export function* decodeTraces(body: unknown, context: DecodeContext): Generator<boolean> {
   for (const { resource: json, scope, records } of recordsOf(body, NAMES)) {
     const resource = readResource(json, context, "spans");
     const kindOffset = countsKindsFromZero(resource, records, context) ? 1 : 0;
-    // Only our clients are known to write flags that mean something: elsewhere 0 often says that nobody set them.
-    const tellsFlags = context.origin.isFrame && resource.attributes["telemetry.sdk.name"] === "svc";
+    // Only our SDKs are known to set the flags: other senders often send 0 without meaning "not sampled".
+    const hasFlags = context.origin.isFrame && resource.attributes["telemetry.sdk.name"] === "svc";
     for (const record of records) {
-      const span = readSpan(asObject(record), { resource, scope, kindOffset, tellsFlags, context });
+      const span = readSpan(asObject(record), { resource, scope, kindOffset, hasFlags, context });
       if (typeof span === "string") context.drops.dropped("spans", span, 1);
-      // Also one that is pending: whether the rest of it ever comes is not known, so it must not be waited for as one of the engine's own.
+      // Pending spans too: their end may never arrive, so they must not be tracked like the engine's own pending spans.
       else context.spans.ended(span);
       yield typeof span !== "string";
     }
@@ -33,8 +33,8 @@ export function* decodeTraces(body: unknown, context: DecodeContext): Generator<
 }
 
 /**
- * The published Python client writes its language's own numbers of kinds, one below those of OTLP. It alone sends frames as Python; our client
- * names itself. A kind that it cannot have written settles it.
+ * The published Python client sends its own enum values for kinds, one below those of OTLP. Only it sends frames as
+ * Python without our SDK name. A kind that it cannot have sent proves the opposite.
  */
 function countsKindsFromZero({ attributes }: Resource, spans: readonly unknown[], { origin }: DecodeContext): boolean {
   const isForeignPython = origin.isFrame && attributes["telemetry.sdk.language"] === "python" && attributes["telemetry.sdk.name"] !== "svc";
@@ -45,11 +45,11 @@ interface SpanPlace {
   readonly resource: Resource;
   readonly scope: ScopeNames;
   readonly kindOffset: number;
-  readonly tellsFlags: boolean;
+  readonly hasFlags: boolean;
   readonly context: DecodeContext;
 }
 
-function readSpan(json: JsonObject | undefined, { resource, scope, kindOffset, tellsFlags, context }: SpanPlace): SpanRecord | Refusal {
+function readSpan(json: JsonObject | undefined, { resource, scope, kindOffset, hasFlags, context }: SpanPlace): SpanRecord | Refusal {
   if (json === undefined) return "malformed";
   const traceId = readId(json.traceId, 32);
   const spanId = readId(json.spanId, 16);
@@ -84,16 +84,16 @@ function readSpan(json: JsonObject | undefined, { resource, scope, kindOffset, t
     baggage: NO_BAGGAGE,
     resource,
     ...scope,
-    // Else a restricted sender could hide a trace from lists, with a root of its own.
+    // Otherwise a restricted sender could hide a trace from lists by sending an internal root span.
     internal: context.origin.restrictedTo === undefined && isInternal(attributes),
-    // Whoever sends it has decided that it is worth it; our clients leave that to what becomes of the trace.
-    sampled: !(tellsFlags && isUnsampled(json.flags)),
+    // Other senders have already sampled; our SDKs leave the decision to the engine.
+    sampled: !(hasFlags && isUnsampled(json.flags)),
     outside: true,
     size: SPAN_BYTES + budget.used + (events.length + links.length) * PART_BYTES,
   };
 }
 
-/** Trace flags as W3C has them, in the lowest byte. */
+/** Trace flags as in W3C Trace Context: the lowest bit means sampled. */
 function isUnsampled(flags: unknown): boolean {
   const number = asInteger(flags);
   return number !== undefined && (number & 1) === 0;
@@ -145,7 +145,7 @@ function readLinks(list: readonly unknown[], budget: RecordBudget): readonly Spa
   return links;
 }
 
-/** As the published clients mark them. */
+/** The marks that published clients set. */
 function isInternal(attributes: Attributes): boolean {
   const id = attributes.function_id;
   return attributes["iii.function.kind"] === "internal" || attributes["svc.internal"] === true || (typeof id === "string" && id.startsWith("engine::"));

@@ -6,12 +6,12 @@ const KINDS: Readonly<Record<SpanKind, number>> = { internal: 1, server: 2, clie
 const STATUS_CODES: Readonly<Record<SpanRecord["status"], number>> = { unset: 0, ok: 1, error: 2 };
 const TEMPORALITIES = { delta: 1, cumulative: 2 } as const;
 
-/** Attributes as they may leave the engine, e.g. with secrets masked. */
+/** Returns attributes as they may leave the engine, e.g. with secrets masked. */
 export type ShowAttributes = (attributes: Attributes) => Attributes;
 
 const showAll: ShowAttributes = (attributes) => attributes;
 
-/** Spans as one `ExportTraceServiceRequest`, by resource and scope. */
+/** Encodes spans as one `ExportTraceServiceRequest`, grouped by resource and scope. */
 export function encodeTraces(spans: readonly SpanRecord[], show: ShowAttributes = showAll): TracesJson {
   const resourceSpans = byResourceAndScope(spans).map(({ resource, scopes }) => ({
     resource: encodeResource(resource, show),
@@ -20,7 +20,7 @@ export function encodeTraces(spans: readonly SpanRecord[], show: ShowAttributes 
   return { resourceSpans };
 }
 
-/** Log entries as one `ExportLogsServiceRequest`. */
+/** Encodes log entries as one `ExportLogsServiceRequest`. */
 export function encodeLogs(logs: readonly LogRecord[], show: ShowAttributes = showAll): LogsJson {
   const resourceLogs = byResourceAndScope(logs).map(({ resource, scopes }) => ({
     resource: encodeResource(resource, show),
@@ -29,7 +29,7 @@ export function encodeLogs(logs: readonly LogRecord[], show: ShowAttributes = sh
   return { resourceLogs };
 }
 
-/** Metrics as one `ExportMetricsServiceRequest`. */
+/** Encodes metrics as one `ExportMetricsServiceRequest`. */
 export function encodeMetrics(metrics: readonly MetricRecord[]): MetricsJson {
   const resourceMetrics = byResourceAndScope(metrics).map(({ resource, scopes }) => ({
     resource: encodeResource(resource, showAll),
@@ -108,7 +108,7 @@ function pointFacts({ attributes, startUnixNano, timeUnixNano }: MetricPoint) {
   };
 }
 
-/** A collector tells services apart by `service.name`, and their processes by `service.instance.id`. */
+/** Collectors identify services by `service.name`, and their processes by `service.instance.id`. */
 function encodeResource({ service, workerId, attributes }: Resource, show: ShowAttributes): { readonly attributes: readonly KeyValue[] } {
   const own: KeyValue[] = [{ key: "service.name", value: { stringValue: service } }];
   const add = (key: string, value: string): void => {
@@ -147,20 +147,20 @@ function encodeDouble(value: number): number | "NaN" | "Infinity" | "-Infinity" 
   return Number.isFinite(value) ? value : (String(value) as "NaN" | "Infinity" | "-Infinity");
 }
 
-interface FromSomewhere {
+interface WithOrigin {
   readonly resource: Resource;
   readonly scopeName: string | undefined;
   readonly scopeVersion?: string | undefined;
 }
 
-interface OfResource<T> {
+interface ResourceGroup<T> {
   readonly resource: Resource;
   readonly scopes: { readonly scope: { readonly name?: string; readonly version?: string }; readonly records: T[] }[];
 }
 
-/** Records of one resource object belong together, and so do those of equal name and worker: one worker's come from several frames. */
-function byResourceAndScope<T extends FromSomewhere>(records: readonly T[]): OfResource<T>[] {
-  const found = new Map<string, OfResource<T>>();
+/** Groups records by resource. Equal resources are merged, because one worker's records come from several frames. */
+function byResourceAndScope<T extends WithOrigin>(records: readonly T[]): ResourceGroup<T>[] {
+  const found = new Map<string, ResourceGroup<T>>();
   const keys = new Map<Resource, string>();
   for (const record of records) {
     let key = keys.get(record.resource);

@@ -1,13 +1,15 @@
 import type { MetricPoint } from "../model.ts";
-import { asDouble, asInteger, asList, asObject, type JsonObject } from "./values.ts";
+import { asFinite, asInteger, asList, asObject, type JsonObject } from "./values.ts";
 
-/** Buckets that are kept of one; neighbours are joined until there are no more. */
+/** Maximum number of buckets; with more, neighbours are merged. */
 const MAX_BUCKETS = 160;
 const MAX_GIVEN = 4_096;
 
 /**
- * A point of an exponential histogram (https://opentelemetry.io/docs/specs/otel/metrics/data-model/#exponentialhistogram) as one with bounds: bucket i
- * ends at 2^((i+1)/2^scale). What is zero or below lies in the first bucket. Undefined when it is none.
+ * Converts a point of an exponential histogram
+ * (https://opentelemetry.io/docs/specs/otel/metrics/data-model/#exponentialhistogram) to explicit bounds: bucket i ends
+ * at 2^((i+1)/2^scale). Zero and negative values are counted in the first bucket. Returns undefined if the point is
+ * invalid.
  */
 export function explicitHistogram(json: JsonObject): MetricPoint["value"] | undefined {
   const count = asInteger(json.count);
@@ -18,7 +20,7 @@ export function explicitHistogram(json: JsonObject): MetricPoint["value"] | unde
   if (count === undefined || count < 0 || Math.abs(scale) > 20 || Math.abs(offset) > 2 ** 31 || buckets.length > MAX_GIVEN) return undefined;
   if (!buckets.every((bucket) => bucket !== undefined && bucket >= 0)) return undefined;
   while (buckets.length > MAX_BUCKETS) {
-    // One scale coarser, two neighbours are one; the first pair may hold only one of them.
+    // One scale lower, two neighbours become one; the first pair may have only one member.
     const joined: number[] = [];
     for (const [at, bucket] of buckets.entries()) {
       const place = Math.floor((offset + at) / 2) - Math.floor(offset / 2);
@@ -32,16 +34,12 @@ export function explicitHistogram(json: JsonObject): MetricPoint["value"] | unde
   const bounds = [2 ** (offset * width), ...buckets.map((_, at) => 2 ** ((offset + at + 1) * width))].map((bound) => Math.min(bound, Number.MAX_VALUE));
   if (!bounds.every((bound, at) => Number.isFinite(bound) && (at === 0 || bound > (bounds[at - 1] as number)))) return undefined;
   const above = (buckets as number[]).reduce((sum, bucket) => sum + bucket, 0);
-  const finite = (value: unknown): number | undefined => {
-    const number = asDouble(value);
-    return number !== undefined && Number.isFinite(number) ? number : undefined;
-  };
   return {
     type: "histogram",
     count,
-    sum: finite(json.sum) ?? 0,
-    min: finite(json.min),
-    max: finite(json.max),
+    sum: asFinite(json.sum) ?? 0,
+    min: asFinite(json.min),
+    max: asFinite(json.max),
     bucketCounts: [Math.max(0, count - above), ...(buckets as number[]), 0],
     bounds,
   };

@@ -1,9 +1,8 @@
 import type { Directory } from "../../../kernel/directory.ts";
 import type { IngestSource, Signal } from "../../../kernel/telemetry-contract.ts";
-import type { Ingest } from "./ingest.ts";
-import { parseJsonBody } from "./json-body.ts";
+import { type Ingest, parseJsonBody } from "./ingest.ts";
 
-/** Takes what workers send as frames (protocol section 9): OTLP/JSON, never answered. */
+/** Takes frames from workers (protocol section 9): OTLP/JSON without a response. */
 export function takeFrame(
   ingest: Ingest,
   directory: Pick<Directory, "workerById" | "functionById">,
@@ -29,7 +28,10 @@ export function takeFrame(
   });
 }
 
-/** True for functions that workers of the principal provide. Each function is looked up once: a frame mostly names the same few. */
+/**
+ * Returns a test for functions that workers of the principal provide. Caches results, because a frame mostly names the
+ * same few functions.
+ */
 function providedBy(directory: Pick<Directory, "workerById" | "functionById">, principalId: string): (functionId: string) => boolean {
   const known = new Map<string, boolean>();
   return (functionId) => {
@@ -43,7 +45,7 @@ function providedBy(directory: Pick<Directory, "workerById" | "functionById">, p
   };
 }
 
-/** True for workers that are connected from the same machine as this address, `ip:port`. */
+/** Returns a test for workers that are connected from the same machine as this address, `ip:port`. */
 export function workersAt(directory: Pick<Directory, "workerById">, address: string | undefined): (workerId: string) => boolean {
   const host = address === undefined ? undefined : hostOf(address);
   return (workerId) => {
@@ -52,7 +54,10 @@ export function workersAt(directory: Pick<Directory, "workerById">, address: str
   };
 }
 
-/** Without port and brackets; an IPv4 address inside IPv6 is that IPv4 address. Both loopbacks are one machine. */
+/**
+ * Returns the host without port and brackets. An IPv4-mapped IPv6 address becomes IPv4. Both loopback addresses are the
+ * same machine.
+ */
 function hostOf(address: string): string {
   const bracketed = /^\[(.*)\](?::[0-9]+)?$/.exec(address)?.[1];
   const host = bracketed ?? (address.split(":").length === 2 ? (address.split(":")[0] as string) : address);

@@ -1,19 +1,20 @@
 import type { Signal } from "../../../kernel/telemetry-contract.ts";
-import type { DropCounter, LogSink, MetricSink, SpanSink } from "../model.ts";
-import { checkShape } from "./check-shape.ts";
-import { decode } from "./decode.ts";
+import { DROP_SIGNALS, type DropCounter, type LogSink, type MetricSink, type SpanSink } from "../model.ts";
+import { checkShape, decode } from "./decode.ts";
 import type { Origin } from "./decode-context.ts";
 import type { RecordRate } from "./record-rate.ts";
 
-/** Bytes that wait to be read, of all sources, of all restricted ones, and of one. A frame may have 16 MiB. */
+/** Maximum number of queued bytes of all sources, of all restricted ones, and of one. A frame may have 16 MiB. */
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 const MAX_WAITING_BYTES_OF_RESTRICTED = 16 * 1024 * 1024;
 const MAX_WAITING_BYTES_PER_SOURCE = 16 * 1024 * 1024;
-/** How long reading goes on before others have their turn, and how long it then stays away: four times as long, a fifth of the loop at most. */
+/**
+ * How long decoding runs before it yields, and how long it then pauses in relation: at most a fifth of the event loop.
+ */
 const SLICE_MS = 4;
-const REST_PER_SLICE = 4;
-/** Records between two looks at the time. */
-const LOOK_EVERY = 16;
+const PAUSE_PER_SLICE = 4;
+/** Number of records between two checks of the time. */
+const CHECK_EVERY = 16;
 
 export interface IngestSinks {
   readonly spans: SpanSink;
@@ -22,18 +23,18 @@ export interface IngestSinks {
   readonly drops: DropCounter;
   /** Wall clock, milliseconds. */
   readonly now: () => number;
-  /** Of restricted principals. */
+  /** Limits the records of restricted principals. */
   readonly rate: RecordRate;
 }
 
 export type IngestOutcome =
   | { readonly kind: "read"; readonly accepted: number; readonly refused: number }
-  /** The body is not what it should be. */
+  /** The body is invalid. */
   | { readonly kind: "malformed"; readonly message: string }
-  /** It is, and holds too much. */
+  /** The body is valid but too large. */
   | { readonly kind: "too_much"; readonly message: string };
 
-/** Thrown by `parse` for a body that is too much to be read, however well-formed. */
+/** Thrown by `parse` for a valid body that would take too much memory. */
 export class TooMuchError extends Error {}
 
 interface WaitingBody {
@@ -50,21 +51,19 @@ interface ReadingBody extends WaitingBody {
   refused: number;
 }
 
-const DROPPED = { traces: "spans", logs: "logs", metrics: "metrics" } as const;
-
 /**
- * Reads telemetry from outside a little at a time, source by source in turn, so that who sends much keeps neither calls nor other sources waiting.
- * Bounded by bytes; what does not fit is dropped and counted (K13, L-1).
+ * Decodes external telemetry in small slices, round-robin by source, so that a busy sender delays neither calls nor
+ * other sources. Limited by bytes; further bodies are dropped and counted.
  */
 export class Ingest {
   readonly #sinks: IngestSinks;
-  /** By source, in the order of their turns. */
+  /** Queues by source, in round-robin order. */
   readonly #waiting = new Map<string, WaitingBody[]>();
   readonly #bytesOf = new Map<string, number>();
   #bytes = 0;
   #restrictedBytes = 0;
   #current: ReadingBody | undefined;
-  /** Calls off the next turn; undefined when none is due. */
+  /** Cancels the next turn; undefined if none is scheduled. */
   #cancelTurn: (() => void) | undefined;
   #stopped = false;
   #accepted = 0;
@@ -79,7 +78,10 @@ export class Ingest {
     return { accepted: this.#accepted, refused: this.#refused, waitingBytes: this.#bytes };
   }
 
-  /** False when there is no room; it is counted then, and `onDone` is not called. `source` tells who shares a turn. */
+  /**
+   * Returns false and counts a drop if the queue is full; `onDone` is not called then. Bodies with the same `source`
+   * share a turn.
+   */
   offer(source: string, body: WaitingBody): boolean {
     const ofSource = this.#bytesOf.get(source) ?? 0;
     const restricted = body.origin.restrictedTo === undefined ? 0 : body.bytes;
@@ -88,7 +90,7 @@ export class Ingest {
       (restricted > 0 && this.#restrictedBytes + restricted > MAX_WAITING_BYTES_OF_RESTRICTED) ||
       (ofSource > 0 && ofSource + body.bytes > MAX_WAITING_BYTES_PER_SOURCE);
     if (this.#stopped || isFull) {
-      this.#sinks.drops.dropped(DROPPED[body.signal], this.#stopped ? "shutdown" : "ingest_queue_full", 1);
+      this.#sinks.drops.dropped(DROP_SIGNALS[body.signal], this.#stopped ? "shutdown" : "ingest_queue_full", 1);
       return false;
     }
     this.#bytes += body.bytes;
@@ -104,14 +106,14 @@ export class Ingest {
     return true;
   }
 
-  /** Reads what waits, without rests, for so long at most; what is left is dropped. */
+  /** Decodes what is queued without pauses, for at most `maxMs`; drops the rest. */
   stop(maxMs: number): void {
     const end = performance.now() + maxMs;
     while (performance.now() < end && this.#step(end)) {}
     this.#stopped = true;
     this.#cancelTurn?.();
     this.#cancelTurn = undefined;
-    for (const bodies of this.#waiting.values()) for (const { signal } of bodies) this.#sinks.drops.dropped(DROPPED[signal], "shutdown", 1);
+    for (const bodies of this.#waiting.values()) for (const { signal } of bodies) this.#sinks.drops.dropped(DROP_SIGNALS[signal], "shutdown", 1);
     this.#waiting.clear();
   }
 
@@ -120,12 +122,12 @@ export class Ingest {
     const start = performance.now();
     const hasMore = this.#step(start + SLICE_MS);
     if (!hasMore) return;
-    const rest = Math.ceil((performance.now() - start) * REST_PER_SLICE);
+    const rest = Math.ceil((performance.now() - start) * PAUSE_PER_SLICE);
     const turn = setTimeout(() => this.#work(), rest).unref();
     this.#cancelTurn = () => clearTimeout(turn);
   }
 
-  /** Works until then, or until nothing waits; false then. */
+  /** Works until the given time or until the queue is empty. Returns false if nothing is left. */
   #step(until: number): boolean {
     for (;;) {
       this.#current ??= this.#next();
@@ -136,7 +138,7 @@ export class Ingest {
     }
   }
 
-  /** The next source's first body, parsed; undefined when there is none, or when it could not be parsed. */
+  /** Returns the first body of the next source, parsed; undefined if there is none or it cannot be parsed. */
   #next(): ReadingBody | undefined {
     const [source, bodies] = this.#waiting.entries().next().value ?? [];
     if (source === undefined || bodies === undefined) return undefined;
@@ -146,7 +148,7 @@ export class Ingest {
     if (body.origin.restrictedTo !== undefined) this.#restrictedBytes -= body.bytes;
     const left = (this.#bytesOf.get(source) ?? 0) - body.bytes;
     if (bodies.length > 0) {
-      // To the end of the line.
+      // Moves the source to the end of the queue.
       this.#waiting.set(source, bodies);
       this.#bytesOf.set(source, left);
     } else {
@@ -155,31 +157,31 @@ export class Ingest {
     const { spans, logs, metrics, drops, now } = this.#sinks;
     const { restrictedTo } = body.origin;
     if (restrictedTo !== undefined && this.#sinks.rate.isSpent(restrictedTo)) {
-      drops.dropped(DROPPED[body.signal], "principal_rate", 1);
+      drops.dropped(DROP_SIGNALS[body.signal], "principal_rate", 1);
       body.onDone?.({ kind: "read", accepted: 0, refused: 1 });
       return undefined;
     }
     try {
       const parsed = body.parse();
-      if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) throw new SyntaxError("the body is no object");
+      if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed)) throw new SyntaxError("the body is not an object");
       checkShape(body.signal, parsed);
       const context = { origin: body.origin, spans, logs, metrics, drops, nowNanos: BigInt(Math.round(now())) * 1_000_000n };
       return { ...body, records: decode(body.signal, parsed, context), accepted: 0, refused: 0 };
     } catch (error) {
-      const isTooMuch = error instanceof TooMuchError;
-      drops.dropped(DROPPED[body.signal], isTooMuch ? "too_much" : "malformed_body", 1);
-      body.onDone?.({ kind: isTooMuch ? "too_much" : "malformed", message: (error as Error).message });
+      const isOverLimit = error instanceof TooMuchError;
+      drops.dropped(DROP_SIGNALS[body.signal], isOverLimit ? "too_much" : "malformed_body", 1);
+      body.onDone?.({ kind: isOverLimit ? "too_much" : "malformed", message: (error as Error).message });
       return undefined;
     }
   }
 
-  /** False when the time is up first. */
+  /** Returns false if the time is up before the body is decoded. */
   #read(body: ReadingBody, until: number): boolean {
     const { restrictedTo } = body.origin;
     for (let count = 1; ; count += 1) {
       if (restrictedTo !== undefined && this.#sinks.rate.isSpent(restrictedTo)) {
-        // How many records are left is not known without reading them.
-        this.#sinks.drops.dropped(DROPPED[body.signal], "principal_rate", 1);
+        // The number of remaining records is unknown without decoding them.
+        this.#sinks.drops.dropped(DROP_SIGNALS[body.signal], "principal_rate", 1);
         body.refused += 1;
         break;
       }
@@ -188,11 +190,29 @@ export class Ingest {
       if (restrictedTo !== undefined) this.#sinks.rate.take(restrictedTo);
       if (value) body.accepted += 1;
       else body.refused += 1;
-      if (count % LOOK_EVERY === 0 && performance.now() >= until) return false;
+      if (count % CHECK_EVERY === 0 && performance.now() >= until) return false;
     }
     this.#accepted += body.accepted;
     this.#refused += body.refused;
     body.onDone?.({ kind: "read", accepted: body.accepted, refused: body.refused });
     return true;
   }
+}
+
+/** Smaller bodies are parsed without counting their objects. */
+const SMALL_BYTES = 256 * 1024;
+/** Maximum number of objects and lists in one body. Each takes about sixty bytes after parsing, even if it is empty. */
+const MAX_CONTAINERS = 500_000;
+const OPEN_BRACE = 0x7b;
+const OPEN_BRACKET = 0x5b;
+
+/** Parses OTLP/JSON. Throws SyntaxError, or TooMuchError if the body would take too much memory. */
+export function parseJsonBody(bytes: Uint8Array): unknown {
+  if (bytes.length > SMALL_BYTES) {
+    let containers = 0;
+    // Brackets inside strings count too; real bodies have few.
+    for (const byte of bytes) if (byte === OPEN_BRACE || byte === OPEN_BRACKET) containers += 1;
+    if (containers > MAX_CONTAINERS) throw new TooMuchError(`the body has more than ${MAX_CONTAINERS} objects and lists`);
+  }
+  return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"));
 }

@@ -1,12 +1,13 @@
 /**
- * OTLP as JSON, as its specification maps the protobuf messages (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding): ids in hex,
- * 64-bit integers as decimal strings. What we write has these shapes; what we read is not trusted and is looked at member by member.
+ * OTLP as JSON, as specified for its protobuf messages
+ * (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding): ids in hex, 64-bit integers as decimal strings.
+ * Our output has these types; input is not trusted and is checked member by member.
  */
 export type AnyValue =
   | { readonly stringValue: string }
   | { readonly boolValue: boolean }
   | { readonly intValue: string }
-  /** Not a number and the infinities are words. */
+  /** NaN and the infinities are strings. */
   | { readonly doubleValue: number | "NaN" | "Infinity" | "-Infinity" }
   | { readonly arrayValue: { readonly values: readonly AnyValue[] } }
   | { readonly kvlistValue: { readonly values: readonly KeyValue[] } }
@@ -35,7 +36,7 @@ export interface SpanJson {
   /** 1 internal, 2 server, 3 client, 4 producer, 5 consumer. */
   readonly kind: number;
   readonly startTimeUnixNano: string;
-  /** `0` while it is pending. */
+  /** `0` while the span is pending. */
   readonly endTimeUnixNano: string;
   readonly attributes: readonly KeyValue[];
   readonly events: readonly { readonly timeUnixNano: string; readonly name: string; readonly attributes: readonly KeyValue[] }[];

@@ -7,30 +7,30 @@ type Writer = protobuf.Writer;
 
 type JsonObject = Record<string, unknown>;
 
-/** What `readMessage` refuses; the message says why. */
+/** Thrown by `readMessage`. */
 export class ProtobufError extends Error {
-  /** The message is well-formed, but holds too much. */
-  readonly isTooMuch: boolean;
+  /** True: the message is well-formed, but too large. */
+  readonly isOverLimit: boolean;
 
-  constructor(message: string, isTooMuch = false) {
+  constructor(message: string, isOverLimit = false) {
     super(message);
     this.name = "ProtobufError";
-    this.isTooMuch = isTooMuch;
+    this.isOverLimit = isOverLimit;
   }
 }
 
-/** Values in one message: each takes up to a hundred times its bytes once it is read. */
+/** Maximum number of values in one message: each takes up to a hundred times its bytes after decoding. */
 const MAX_VALUES = 500_000;
 const MAX_DEPTH = 32;
 
-/** Reads a protobuf message into the shape of its JSON encoding. Throws ProtobufError for what is none. */
+/** Decodes a protobuf message to its JSON form. Throws ProtobufError if it is invalid. */
 export function readMessage(bytes: Uint8Array, schema: MessageSchema): JsonObject {
   try {
     const reader = Reader.create(bytes);
     return readFields(reader, reader.len, schema, { left: MAX_VALUES }, 0);
   } catch (error) {
-    // The library's own errors are of many kinds.
-    throw error instanceof ProtobufError ? error : new ProtobufError(`the body is no such protobuf message: ${(error as Error).message}`);
+    // The library throws errors of many types.
+    throw error instanceof ProtobufError ? error : new ProtobufError(`the body is not a valid protobuf message: ${(error as Error).message}`);
   }
 }
 
@@ -56,7 +56,7 @@ function readFields(reader: Reader, end: number, schema: MessageSchema, budget: 
       found[field.name] = readValue(reader, field, wireType, budget, depth);
     }
   }
-  if (reader.pos !== end) throw new ProtobufError("a message ends inside one of its fields");
+  if (reader.pos !== end) throw new ProtobufError("the message ends within a field");
   return found;
 }
 
@@ -73,10 +73,10 @@ function readPacked(reader: Reader, kind: ScalarKind, list: unknown[], budget: {
 
 function readValue(reader: Reader, { kind }: FieldSchema, wireType: number, budget: { left: number }, depth: number): unknown {
   if (typeof kind === "string") {
-    if (wireType !== WIRE_TYPES[kind]) throw new ProtobufError("a field is of another type than its number says");
+    if (wireType !== WIRE_TYPES[kind]) throw new ProtobufError("a field has the wrong wire type");
     return readScalar(reader, kind);
   }
-  if (wireType !== 2) throw new ProtobufError("a field is of another type than its number says");
+  if (wireType !== 2) throw new ProtobufError("a field has the wrong wire type");
   const length = reader.uint32();
   const end = reader.pos + length;
   if (end > reader.len) throw new ProtobufError("a field is longer than the message");
@@ -126,7 +126,7 @@ function readScalar(reader: Reader, kind: ScalarKind): unknown {
   }
 }
 
-/** Writes an object of that shape. Members that the schema does not know are left out. */
+/** Encodes an object of that form. Members that the schema does not know are omitted. */
 export function writeMessage(value: object, schema: MessageSchema): Uint8Array {
   const writer = Writer.create();
   writeFields(writer, value as JsonObject, schema);
@@ -179,7 +179,7 @@ function writeScalar(writer: Writer, kind: ScalarKind, value: unknown): void {
       writer.int32(value as number);
       break;
     case "double":
-      // The words for what is no number read as it.
+      // Number() also parses "NaN" and the infinities.
       writer.double(Number(value));
       break;
     case "uint32":

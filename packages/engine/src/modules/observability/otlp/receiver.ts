@@ -2,10 +2,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Directory } from "../../../kernel/directory.ts";
 import type { ModuleListener } from "../../../kernel/module.ts";
 import type { Signal } from "../../../kernel/telemetry-contract.ts";
-import type { DropCounter } from "../model.ts";
+import { DROP_SIGNALS, type DropCounter } from "../model.ts";
 import { workersAt } from "./frames.ts";
-import { type Ingest, type IngestOutcome, TooMuchError } from "./ingest.ts";
-import { parseJsonBody } from "./json-body.ts";
+import { type Ingest, type IngestOutcome, parseJsonBody, TooMuchError } from "./ingest.ts";
 import { ProtobufError, readMessage, writeMessage } from "./protobuf.ts";
 import { BodyError, readBody } from "./request-body.ts";
 import { type MessageSchema, REJECTED, REQUESTS, RESPONSES, RPC_STATUS } from "./schema.ts";
@@ -15,25 +14,26 @@ const SIGNALS: ReadonlyMap<string, Signal> = new Map([
   ["/v1/logs", "logs"],
   ["/v1/metrics", "metrics"],
 ]);
-/** Bodies that are on their way in at one time; each may take 16 MiB. */
+/** Maximum number of concurrent requests; each may take 16 MiB. */
 const MAX_REQUESTS = 16;
 const RETRY_AFTER_SECONDS = 5;
-/** Of `google.rpc.Code`. */
+/** Codes of `google.rpc.Code`. */
 const INVALID_ARGUMENT = 3;
 const RESOURCE_EXHAUSTED = 8;
 const UNAVAILABLE = 14;
 
 type Encoding = "json" | "protobuf";
 const CONTENT_TYPES: Readonly<Record<Encoding, string>> = { json: "application/json", protobuf: "application/x-protobuf" };
-const DROPPED = { traces: "spans", logs: "logs", metrics: "metrics" } as const;
-
 export interface ReceiverParts {
   readonly ingest: Ingest;
   readonly directory: Pick<Directory, "workerById">;
   readonly drops: DropCounter;
 }
 
-/** OTLP over HTTP (https://opentelemetry.io/docs/specs/otlp/#otlphttp): `/v1/traces`, `/v1/logs` and `/v1/metrics`, in protobuf and JSON, plain and gzip. */
+/**
+ * OTLP over HTTP (https://opentelemetry.io/docs/specs/otlp/#otlphttp): `/v1/traces`, `/v1/logs` and `/v1/metrics`, in
+ * protobuf and JSON, uncompressed and gzip.
+ */
 export class OtlpReceiver {
   readonly #parts: ReceiverParts;
   #reading = 0;
@@ -44,7 +44,7 @@ export class OtlpReceiver {
     this.#parts = parts;
   }
 
-  /** Records since the start, and requests that were refused whole. */
+  /** Records since the start; a rejected request counts as one refused record. */
   get counts(): { readonly accepted: number; readonly refused: number } {
     return { accepted: this.#accepted, refused: this.#refused };
   }
@@ -53,23 +53,23 @@ export class OtlpReceiver {
     const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
     const signal = SIGNALS.get(path);
     if (signal === undefined)
-      return this.#refuse(request, response, "json", 404, INVALID_ARGUMENT, `nothing is served at this path; OTLP is at ${[...SIGNALS.keys()].join(", ")}`);
+      return this.#refuse(request, response, "json", 404, INVALID_ARGUMENT, `not found; the OTLP paths are ${[...SIGNALS.keys()].join(", ")}`);
     if (request.method !== "POST") {
       response.setHeader("allow", "POST");
-      return this.#refuse(request, response, "json", 405, INVALID_ARGUMENT, `${path} takes POST`);
+      return this.#refuse(request, response, "json", 405, INVALID_ARGUMENT, `${path} accepts only POST`);
     }
     const encoding = encodingOf(request.headers["content-type"]);
     if (encoding === undefined) {
       return this.#refuse(request, response, "json", 415, INVALID_ARGUMENT, "the content type must be application/x-protobuf or application/json");
     }
-    if (this.#reading >= MAX_REQUESTS) return this.#refuseForNow(request, response, encoding, signal, 429, "too many requests at one time");
+    if (this.#reading >= MAX_REQUESTS) return this.#refuseForNow(request, response, encoding, signal, 429, "too many concurrent requests");
     this.#reading += 1;
     try {
       const body = await readBody(request);
       await this.#take(request, response, signal, encoding, body);
     } catch (error) {
       if (!(error instanceof BodyError)) throw error;
-      this.#parts.drops.dropped(DROPPED[signal], `receiver_${error.status}`, 1);
+      this.#parts.drops.dropped(DROP_SIGNALS[signal], `receiver_${error.status}`, 1);
       this.#refuse(request, response, encoding, error.status, INVALID_ARGUMENT, error.message);
     } finally {
       this.#reading -= 1;
@@ -88,7 +88,7 @@ export class OtlpReceiver {
       });
       if (!isTaken) resolve(undefined);
     });
-    if (outcome === undefined) return this.#refuseForNow(request, response, encoding, signal, 503, "the engine cannot read telemetry as fast as it comes");
+    if (outcome === undefined) return this.#refuseForNow(request, response, encoding, signal, 503, "the engine cannot process telemetry as fast as it arrives");
     if (outcome.kind !== "read") {
       const [status, code] = outcome.kind === "too_much" ? [413, RESOURCE_EXHAUSTED] : [400, INVALID_ARGUMENT];
       return this.#refuse(request, response, encoding, status, code, outcome.message);
@@ -100,20 +100,20 @@ export class OtlpReceiver {
   }
 
   #refuseForNow(request: IncomingMessage, response: ServerResponse, encoding: Encoding, signal: Signal, status: 429 | 503, message: string): void {
-    this.#parts.drops.dropped(DROPPED[signal], "receiver_busy", 1);
+    this.#parts.drops.dropped(DROP_SIGNALS[signal], "receiver_busy", 1);
     response.setHeader("retry-after", String(RETRY_AFTER_SECONDS));
     this.#refuse(request, response, encoding, status, status === 429 ? RESOURCE_EXHAUSTED : UNAVAILABLE, message);
   }
 
   #refuse(request: IncomingMessage, response: ServerResponse, encoding: Encoding, status: number, code: number, message: string): void {
     this.#refused += 1;
-    // What is still to come is not waited for.
+    // The rest of the request body is not read.
     if (!request.complete) response.setHeader("connection", "close");
     send(response, encoding, status, { code, message }, RPC_STATUS);
   }
 }
 
-/** Opens the listener, with the receiver behind it. */
+/** Opens a listener with a receiver. */
 export async function openReceiver(
   listen: (options: { host: string; port: number; what: string; onRequest: OtlpReceiver["answer"] }) => Promise<ModuleListener>,
   address: { readonly host: string; readonly port: number },
@@ -128,7 +128,7 @@ function readProtobuf(body: Buffer, schema: MessageSchema): unknown {
   try {
     return readMessage(body, schema);
   } catch (error) {
-    throw error instanceof ProtobufError && error.isTooMuch ? new TooMuchError(error.message) : error;
+    throw error instanceof ProtobufError && error.isOverLimit ? new TooMuchError(error.message) : error;
   }
 }
 
@@ -138,7 +138,7 @@ function encodingOf(contentType: string | undefined): Encoding | undefined {
   return type === CONTENT_TYPES.protobuf || type === "application/protobuf" ? "protobuf" : undefined;
 }
 
-/** An answer is in the encoding of its request. */
+/** The response uses the encoding of the request. */
 function send(response: ServerResponse, encoding: Encoding, status: number, message: object, schema: MessageSchema): void {
   const body = encoding === "json" ? Buffer.from(JSON.stringify(message)) : writeMessage(message, schema);
   response.writeHead(status, { "content-type": CONTENT_TYPES[encoding], "content-length": body.length, "x-content-type-options": "nosniff" });

@@ -2,13 +2,13 @@ import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 
-/** One body, as it comes and unpacked. */
+/** Maximum size of one body, compressed and uncompressed. */
 const MAX_BYTES = 16 * 1024 * 1024;
-/** An honest body packs to no less than this part of itself, once it is more than a little (K13). */
+/** Maximum compression ratio of bodies above `FREE_BYTES`. No valid body compresses better. */
 const MAX_RATIO = 200;
 const FREE_BYTES = 1024 * 1024;
 
-/** Why a body is not read. */
+/** A body that cannot be read, with the HTTP status of the response. */
 export class BodyError extends Error {
   readonly status: 400 | 413 | 415;
 
@@ -19,7 +19,10 @@ export class BodyError extends Error {
   }
 }
 
-/** The whole body, unpacked. Rejects with BodyError for what is too large, packed otherwise than by gzip, or no gzip. */
+/**
+ * Returns the whole body, uncompressed. Rejects with BodyError if it is too large, has another encoding than gzip, or
+ * is invalid gzip.
+ */
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
   if (Number(request.headers["content-length"] ?? 0) > MAX_BYTES) throw tooLarge();
   const packing = (request.headers["content-encoding"] ?? "identity").trim().toLowerCase();
@@ -30,7 +33,7 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
     packed += chunk.length;
   });
   const unpacked = request.pipe(createGunzip());
-  request.once("aborted", () => unpacked.destroy(new Error("the request broke off")));
+  request.once("aborted", () => unpacked.destroy(new Error("the request was aborted")));
   try {
     return await collect(unpacked, () => Math.min(MAX_BYTES, FREE_BYTES + packed * MAX_RATIO));
   } finally {
@@ -39,7 +42,7 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
   }
 }
 
-/** `limit` is asked for each piece: what may come grows with what came in. */
+/** `limit` is called for each chunk, because it grows with the received bytes. */
 function collect(stream: Readable, limit: () => number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -56,11 +59,11 @@ function collect(stream: Readable, limit: () => number): Promise<Buffer> {
     };
     stream.on("data", onData);
     stream.once("end", () => resolve(Buffer.concat(chunks, bytes)));
-    stream.once("error", () => fail(new BodyError(400, "the body could not be read: it is no gzip, or broke off")));
-    stream.once("close", () => fail(new BodyError(400, "the request broke off")));
+    stream.once("error", () => fail(new BodyError(400, "the body could not be read: it is not valid gzip, or it is incomplete")));
+    stream.once("close", () => fail(new BodyError(400, "the request was aborted")));
   });
 }
 
 function tooLarge(): BodyError {
-  return new BodyError(413, `the body is over ${MAX_BYTES} bytes, or unpacks to more than it should`);
+  return new BodyError(413, `the body is larger than ${MAX_BYTES} bytes, or its compression ratio is too high`);
 }

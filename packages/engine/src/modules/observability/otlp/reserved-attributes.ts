@@ -7,9 +7,9 @@ const PREFIX = "svc.";
 const FUNCTION_NAMES: ReadonlySet<string> = new Set(["svc.function_id", "function_id"]);
 /** Names that published clients use for reserved attributes, see query/attributes.ts. */
 const ALIASES: ReadonlySet<string> = new Set(["invocation_id", "worker_id"]);
-/** Needed to recognize a log entry that arrives both as a frame and in the output of its worker. */
+/** Needed to recognize a log entry that arrives both as a frame and in its worker's output. */
 const LOG_ID = "svc.log.id";
-/** Metric labels that say whose metric it is, as Prometheus spells them. */
+/** Metric labels that identify the owner of the metric, as Prometheus spells them. */
 const IDENTITY_LABELS: ReadonlySet<string> = new Set(["service_name", "worker_id"]);
 
 /** True for an attribute that a restricted sender may not set. `svc.function_id` must name a function of the sender. */
@@ -18,7 +18,10 @@ export function isReserved(name: string, value: AttributeValue | undefined, orig
   return ALIASES.has(name) || (name.startsWith(PREFIX) && name !== LOG_ID);
 }
 
-/** True for a label by which a metric would pass for that of another service or worker. `workerId` is the sender's own. */
+/**
+ * True for a label by which a metric would appear to come from another service or worker. `workerId` is the sender's
+ * own.
+ */
 export function isForeignLabel(name: string, value: AttributeValue | undefined, workerId: string | undefined): boolean {
   const plain = name.replace(/[^a-zA-Z0-9_]/g, "_");
   return IDENTITY_LABELS.has(plain) && !(plain === "worker_id" && workerId !== undefined && value === workerId);

@@ -1,4 +1,7 @@
-/** Kinds of protobuf fields that OTLP uses. `hex`: bytes that OTLP/JSON shows in hex. `fixed64`, `sfixed64`, `int64`, `uint64` are decimal strings there. */
+/**
+ * Types of protobuf fields in OTLP. `hex`: bytes that are hex in OTLP/JSON. `fixed64`, `sfixed64`, `int64` and `uint64`
+ * are decimal strings there.
+ */
 export type ScalarKind =
   | "string"
   | "hex"
@@ -15,7 +18,7 @@ export type ScalarKind =
   | "enum";
 
 export interface FieldSchema {
-  /** As in OTLP/JSON. */
+  /** Name in OTLP/JSON. */
   readonly name: string;
   readonly kind: ScalarKind | MessageSchema | (() => MessageSchema);
   readonly repeated?: boolean;
@@ -131,13 +134,13 @@ const metric = message(
   [7, "sum", sum],
   [9, "histogram", histogram],
   [10, "exponentialHistogram", exponentialHistogram],
-  // Of the old kind only that it was there is of interest.
+  // The deprecated summary is only detected, not decoded.
   [11, "summary", message()],
 );
 const scopeMetrics = message([1, "scope", scope], [2, "metrics", metric, "repeated"]);
 const resourceMetrics = message([1, "resource", resource], [2, "scopeMetrics", scopeMetrics, "repeated"]);
 
-/** What each signal's export request is. */
+/** The export request of each signal. */
 export const REQUESTS = {
   traces: message([1, "resourceSpans", resourceSpans, "repeated"]),
   logs: message([1, "resourceLogs", resourceLogs, "repeated"]),
@@ -146,7 +149,7 @@ export const REQUESTS = {
 
 const partialSuccess = (rejected: string): MessageSchema => message([1, "partialSuccess", message([1, rejected, "int64"], [2, "errorMessage", "string"])]);
 
-/** How many of a request were refused, by signal. */
+/** Members with the number of rejected records, by signal. */
 export const REJECTED = { traces: "rejectedSpans", logs: "rejectedLogRecords", metrics: "rejectedDataPoints" } as const;
 
 export const RESPONSES = {
@@ -155,5 +158,5 @@ export const RESPONSES = {
   metrics: partialSuccess(REJECTED.metrics),
 } as const;
 
-/** `google.rpc.Status`: what a refused request is answered with. */
+/** `google.rpc.Status`: the response to a rejected request. */
 export const RPC_STATUS = message([1, "code", "enum"], [2, "message", "string"]);

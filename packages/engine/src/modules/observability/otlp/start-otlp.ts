@@ -1,13 +1,13 @@
 import type { ModuleContext } from "../../../kernel/module.ts";
 import type { IngestSource, Signal } from "../../../kernel/telemetry-contract.ts";
 import type { ObservabilityConfig } from "../config.ts";
-import type { DropCounter, LogSink, MetricSink, SpanSink } from "../model.ts";
+import { DROP_SIGNALS, type DropCounter, type LogSink, type MetricSink, type SpanSink } from "../model.ts";
 import type { Ingest } from "./ingest.ts";
 import type { RecordRate } from "./record-rate.ts";
 
-/** Frames that wait for the code that reads them, in bytes. */
+/** Maximum size of frames that wait until the decoder is loaded, in bytes. */
 const MAX_EARLY_BYTES = 16 * 1024 * 1024;
-/** How long a stop goes on reading what waits, in milliseconds. */
+/** Maximum time that a stop continues to decode, in milliseconds. */
 const STOP_MS = 500;
 
 type Config = Pick<ObservabilityConfig, "otlp_receiver">;
@@ -17,33 +17,31 @@ export interface OtlpParts {
   readonly logs: LogSink;
   readonly metrics: MetricSink;
   readonly drops: DropCounter;
-  /** Of restricted principals. */
+  /** Limits the records of restricted principals. */
   readonly rate: RecordRate;
 }
 
-/** One way in, for `engine::telemetry::status`. */
+/** One source of telemetry, for `engine::telemetry::status`. */
 export interface ReceiverState {
   readonly kind: "worker" | "otlp_http";
   readonly address: string | null;
   readonly state: "listening" | "off";
-  /** Records. */
+  /** Number of records. */
   readonly accepted: number;
   readonly refused: number;
 }
 
-/** What comes from outside. */
+/** The intake of external telemetry. */
 export interface Otlp {
   /** Takes a frame. Never blocks, throws or waits. */
   ingest(signal: Signal, body: Uint8Array, source: IngestSource): void;
   receivers(): readonly ReceiverState[];
-  /** Rejects when the receiver's address cannot be bound; the former one stays then. */
+  /** Rejects if the receiver's address cannot be bound; the old listener stays then. */
   reconfigure(next: Config): Promise<void>;
   stop(): void;
 }
 
-const DROPPED = { traces: "spans", logs: "logs", metrics: "metrics" } as const;
-
-/** Opens the receiver where there is to be one. The code that reads is loaded when something comes. */
+/** Opens the receiver if it is enabled. The decoder is loaded when the first telemetry arrives. */
 export async function startOtlp(context: ModuleContext<Config>, sinks: OtlpParts): Promise<Otlp> {
   const { clock, directory, log } = context;
   let config: Config = context.config;
@@ -66,13 +64,13 @@ export async function startOtlp(context: ModuleContext<Config>, sinks: OtlpParts
 
   function ingestEarly(signal: Signal, body: Uint8Array, source: IngestSource): void {
     if (earlyBytes + body.byteLength > MAX_EARLY_BYTES) {
-      sinks.drops.dropped(DROPPED[signal], "ingest_queue_full", 1);
+      sinks.drops.dropped(DROP_SIGNALS[signal], "ingest_queue_full", 1);
       return;
     }
     earlyBytes += body.byteLength;
     load()
       .then((loaded) => take?.(loaded, directory, signal, body, source))
-      .catch((error: unknown) => log.error("telemetry could not be read", { error }))
+      .catch((error: unknown) => log.error("telemetry could not be decoded", { error }))
       .finally(() => {
         earlyBytes -= body.byteLength;
       });

@@ -9,7 +9,7 @@ export function asObject(value: unknown): JsonObject | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined;
 }
 
-/** Missing lists and nulls are empty ones. */
+/** Missing lists and nulls become empty lists. */
 export function asList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
@@ -18,7 +18,7 @@ export function asText(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** Counts and codes: a number, or one as text. */
+/** Reads a count or code: a number, or a number as a string. */
 export function asInteger(value: unknown): number | undefined {
   const number = typeof value === "string" && value.length <= 20 ? Number(value) : value;
   return typeof number === "number" && Number.isInteger(number) ? number : undefined;
@@ -31,7 +31,13 @@ export function asDouble(value: unknown): number | undefined {
   return Number.isNaN(number) && value !== "NaN" ? undefined : number;
 }
 
-/** Attributes of a record: known kinds only, within the bounds. A key that comes twice has its last value. */
+/** Like `asDouble`, but undefined for NaN and the infinities. */
+export function asFinite(value: unknown): number | undefined {
+  const number = asDouble(value);
+  return number !== undefined && Number.isFinite(number) ? number : undefined;
+}
+
+/** Reads attributes: known types only, within the limits. The last value of a repeated key is used. */
 export function readAttributes(value: unknown, budget: RecordBudget, depth = 0): Attributes {
   const list = asList(value);
   if (list.length === 0) return NO_ATTRIBUTES;
@@ -56,12 +62,12 @@ export function readAttributes(value: unknown, budget: RecordBudget, depth = 0):
   return found;
 }
 
-/** Names come from outside, so there is no prototype to be met among them. */
+/** The result has no prototype, because names are external. */
 export function withMarks(own: Attributes, marks: Attributes): Attributes {
   return Object.assign(Object.create(null) as Record<string, AttributeValue>, own, marks);
 }
 
-/** An `AnyValue`. Plain JSON values, which are none, are taken as what they are. */
+/** Reads an `AnyValue`. Plain JSON values are accepted too. */
 export function readValue(value: unknown, budget: RecordBudget, depth = 0): AttributeValue {
   if (typeof value === "string") return budget.cut(value, MAX_VALUE_BYTES);
   if (typeof value === "number" || typeof value === "boolean") return value;
@@ -86,7 +92,7 @@ export function readValue(value: unknown, budget: RecordBudget, depth = 0): Attr
   return map === undefined ? null : readAttributes(map.values, budget, depth + 1);
 }
 
-/** Beyond what a number holds exactly it stays text. */
+/** An integer that a number cannot hold exactly stays a string. */
 function readInteger(value: unknown): AttributeValue {
   if (typeof value === "number") return value;
   if (typeof value !== "string" || !/^-?[0-9]{1,20}$/.test(value)) return null;
@@ -94,7 +100,10 @@ function readInteger(value: unknown): AttributeValue {
   return Number.isSafeInteger(number) ? number : value;
 }
 
-/** Hex of so many digits; base64, which JSON has for bytes where OTLP does not say otherwise, too. Undefined: absent or all zeros; null: none at all. */
+/**
+ * Reads an id with the given number of hex digits, in hex or in base64, which JSON uses for bytes elsewhere. Undefined:
+ * missing or all zeros; null: invalid.
+ */
 export function readId(value: unknown, digits: 16 | 32): string | undefined | null {
   if (value === undefined || value === null || value === "") return undefined;
   if (typeof value !== "string") return null;
@@ -105,10 +114,10 @@ export function readId(value: unknown, digits: 16 | 32): string | undefined | nu
   return /^0+$/.test(hex) ? undefined : hex;
 }
 
-/** The year 2262, where signed 64-bit nanoseconds end; stores keep no more. */
+/** End of signed 64-bit nanoseconds, the year 2262; stores cannot hold later times. */
 const MAX_NANOS = 2n ** 63n - 1n;
 
-/** Undefined: absent or zero; null: no time that can be kept. */
+/** Undefined: missing or zero; null: invalid or out of range. */
 export function readNanos(value: unknown): bigint | undefined | null {
   if (value === undefined || value === null || value === "" || value === 0 || value === "0") return undefined;
   let nanos: bigint;
@@ -122,7 +131,7 @@ export function readNanos(value: unknown): bigint | undefined | null {
 const YEAR_2000 = 946_684_800_000_000_000n;
 const DAY = 86_400_000_000_000n;
 
-/** A time long before computers were watched like this, or of tomorrow, says that a clock is wrong. */
+/** True for times before 2000 or more than a day ahead: the sender's clock is wrong. */
 export function isSuspect(nanos: bigint, nowNanos: bigint): boolean {
   return nanos < YEAR_2000 || nanos > nowNanos + DAY;
 }

@@ -1,6 +1,6 @@
 import type { Attributes, AttributeValue } from "../../../kernel/telemetry-contract.ts";
 
-/** Names that published clients and consoles use, and ours for the same thing. */
+/** Attribute names that published clients and consoles use, and ours for the same value. */
 const ALIASES: ReadonlyMap<string, string> = new Map([
   ["function_id", "svc.function_id"],
   ["invocation_id", "svc.invocation_id"],
@@ -8,19 +8,19 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
 ]);
 const PUBLISHED: ReadonlyMap<string, string> = new Map([...ALIASES].map(([published, ours]) => [ours, published]));
 
-/** Other name of the same attribute. */
+/** Returns the other name of the same attribute. */
 export function otherNameOf(key: string): string | undefined {
   return ALIASES.get(key) ?? PUBLISHED.get(key);
 }
 
-/** An attribute under its name, or under the other name that it goes by. Undefined when there is none. */
+/** Returns an attribute by its name or its alias; undefined if there is none. */
 export function attributeOf(attributes: Attributes, key: string): AttributeValue | undefined {
   if (Object.hasOwn(attributes, key)) return attributes[key];
   const other = otherNameOf(key);
   return other !== undefined && Object.hasOwn(attributes, other) ? attributes[other] : undefined;
 }
 
-/** How filters and listings see a value: text as it is, all else as JSON. */
+/** Returns the value as filters and listings see it: a string unchanged, anything else as JSON. */
 export function textOfValue(value: AttributeValue): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }

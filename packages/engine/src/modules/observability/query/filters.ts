@@ -1,8 +1,9 @@
 import { z } from "zod";
+import { nearestName } from "../../../kernel/nearest-name.ts";
 import type { AttributeValue } from "../../../kernel/telemetry-contract.ts";
 import { textOfValue } from "./attributes.ts";
 
-/** Filters of one query, at most. */
+/** Maximum number of filters of one query. */
 export const MAX_FILTERS = 50;
 const MAX_KEY = 512;
 const MAX_VALUE = 8_192;
@@ -20,31 +21,33 @@ export type Filter = z.infer<typeof filterSchema>;
 
 export const filtersSchema = z.array(filterSchema).max(MAX_FILTERS);
 
-/** `[[key, value]]`: all of them, equal. */
+/** `[[key, value]]`: all of these attributes must be equal. */
 export const attributePairsSchema = z.array(z.tuple([key, z.string().max(MAX_VALUE)])).max(MAX_FILTERS);
 
-/** Whose opposite `not_equals`, `not_contains` and `not_exists` are. */
+/** The operators that `not_equals`, `not_contains` and `not_exists` negate. */
 const OPPOSITES = { not_equals: "equals", not_contains: "contains", not_exists: "exists" } as const;
 type Positive = Exclude<Filter["op"], keyof typeof OPPOSITES>;
 
 export interface CompiledFilter {
   readonly key: string;
   readonly op: Positive;
-  /** The filter holds where this one does not, e.g. for `not_equals`. */
+  /** True: the filter matches if this condition does not, e.g. for `not_equals`. */
   readonly negated: boolean;
   readonly value: string | number | boolean | undefined;
-  /** Judges one value by `op`; `negated` is not applied, since what it is negated over (a span, a trace) is the asker's. */
+  /**
+   * Tests one value against `op`. The caller applies `negated`, because it decides what is negated: a span or a trace.
+   */
   matches(value: AttributeValue | undefined): boolean;
 }
 
-/** Equality is that of texts, `contains` is blind to case, and gt, gte, lt, lte compare numbers, and texts that are numbers. */
+/** `equals` compares strings, `contains` ignores case, and gt, gte, lt, lte compare numbers and numeric strings. */
 export function compileFilter({ key, op, value }: Filter): CompiledFilter {
   const negated = Object.hasOwn(OPPOSITES, op);
   const positive = negated ? OPPOSITES[op as keyof typeof OPPOSITES] : (op as Positive);
-  return { key, op: positive, negated, value, matches: judgeOf(positive, value) };
+  return { key, op: positive, negated, value, matches: predicateOf(positive, value) };
 }
 
-function judgeOf(op: Positive, wanted: Filter["value"]): (value: AttributeValue | undefined) => boolean {
+function predicateOf(op: Positive, wanted: Filter["value"]): (value: AttributeValue | undefined) => boolean {
   if (op === "exists") return (value) => value !== undefined;
   const text = String(wanted);
   if (op === "equals") return (value) => value !== undefined && textOfValue(value) === text;
@@ -73,4 +76,21 @@ function numberOf(value: AttributeValue | undefined): number | undefined {
   if (typeof value !== "string" || value.trim() === "") return undefined;
   const number = Number(value);
   return Number.isNaN(number) ? undefined : number;
+}
+
+/**
+ * One of the given words, in any case. The error names the nearest of them. `alsoKnown` accepts other spellings, which
+ * the error does not list.
+ */
+export function oneOf(words: readonly string[], alsoKnown: (word: string) => boolean = () => false): z.ZodString {
+  const known = new Set(words.map((word) => word.toLowerCase()));
+  return z
+    .string()
+    .max(64)
+    .refine((word) => known.has(word.toLowerCase()) || alsoKnown(word), {
+      error({ input }) {
+        const nearest = nearestName(String(input), words);
+        return `must be one of ${words.join(", ")}${nearest === undefined ? "" : `; did you mean ${nearest}?`}`;
+      },
+    });
 }

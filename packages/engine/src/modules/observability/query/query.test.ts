@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { durationMs, millisOf } from "../model.ts";
 import { attributeOf } from "./attributes.ts";
 import { readCursor, writeCursor } from "./cursor.ts";
 import { compileFilter, filterSchema } from "./filters.ts";
-import { durationMs, millisOf } from "./times.ts";
 import { WordSearch } from "./words.ts";
 
 describe("an attribute", () => {

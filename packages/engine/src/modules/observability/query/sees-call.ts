@@ -1,11 +1,15 @@
 import { type CallerAccess, isInfrastructure } from "../../../kernel/module.ts";
 
-/** Whether a restricted reader may see the call of a function by a worker; undefined: nobody knows which worker, or the engine called. */
+/**
+ * True if a restricted reader may see the call of a function by a worker. `callerId` is undefined if the worker is
+ * unknown, or if the engine made the call.
+ */
 export type SeesCall = (functionId: string, callerId: string | undefined) => boolean;
 
 /**
- * Returns what a restricted reader may see: calls of functions that it may call. Functions that every client may call are an exception, since their inputs
- * are their callers' own, e.g. log messages: the reader sees calls by connections of its own principal only.
+ * Returns what a restricted reader may see: calls of functions that it may call. Functions that every client may call
+ * are an exception, because their inputs belong to their callers, e.g. log messages: the reader sees only calls by
+ * connections of its own principal.
  */
 export function seesCall({ callRefusal, isOwnConnection }: Pick<CallerAccess, "callRefusal"> & Partial<Pick<CallerAccess, "isOwnConnection">>): SeesCall {
   const may = new Map<string, boolean>();

@@ -1,20 +1,26 @@
-/** Longest word that is told apart, in UTF-16 units; of longer ones the beginning counts. */
+/** Maximum compared length of a word, in UTF-16 units; longer words are cut. */
 const MAX_WORD = 64;
-/** Most text; a third of the time. */
+/** Most texts are ASCII; matching them this way takes a third of the time. */
 const PLAIN = /^[\0-\x7f]*$/;
 const PLAIN_WORDS = /[a-z0-9]+/g;
 const WORDS = /[\p{L}\p{N}]+/gu;
 
-/** Words of a text in one spelling: runs of letters and digits, without case. Lazy, so that whoever has enough stops. */
+/**
+ * Yields the normalized words of a text: runs of letters and digits in lower case. Lazy, so that callers can stop
+ * early.
+ */
 export function* wordsOf(text: string): Generator<string> {
   const isPlain = PLAIN.test(text);
   for (const [word] of (isPlain ? text : text.normalize("NFKC")).toLowerCase().matchAll(isPlain ? PLAIN_WORDS : WORDS)) yield word.slice(0, MAX_WORD);
 }
 
-/** Shorter words are found only as they are: there is no end of words that begin with one letter. */
+/** Shorter words of a search must match whole words: one letter would be the prefix of too many. */
 const MIN_BEGINNING = 3;
 
-/** A text search: every word of it begins a word of what is searched, in any order; a word of one or two letters has to be there as it is. */
+/**
+ * A text search: every word must be the prefix of a word in the searched texts, in any order. A word of one or two
+ * letters must match a whole word.
+ */
 export class WordSearch {
   readonly words: readonly string[];
 
@@ -22,12 +28,12 @@ export class WordSearch {
     this.words = [...new Set(wordsOf(text))];
   }
 
-  /** Whether words that begin with this word of the search are found too. */
+  /** True if this word of the search also matches longer words that begin with it. */
   static isBeginning(word: string): boolean {
     return word.length >= MIN_BEGINNING;
   }
 
-  /** Searches texts one after the other, as one. */
+  /** Searches several texts as one. */
   matches(texts: Iterable<string>): boolean {
     const missing = new Set(this.words);
     for (const text of texts) {

@@ -1,13 +1,15 @@
-import type { SpanRecord } from "../model.ts";
-import { durationMs } from "../query/times.ts";
-import { growForest, type SpanNode } from "./span-tree.ts";
+import { durationMs, type SpanRecord } from "../model.ts";
+import { buildSpanForest, type SpanNode } from "./span-tree.ts";
 import { spanStatusOf } from "./trace-match.ts";
 
-/** Rows of a comparison, at most. */
+/** Maximum number of rows of a comparison. */
 const MAX_ROWS = 10_000;
-/** Characters of all paths together: each row has the names of all above it, so that deep traces would grow by the square. */
+/**
+ * Maximum length of all paths together. Each row repeats the names of all spans above it, so deep traces would grow
+ * quadratically.
+ */
 const MAX_PATH_CHARACTERS = 4 * 1024 * 1024;
-/** Differences below both of these are `same`: a hundredth, and 50 microseconds. */
+/** Differences below 1 % or below 50 microseconds count as `same`. */
 const SAME_SHARE = 0.01;
 const SAME_MS = 0.05;
 
@@ -18,7 +20,10 @@ interface Side {
 }
 
 export interface ComparedRow {
-  /** Service and name of each span from the root down, `SERVICE NAME`, with `#2` and so on for further siblings of the same. */
+  /**
+   * Service and name of each span from the root down, as `SERVICE NAME`. Further siblings with the same name get `#2`
+   * and so on.
+   */
   readonly path: readonly string[];
   readonly a: Side | null;
   readonly b: Side | null;
@@ -32,11 +37,14 @@ interface Pair {
   readonly b: SpanNode | undefined;
 }
 
-/** Lays two traces over each other: spans are the same when service, name and order among such siblings are, from the root down. */
+/**
+ * Compares two traces from the root down. Spans are paired by service, name and position among siblings of the same
+ * name.
+ */
 export function compareTraces(a: readonly SpanRecord[], b: readonly SpanRecord[]): { readonly rows: ComparedRow[]; readonly truncated: boolean } {
   const rows: ComparedRow[] = [];
   let characters = 0;
-  const waiting = pairsOf([], growForest(a).roots, growForest(b).roots).reverse();
+  const waiting = pairsOf([], buildSpanForest(a).roots, buildSpanForest(b).roots).reverse();
   for (let pair = waiting.pop(); pair !== undefined; pair = waiting.pop()) {
     characters += pair.path.reduce((sum, name) => sum + name.length, 0);
     if (rows.length >= MAX_ROWS || characters > MAX_PATH_CHARACTERS) return { rows, truncated: true };

@@ -10,8 +10,8 @@ import { DiskSpanStore } from "./disk/disk-span-store.ts";
 import { MemorySpanStore } from "./memory/memory-span-store.ts";
 import type { SpanStore } from "./span-store.ts";
 import { sampleSpan, spanIdOf, traceIdOf } from "./testing/sample-spans.ts";
+import { traceFacets } from "./trace-aggregates.ts";
 import { statusOf } from "./trace-facts.ts";
-import { traceFacets } from "./trace-figures.ts";
 import { type TraceListRequest, traceFiltersSchema } from "./trace-query.ts";
 
 const root = mkdtempSync(join(tmpdir(), "svc-spans-"));

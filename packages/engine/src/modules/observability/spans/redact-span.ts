@@ -1,7 +1,7 @@
 import type { SecretMask } from "@svc/protocol";
 import type { SpanRecord } from "../model.ts";
 
-/** The span as it may be shown and kept on disk. A copy: the times and all else are read now. */
+/** Returns a masked copy of the span, to be shown or stored on disk. Reads all computed members. */
 export function redactSpan(span: SpanRecord, redactor: SecretMask): SpanRecord {
   return {
     traceId: span.traceId,

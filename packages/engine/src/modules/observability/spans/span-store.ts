@@ -1,27 +1,29 @@
 import type { Awaitable } from "../../../kernel/module.ts";
 import type { SpanRecord, SpanSink } from "../model.ts";
-import type { TraceFacts } from "./trace-facts.ts";
-import { durationUsOf } from "./trace-facts.ts";
-import type { TraceListRequest, TracePosition, TraceSort } from "./trace-query.ts";
+import { durationUsOf, type TraceFacts } from "./trace-facts.ts";
+import type { TraceFilters, TraceListRequest, TracePosition, TraceSort } from "./trace-query.ts";
 
-/** Spans of one trace that are read at once, at most; a larger trace is shown in part. */
+/** Maximum number of spans that are read of one trace; a larger trace is shown in part. */
 export const MAX_READ_SPANS = 50_000;
-/** Spans that come with each trace of a list that asks for them. */
+/** Maximum number of spans per trace in a list with spans. */
 export const MAX_LISTED_SPANS = 1_000;
 
 export interface TraceRow {
   readonly facts: TraceFacts;
-  /** Empty, the root, or all: as was asked for. */
+  /** Empty, the root span, or all spans, depending on the request. */
   readonly spans: readonly SpanRecord[];
 }
 
 export interface TracePage {
   readonly rows: readonly TraceRow[];
-  /** Of the whole match. */
+  /** Number of matching traces. */
   readonly total: number;
-  /** False: there are at least so many. Counting stops where it would take long. */
+  /** False: `total` is a lower bound. Counting stops if it takes too long. */
   readonly totalIsExact: boolean;
-  /** Where the next page begins; undefined when there is none. A page may be short, or empty, and still have a next one: finding on takes another request. */
+  /**
+   * Where the next page begins; undefined on the last page. A page may be short or empty and still have a next one,
+   * which continues the search.
+   */
   readonly next: TracePosition | undefined;
 }
 
@@ -31,39 +33,39 @@ export interface SpanStoreStats {
   readonly bytes: number;
   readonly maxBytes: number;
   readonly diskBytes: number | undefined;
-  /** Beginning of the oldest span, milliseconds since 1970. */
+  /** Start of the oldest span, in milliseconds since 1970. */
   readonly oldestMs: number | undefined;
-  /** Of those stored, what is still on its way to the disk and would be lost if the engine were killed now. */
+  /** Stored spans that are not on disk yet and would be lost if the engine were killed now. */
   readonly unwritten: number;
 }
 
-/** Keeps spans and answers for them. */
+/** Stores spans and answers queries. */
 export interface SpanStore extends SpanSink {
   readonly storage: "memory" | "disk";
   list(request: TraceListRequest): Promise<TracePage>;
-  /** Spans of a trace by their beginning, each once, MAX_READ_SPANS at most. */
+  /** Returns the spans of a trace by start time, each once, MAX_READ_SPANS at most. */
   spansOf(traceId: string): Promise<readonly SpanRecord[]>;
   span(traceId: string, spanId: string): Promise<SpanRecord | undefined>;
   clear(): Promise<void>;
   stats(): Awaitable<SpanStoreStats>;
-  /** Everything that it was told is where it stays: in memory at once, on disk after a write. */
+  /** Resolves when all received spans are stored: in memory at once, on disk after a write. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What functions read of a store. */
+/** The read-only part of a store. */
 export type SpanReader = Pick<SpanStore, "storage" | "list" | "spansOf" | "span">;
 
 /**
- * True if `span` may take the place of `stored`, which has the same ids. A restricted sender may replace only what it sent itself: otherwise it could
- * change what others read, and make a hidden span below visible by claiming to be its parent.
+ * True if `span` may replace `stored`, which has the same ids. A restricted sender may replace only its own spans:
+ * otherwise it could change what others read, and make a hidden span below visible by claiming to be its parent.
  */
 export function mayReplace(span: Pick<SpanRecord, "resource">, stored: Pick<SpanRecord, "resource">): boolean {
   const { restrictedTo } = span.resource;
   return restrictedTo === undefined || restrictedTo === stored.resource.restrictedTo;
 }
 
-/** What rows are sorted by. */
+/** Returns the value that rows are sorted by. */
 export function sortValueOf(facts: TraceFacts, sortBy: TraceSort): string | number {
   switch (sortBy) {
     case "start_time":
@@ -77,11 +79,25 @@ export function sortValueOf(facts: TraceFacts, sortBy: TraceSort): string | numb
   }
 }
 
-/** Pending traces are sorted before all that have a duration. */
+/** Sorts pending traces before all that have a duration. */
 export const PENDING_DURATION_US = -1;
 
 export function bySpanStart(left: SpanRecord, right: SpanRecord): number {
   if (left.startUnixNano !== right.startUnixNano) return left.startUnixNano < right.startUnixNano ? -1 : 1;
   if (left.spanId === right.spanId) return 0;
   return left.spanId < right.spanId ? -1 : 1;
+}
+
+const PAGE = 1_000;
+const PAGE_WITH_SPANS = 100;
+
+/** Yields every trace that matches, newest first, page by page. */
+export async function* allTraces(store: SpanReader, filters: TraceFilters, spans: TraceListRequest["spans"]): AsyncGenerator<TraceRow> {
+  const limit = spans === "none" ? PAGE : PAGE_WITH_SPANS;
+  let after: TracePosition | undefined;
+  do {
+    const page = await store.list({ filters, sortBy: "start_time", descending: true, after, offset: 0, limit, spans });
+    yield* page.rows;
+    after = page.next;
+  } while (after !== undefined);
 }

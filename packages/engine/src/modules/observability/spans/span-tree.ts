@@ -1,9 +1,8 @@
-import type { SpanRecord } from "../model.ts";
-import { durationMs } from "../query/times.ts";
+import { durationMs, type SpanRecord } from "../model.ts";
 import { bySpanStart } from "./span-store.ts";
 import { isRoot } from "./trace-facts.ts";
 
-/** A span with those below it, all of one trace. */
+/** A span with its descendants in the same trace. */
 export interface SpanNode {
   readonly span: SpanRecord;
   readonly children: SpanNode[];
@@ -11,12 +10,12 @@ export interface SpanNode {
 
 export interface SpanForest {
   readonly roots: readonly SpanNode[];
-  /** Spans whose parent never came. They are roots as well. */
+  /** Spans whose parent is missing. They are roots as well. */
   readonly orphans: readonly string[];
 }
 
-/** Joins spans to trees. Each span is in it once, whatever parents they name: who is only reached in a circle hangs below the earliest span of the circle. */
-export function growForest(spans: readonly SpanRecord[]): SpanForest {
+/** Builds trees from spans. Each span appears once: the earliest span of a cycle of parents becomes a root. */
+export function buildSpanForest(spans: readonly SpanRecord[]): SpanForest {
   const nodes = new Map<string, SpanNode>();
   for (const span of [...spans].sort(bySpanStart)) nodes.set(span.spanId, { span, children: [] });
   const roots: SpanNode[] = [];
@@ -27,11 +26,11 @@ export function growForest(spans: readonly SpanRecord[]): SpanForest {
     else roots.push(node);
     if (parent === undefined && !isRoot(node.span)) orphans.push(node.span.spanId);
   }
-  breakCircles(nodes, roots);
+  breakCycles(nodes, roots);
   return { roots, orphans };
 }
 
-function breakCircles(nodes: ReadonlyMap<string, SpanNode>, roots: SpanNode[]): void {
+function breakCycles(nodes: ReadonlyMap<string, SpanNode>, roots: SpanNode[]): void {
   const reached = new Set<SpanNode>();
   for (const root of roots) reach(root, reached);
   if (reached.size === nodes.size) return;
@@ -48,7 +47,10 @@ function reach(from: SpanNode, reached: Set<SpanNode>): void {
   for (const { node } of preorder([from])) reached.add(node);
 }
 
-/** Parents before their children, siblings by their beginning. Needs no stack of calls, however deep it goes. */
+/**
+ * Yields parents before their children, and siblings by start time. Not recursive, so deep traces cannot overflow the
+ * stack.
+ */
 export function* preorder(roots: readonly SpanNode[]): Generator<{ readonly node: SpanNode; readonly depth: number }> {
   const waiting = roots.map((node) => ({ node, depth: 0 })).reverse();
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -60,7 +62,7 @@ export function* preorder(roots: readonly SpanNode[]): Generator<{ readonly node
   }
 }
 
-/** Per service: its spans, those with an error, and how long one took on average. */
+/** Returns for each service the number of spans, the number of failed spans, and the average duration. */
 export function servicesOf(spans: readonly SpanRecord[]) {
   const services = new Map<string, { spans: number; errors: number; ended: number; totalMs: number }>();
   for (const span of spans) {

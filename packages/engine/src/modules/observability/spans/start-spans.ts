@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { SecretMask } from "@svc/protocol";
 import type { ModuleContext } from "../../../kernel/module.ts";
-import type { ObservabilityConfig } from "../config.ts";
-import { SPANS_SHARE, storageFolder } from "../disk-storage.ts";
+import { keepOptionsOf } from "../calls/sampling-functions.ts";
+import { type ObservabilityConfig, SPANS_SHARE, storageFolder } from "../config.ts";
 import type { DropCounter, SpanRecord, SpanSink } from "../model.ts";
 import type { DiskSpanLimits } from "./disk/disk-span-store.ts";
 import { provideTraces } from "./functions/provide-traces.ts";
@@ -12,12 +12,10 @@ import type { SpanStore } from "./span-store.ts";
 import { provideTraceStream } from "./trace-stream.ts";
 import { TraceTriggers } from "./trace-trigger.ts";
 
-const DEFAULT_KEEP_SLOW_MS = 1_000;
-
 export interface RunningSpans {
-  /** Takes every span; does nothing where spans are not kept. */
+  /** Takes every span; does nothing if spans are not stored. */
   readonly sink: SpanSink;
-  /** Undefined where spans are only sent elsewhere. */
+  /** Undefined if spans are only exported. */
   readonly store: SpanStore | undefined;
   reconfigure(next: ObservabilityConfig): "restart" | undefined;
   stop(): Promise<void>;
@@ -25,11 +23,13 @@ export interface RunningSpans {
 
 export interface SpansParts {
   readonly drops: DropCounter;
-  /** As configured now. */
+  /** Uses the current config. */
   readonly redactor: () => SecretMask;
 }
 
-/** Keeps spans as the config says and answers for them: `engine::traces::*`, the stream `svc.traces`, the trigger type `trace`. */
+/**
+ * Stores spans as configured, and provides `engine::traces::*`, the stream `svc.traces` and the trigger type `trace`.
+ */
 export async function startSpans(context: ModuleContext<ObservabilityConfig>, parts: SpansParts): Promise<RunningSpans> {
   const opened = await openSpanStore(context, parts);
   const store = opened?.store;
@@ -74,7 +74,7 @@ interface OpenedStore {
   readonly setLimits: (config: ObservabilityConfig) => void;
 }
 
-/** Undefined where spans are only sent elsewhere. */
+/** Returns undefined if spans are only exported. */
 async function openSpanStore(context: ModuleContext<ObservabilityConfig>, { drops, redactor }: SpansParts): Promise<OpenedStore | undefined> {
   const { config, log, clock } = context;
   if (config.exporter === "otlp") return undefined;
@@ -89,14 +89,14 @@ async function openSpanStore(context: ModuleContext<ObservabilityConfig>, { drop
 }
 
 function memoryLimits({ memory_max_spans, memory_max_bytes, sampling }: ObservabilityConfig): MemoryLimits {
-  return { maxSpans: memory_max_spans, maxBytes: memory_max_bytes, keepSlowMs: sampling?.keep_slow_ms ?? DEFAULT_KEEP_SLOW_MS };
+  return { maxSpans: memory_max_spans, maxBytes: memory_max_bytes, keepSlowMs: keepOptionsOf(sampling).keepSlowMs };
 }
 
 function diskLimits({ max_disk_bytes, retention_seconds }: NonNullable<ObservabilityConfig["trace_storage"]>): DiskSpanLimits {
   return { maxBytes: SPANS_SHARE * max_disk_bytes, retentionMs: 1_000 * retention_seconds };
 }
 
-/** What spans are kept in: another needs a new start. */
+/** Settings that decide where spans are stored. A change requires a restart of the module. */
 function storageOf({ exporter, trace_storage: storage }: ObservabilityConfig): unknown {
   const isOnDisk = storage?.enabled === true;
   return [exporter === "otlp", isOnDisk, isOnDisk ? storage.directory : undefined];

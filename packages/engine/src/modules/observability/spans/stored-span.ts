@@ -1,13 +1,12 @@
 import type { Attributes, AttributeValue } from "../../../kernel/telemetry-contract.ts";
-import type { SpanRecord } from "../model.ts";
+import { durationMs, millisOf, type SpanRecord } from "../model.ts";
 import { textOfValue } from "../query/attributes.ts";
-import { durationMs, millisOf } from "../query/times.ts";
 import { durationUsOf, statusOf, type TraceFacts } from "./trace-facts.ts";
 
-/** Attributes of a span, an event or a link that are shown, at most. */
+/** Maximum number of attributes in a result, for a span, an event or a link. */
 const MAX_SHOWN_ATTRIBUTES = 1_024;
 
-/** A span as functions answer it: protocol 10.3, and what that form cannot say beside it. */
+/** Returns a span in the form of protocol section 10.3, plus what that form cannot express. */
 export function storedSpan(span: SpanRecord) {
   const end = span.endUnixNano;
   return {
@@ -28,7 +27,7 @@ export function storedSpan(span: SpanRecord) {
     internal: span.internal,
     service_name: span.resource.service,
     worker_id: span.resource.workerId ?? null,
-    // Lets an import keep the span apart from those of trusted senders.
+    // Lets an import distinguish the span from those of trusted senders.
     ...(span.resource.restrictedTo === undefined ? {} : { restricted_to: span.resource.restrictedTo }),
     ...shown(span.attributes),
     events: span.events.map((event) => ({
@@ -47,10 +46,10 @@ export function storedSpan(span: SpanRecord) {
 }
 export type StoredSpan = ReturnType<typeof storedSpan>;
 
-/** Events of a span that its lean form names, at most. */
+/** Maximum number of events in the lean form of a span. */
 const MAX_LEAN_EVENTS = 40;
 
-/** A span as far as it takes to draw it among thousands: a twentieth of the whole. */
+/** Returns the part of a span that a timeline of thousands of spans needs: a twentieth of its size. */
 export function leanSpan(span: SpanRecord) {
   return {
     span_id: span.spanId,
@@ -66,7 +65,7 @@ export function leanSpan(span: SpanRecord) {
   };
 }
 
-/** A trace in one line. */
+/** Returns the summary of a trace for lists. */
 export function traceSummary(facts: TraceFacts) {
   const durationUs = durationUsOf(facts);
   return {

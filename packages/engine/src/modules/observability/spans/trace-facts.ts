@@ -1,31 +1,34 @@
 import type { SpanRecord } from "../model.ts";
 import { attributeOf, textOfValue } from "../query/attributes.ts";
 
-/** Names of services that a trace's row lists, at most. */
+/** Maximum number of service names in a trace's row. */
 const MAX_SERVICES = 100;
-/** Functions that a trace is counted for, at most. */
+/** Maximum number of functions in a trace's row. */
 const MAX_FUNCTIONS = 100;
 const MAX_TEXT = 512;
 
-/** What is known of a trace without looking at its spans. Grows with each span of it. Times are microseconds since 1970, within what a number holds. */
+/**
+ * Facts about a trace that need no access to its spans; updated with each span. Times are in microseconds since 1970,
+ * clamped to safe integers.
+ */
 export interface TraceFacts {
   readonly traceId: string;
   rootSpanId: string;
-  /** No span without a parent has come: the earliest span stands for the root. */
+  /** True: no span without a parent has arrived; the earliest span stands for the root. */
   partial: boolean;
   rootStartUs: number;
   rootName: string;
-  /** The root's. */
+  /** Service of the root span. */
   service: string;
-  /** In the order of their coming. */
+  /** In order of arrival. */
   services: string[];
-  /** The root is of the engine's own working. */
+  /** The root span is the engine's own work. */
   internal: boolean;
   triggerType: string | undefined;
-  /** Of the earliest span that has one. */
+  /** Function of the earliest span that has one. */
   functionId: string | undefined;
   functionStartUs: number;
-  /** Of all spans that have one, each once, in the order of their coming: what a filter by function finds the trace for. */
+  /** Functions of all spans, each once, in order of arrival. A filter by function uses them. */
   functions: string[];
   startUs: number;
   endUs: number;
@@ -41,7 +44,7 @@ export function statusOf(facts: Pick<TraceFacts, "errorCount" | "pendingCount">)
   return facts.errorCount > 0 ? "error" : "ok";
 }
 
-/** From the first beginning to the last end; undefined while it is pending. */
+/** Returns the time from the first start to the last end; undefined while the trace is pending. */
 export function durationUsOf(facts: TraceFacts): number | undefined {
   return facts.pendingCount > 0 ? undefined : Math.max(0, facts.endUs - facts.startUs);
 }
@@ -67,7 +70,7 @@ export function newFacts(span: SpanRecord): TraceFacts {
   };
 }
 
-/** Undefined when there is no span. */
+/** Returns undefined if there are no spans. */
 export function factsOf(spans: readonly SpanRecord[]): TraceFacts | undefined {
   const [first] = spans;
   if (first === undefined) return undefined;
@@ -76,7 +79,7 @@ export function factsOf(spans: readonly SpanRecord[]): TraceFacts | undefined {
   return facts;
 }
 
-/** Takes in one span more; `instead` is the state of the same span that was taken in before. */
+/** Adds a span. `instead` is the earlier state of the same span, which it replaces. */
 export function addToFacts(facts: TraceFacts, span: SpanRecord, instead?: Pick<SpanRecord, "endUnixNano" | "status">): void {
   if (instead === undefined) facts.spanCount += 1;
   else count(facts, instead, -1);
@@ -99,7 +102,7 @@ function count(facts: TraceFacts, span: Pick<SpanRecord, "endUnixNano" | "status
   if (span.status === "error") facts.errorCount += by;
 }
 
-/** The same span again is, since its attributes may have come with its end. */
+/** The root span itself counts as better, because its attributes may arrive with its end. */
 function isBetterRoot(facts: TraceFacts, span: SpanRecord, startUs: number): boolean {
   if (span.spanId === facts.rootSpanId) return true;
   const parentless = isRoot(span);
@@ -128,7 +131,7 @@ function functionOf(span: SpanRecord): string | undefined {
   return value === undefined ? undefined : textOfValue(value).slice(0, MAX_TEXT);
 }
 
-/** As the module that began the trace says, else what the conventions of OpenTelemetry show. */
+/** Returns the type that the module set, or else derives it from OpenTelemetry's semantic conventions. */
 function triggerTypeOf({ attributes }: SpanRecord): string | undefined {
   const told = attributeOf(attributes, "svc.trigger.type");
   if (typeof told === "string") return told.slice(0, MAX_TEXT);

@@ -1,31 +1,33 @@
 import type { AttributeValue } from "../../../kernel/telemetry-contract.ts";
-import type { SpanRecord } from "../model.ts";
+import { durationMs, type SpanRecord } from "../model.ts";
 import { attributeOf, textOfValue } from "../query/attributes.ts";
 import { type CompiledFilter, compileFilter } from "../query/filters.ts";
-import { durationMs } from "../query/times.ts";
 import { WordSearch } from "../query/words.ts";
 import { durationUsOf, statusOf, type TraceFacts } from "./trace-facts.ts";
 import type { TraceFilters } from "./trace-query.ts";
 
-/** Holds for a trace when one of its spans matches; negated, when none does. */
+/** A condition that a trace meets if one of its spans matches; if negated, if none matches. */
 export interface SpanCondition {
   readonly negated: boolean;
   matches(span: SpanRecord): boolean;
-  /** What an index may know of it. */
+  /** What an index can use of the condition. */
   readonly lookup: Lookup | undefined;
-  /** A text that the JSON of each span that matches holds, in lower case: a quick way to see that one does not. Undefined: there is none. */
+  /**
+   * A lower-case string that the JSON of each matching span contains: a quick test that excludes spans. Undefined:
+   * there is no such string.
+   */
   readonly needle?: string | undefined;
 }
 
 export type Lookup =
-  /** `exact`: who has this attribute or field of this value, else who has it at all. */
+  /** `exact`: the index finds exactly the matching spans. Otherwise it finds candidates that must be checked. */
   | { readonly by: "value"; readonly key: string; readonly value: string; readonly exact: true }
   | { readonly by: "key"; readonly key: string; readonly exact: boolean }
   | { readonly by: "words"; readonly words: readonly string[]; readonly exact: true };
 
 const TRACE_ID = /^[0-9a-f]{32}$/i;
 
-/** The trace that a query is about; undefined: any. */
+/** Returns the ids of the traces that a query is limited to; undefined: no limit. */
 export function traceIdsOf({ trace_id, trace_ids, text }: TraceFilters): readonly string[] | undefined {
   const lists = [trace_id === undefined ? undefined : [trace_id], trace_ids, isTraceId(text) ? [text.trim()] : undefined].filter((list) => list !== undefined);
   if (lists.length === 0) return undefined;
@@ -36,7 +38,7 @@ function isTraceId(text: string | undefined): text is string {
   return text !== undefined && TRACE_ID.test(text.trim());
 }
 
-/** What a trace's facts have to show. */
+/** Returns a test of a trace's facts. */
 export function factsMatcher(filters: TraceFilters): (facts: TraceFacts) => boolean {
   const ids = traceIdsOf(filters);
   const wanted = ids === undefined ? undefined : new Set(ids);
@@ -65,7 +67,7 @@ function liesWithin(facts: TraceFacts, { min_duration_ms, max_duration_ms, start
   return start_time === undefined || facts.pendingCount > 0 || facts.endUs >= start_time * 1_000;
 }
 
-/** What the spans of a trace have to show. */
+/** Returns the conditions on the spans of a trace. */
 export function spanConditions(filters: TraceFilters): SpanCondition[] {
   const conditions: SpanCondition[] = [];
   const equals = (key: string, value: string, negated = false): void =>
@@ -84,7 +86,7 @@ export function spanConditions(filters: TraceFilters): SpanCondition[] {
   return conditions;
 }
 
-/** A worker is told by its name or by the id of its connection. */
+/** Pseudo-attribute for a worker's name or connection id. */
 export const WORKER = "\0worker";
 
 function workerCondition(worker: string): SpanCondition {
@@ -95,7 +97,7 @@ function workerCondition(worker: string): SpanCondition {
   };
 }
 
-/** Fields of a span that filters may name like attributes. */
+/** Fields of a span that filters may use like attributes. */
 const FIELDS: ReadonlyMap<string, (span: SpanRecord) => AttributeValue | undefined> = new Map<string, (span: SpanRecord) => AttributeValue | undefined>([
   ["name", (span) => span.name],
   ["service", (span) => span.resource.service],
@@ -104,7 +106,7 @@ const FIELDS: ReadonlyMap<string, (span: SpanRecord) => AttributeValue | undefin
   ["duration_ms", (span) => (span.endUnixNano === undefined ? undefined : durationMs(span.startUnixNano, span.endUnixNano))],
 ]);
 
-/** Fields whose every value is found by an index like an attribute's. */
+/** Fields that the index finds like attributes. */
 export const INDEXED_FIELDS = ["name", "service"] as const;
 
 const RESOURCE = "resource.";
@@ -118,7 +120,7 @@ function conditionOf(filter: CompiledFilter): SpanCondition {
   return { negated, matches, lookup: { by: "key", key, exact: op === "exists" }, needle };
 }
 
-/** JSON writes these characters as they are, and their case does not hang on what is beside them. */
+/** JSON writes these characters unescaped, and their case does not depend on their neighbours. */
 const PLAIN = /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/;
 
 function needleOf(value: string): string | undefined {
@@ -136,16 +138,16 @@ function valueIn(span: SpanRecord, key: string): AttributeValue | undefined {
   return key.startsWith(RESOURCE) ? attributeOf(span.resource.attributes, key.slice(RESOURCE.length)) : attributeOf(span.attributes, key);
 }
 
-/** Pending until it has ended; then an unset status counts as ok (decision 36). */
+/** A span is pending until it ends; then an unset status counts as ok. */
 export function spanStatusOf(span: Pick<SpanRecord, "endUnixNano" | "status">): "ok" | "error" | "pending" {
   if (span.status === "error") return "error";
   return span.endUnixNano === undefined ? "pending" : "ok";
 }
 
-/** Ids have filters of their own, and every one of them would be a word that nothing else has. */
+/** Ids have their own filters, and each id would be a unique word in the index. */
 const NOT_SEARCHED = new Set(["svc.invocation_id", "svc.worker.id", "svc.caller.worker_id", "invocation_id", "worker_id"]);
 
-/** What a text search looks at. */
+/** Yields the texts that a text search uses. */
 export function* textsOf(span: SpanRecord): Generator<string> {
   yield span.name;
   yield span.resource.service;
@@ -163,7 +165,10 @@ export function* textsOf(span: SpanRecord): Generator<string> {
   }
 }
 
-/** Judges a trace by its spans. Only what matches is worth the work of `redact`, which must not add anything that would match. */
+/**
+ * Tests a trace by its spans. `redact` is applied only to spans that match, so it must not add anything that would
+ * match.
+ */
 export function matchesSpans(conditions: readonly SpanCondition[], spans: readonly SpanRecord[], redact?: (span: SpanRecord) => SpanRecord): boolean {
   return conditions.every(
     (condition) => spans.some((span) => condition.matches(span) && (redact === undefined || condition.matches(redact(span)))) !== condition.negated,

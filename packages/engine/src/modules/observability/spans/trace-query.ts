@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { cursorSchema } from "../query/cursor.ts";
-import { attributePairsSchema, filtersSchema } from "../query/filters.ts";
-import { oneOf } from "../query/one-of.ts";
+import { attributePairsSchema, filtersSchema, oneOf } from "../query/filters.ts";
 
 const TRACE_STATUSES = ["ok", "error", "pending"];
 const MAX_TRACE_IDS = 1_000;
@@ -9,27 +8,27 @@ const name = z.string().min(1).max(512);
 const traceId = z.string().min(1).max(64);
 const milliseconds = z.number();
 
-/** What traces are chosen by. */
+/** The filters for traces. */
 const filterMembers = () => ({
   trace_id: traceId.optional(),
   trace_ids: z.array(traceId).max(MAX_TRACE_IDS).optional(),
-  service_name: name.optional().meta({ description: "Part of the name of a service in the trace, case-blind" }),
-  name: name.optional().meta({ description: "Part of the root span's name, case-blind; of any span's with search_all_spans" }),
+  service_name: name.optional().meta({ description: "Part of the name of a service in the trace, case-insensitive" }),
+  name: name.optional().meta({ description: "Part of the root span's name, case-insensitive; with search_all_spans of any span's name" }),
   status: oneOf(TRACE_STATUSES).optional().meta({ description: "ok, error or pending" }),
   function_id: name.optional().meta({ description: "Function that a span of the trace ran" }),
   worker: name.optional().meta({ description: "Name or id of a worker that ran a span of the trace" }),
-  trigger_type: name.optional().meta({ description: "What began the trace, e.g. http, cron, queue" }),
+  trigger_type: name.optional().meta({ description: "What started the trace, e.g. http, cron, queue" }),
   text: z
     .string()
     .max(1_024)
     .optional()
-    .meta({ description: "Words that begin words of one span: its name, service, attributes, events and error. A trace id finds the trace" }),
+    .meta({ description: "Words or prefixes of words in one span: its name, service, attributes, events and error. A trace id finds the trace" }),
   min_duration_ms: milliseconds.optional(),
   max_duration_ms: milliseconds.optional(),
-  start_time: milliseconds.optional().meta({ description: "Milliseconds since 1970; traces that end before are left out" }),
-  end_time: milliseconds.optional().meta({ description: "Milliseconds since 1970; traces that begin later are left out" }),
+  start_time: milliseconds.optional().meta({ description: "Milliseconds since 1970; traces that ended before are left out" }),
+  end_time: milliseconds.optional().meta({ description: "Milliseconds since 1970; traces that began later are left out" }),
   attributes: attributePairsSchema.optional().meta({ description: "Attributes that spans of the trace have" }),
-  filters: filtersSchema.optional().meta({ description: "Each has to hold for a span of the trace; the not_ ones for all of them" }),
+  filters: filtersSchema.optional().meta({ description: "Each must match a span of the trace; a not_ filter must hold for all spans" }),
   exclude_attributes: attributePairsSchema.optional().meta({ description: "Attributes that no span of the trace has" }),
   include_internal: z.boolean().default(false),
   search_all_spans: z.boolean().default(false),
@@ -47,19 +46,19 @@ export const traceListSchema = () =>
     offset: z.int().min(0).max(1_000_000).default(0),
     limit: z.int().min(1).max(1_000).default(100),
     cursor: cursorSchema.optional().meta({
-      description: "The answer's `cursor` of the page before; offset is not counted then. After `partial: true` it goes on with a search that was stopped",
+      description: "The `cursor` of the previous page; offset is ignored then. After `partial: true` it continues the search",
     }),
     sort_by: traceSortSchema.default("start_time"),
     sort_order: z.enum(["asc", "desc"]).default("desc"),
   });
 
-/** Where a page begins: behind the row with this value of the sort, and this id among rows of the same value. */
+/** The position of a page: after the row with this sort value and this id (`tie`) among rows with the same value. */
 export interface TracePosition {
   readonly value: string | number;
   readonly tie: string | number;
 }
 
-/** One page of traces that is asked of a store. */
+/** A request for one page of traces. */
 export interface TraceListRequest {
   readonly filters: TraceFilters;
   readonly sortBy: TraceSort;
@@ -67,6 +66,6 @@ export interface TraceListRequest {
   readonly after: TracePosition | undefined;
   readonly offset: number;
   readonly limit: number;
-  /** What comes besides the facts: nothing, the root span, or all spans (the first 1,000 of each trace). */
+  /** Which spans to return besides the facts: none, the root span, or all (the first 1,000 of each trace). */
   readonly spans: "none" | "root" | "all";
 }

@@ -13,20 +13,20 @@ import { traceFiltersSchema } from "./trace-query.ts";
 import { visibleSpans } from "./visible-spans.ts";
 
 const DELAY_MS = 300;
-/** Traces that are remembered as told, and as our own doing. */
+/** Maximum number of remembered delivered traces, and of traces that our own deliveries started. */
 const MAX_REMEMBERED = 10_000;
-/** Firings of one trigger at once; traces of further ones are left out. */
-const MAX_UNDER_WAY = 16;
+/** Maximum number of concurrent deliveries per trigger; traces that end meanwhile are skipped. */
+const MAX_IN_FLIGHT = 16;
 
 const settingsSchema = z.strictObject({
-  service_name: z.string().min(1).max(512).optional().meta({ description: "Part of the name of a service in the trace, case-blind" }),
+  service_name: z.string().min(1).max(512).optional().meta({ description: "Part of the name of a service in the trace, case-insensitive" }),
   status: z.enum(["ok", "error"]).optional(),
   function_id: z.string().min(1).max(512).optional().meta({ description: "Function that the trace began with" }),
   min_duration_ms: z.number().min(0).optional(),
 });
 type Settings = z.infer<typeof settingsSchema>;
 
-class Recent {
+class RecentIds {
   readonly #ids = new Set<string>();
 
   has(id: string): boolean {
@@ -46,22 +46,25 @@ class Recent {
 interface Bound {
   readonly binding: TriggerBinding<Settings>;
   readonly matches: (facts: TraceFacts) => boolean;
-  readonly told: Recent;
-  underWay: number;
+  readonly delivered: RecentIds;
+  inFlight: number;
 }
 
-/** The trigger type `trace`: fires with `{trace_ids}` for traces that have ended, each once, never for those that its own firings are. */
+/**
+ * The trigger type `trace`: delivers `{trace_ids}` for ended traces, each once. Traces that its own deliveries started
+ * are skipped.
+ */
 export class TraceTriggers {
   readonly #context: ModuleContext<unknown>;
   readonly #store: SpanStore;
   readonly #feed: TraceFeed;
   readonly #bound = new Set<Bound>();
-  readonly #own = new Recent();
+  readonly #own = new RecentIds();
 
   constructor(context: ModuleContext<unknown>, store: SpanStore) {
     this.#context = context;
     this.#store = store;
-    this.#feed = new TraceFeed({ store, clock: context.clock, log: context.log, delayMs: DELAY_MS, tell: (rows) => this.#tell(rows) });
+    this.#feed = new TraceFeed({ store, clock: context.clock, log: context.log, delayMs: DELAY_MS, onChange: (rows) => this.#onChange(rows) });
     context.provideTrigger({
       type: "trace",
       summary: "Traces have ended",
@@ -85,45 +88,45 @@ export class TraceTriggers {
     const { service_name, status, min_duration_ms, function_id } = binding.settings;
     const matchesFilters = factsMatcher(schemaOf(traceFiltersSchema).parse({ service_name, status, min_duration_ms }));
     const matches = (facts: TraceFacts): boolean => matchesFilters(facts) && (function_id === undefined || facts.functionId === function_id);
-    const bound: Bound = { binding, matches, told: new Recent(), underWay: 0 };
+    const bound: Bound = { binding, matches, delivered: new RecentIds(), inFlight: 0 };
     this.#bound.add(bound);
-    this.#feed.ask(true);
+    this.#feed.setActive(true);
     return () => {
       this.#bound.delete(bound);
-      if (this.#bound.size === 0) this.#feed.ask(false);
+      if (this.#bound.size === 0) this.#feed.setActive(false);
     };
   }
 
-  #tell(rows: readonly TraceRow[]): void {
+  #onChange(rows: readonly TraceRow[]): void {
     const ended = rows.map(({ facts }) => facts).filter((facts) => statusOf(facts) !== "pending" && !this.#own.has(facts.traceId));
     for (const bound of this.#bound) {
-      const untold = ended.filter((facts) => !bound.told.has(facts.traceId));
-      if (untold.length === 0 || bound.underWay >= MAX_UNDER_WAY) continue;
-      bound.underWay += 1;
-      void this.#tellOne(bound, untold).finally(() => {
-        bound.underWay -= 1;
+      const undelivered = ended.filter((facts) => !bound.delivered.has(facts.traceId));
+      if (undelivered.length === 0 || bound.inFlight >= MAX_IN_FLIGHT) continue;
+      bound.inFlight += 1;
+      void this.#deliverTo(bound, undelivered).finally(() => {
+        bound.inFlight -= 1;
       });
     }
   }
 
   /** Never rejects. */
-  async #tellOne(bound: Bound, untold: readonly TraceFacts[]): Promise<void> {
+  async #deliverTo(bound: Bound, undelivered: readonly TraceFacts[]): Promise<void> {
     try {
-      const seen = bound.binding.principal.isTrusted ? untold : await this.#asSeenBy(bound.binding, untold);
-      const ids = seen.filter((facts) => bound.matches(facts) && !bound.told.has(facts.traceId)).map(({ traceId }) => traceId);
+      const seen = bound.binding.principal.isTrusted ? undelivered : await this.#visibleTo(bound.binding, undelivered);
+      const ids = seen.filter((facts) => bound.matches(facts) && !bound.delivered.has(facts.traceId)).map(({ traceId }) => traceId);
       if (ids.length === 0) return;
-      for (const id of ids) bound.told.add(id);
-      await this.#fire(bound.binding, ids);
+      for (const id of ids) bound.delivered.add(id);
+      await this.#deliver(bound.binding, ids);
     } catch (error) {
-      this.#context.log.warn("a trace trigger could not be fired", { function: bound.binding.functionId, error });
+      this.#context.log.warn("trace trigger delivery failed", { function: bound.binding.functionId, error });
     }
   }
 
-  /** Traces as far as those who asked for the binding may see them. */
-  async #asSeenBy(binding: TriggerBinding<Settings>, traces: readonly TraceFacts[]): Promise<TraceFacts[]> {
+  /** The traces as far as the owner of the binding may see them. */
+  async #visibleTo(binding: TriggerBinding<Settings>, traces: readonly TraceFacts[]): Promise<TraceFacts[]> {
     const sees = seesCall({ callRefusal: (functionId) => binding.callRefusal(functionId) });
     const seen: TraceFacts[] = [];
-    // One after the other: a trace may have 50,000 spans.
+    // Sequential, because a trace may have 50,000 spans.
     for (const { traceId } of traces) {
       const facts = factsOf(visibleSpans(await this.#store.spansOf(traceId), sees));
       if (facts !== undefined) seen.push(facts);
@@ -132,9 +135,10 @@ export class TraceTriggers {
   }
 
   /** Never rejects. */
-  async #fire(binding: TriggerBinding<Settings>, traceIds: readonly string[]): Promise<void> {
+  async #deliver(binding: TriggerBinding<Settings>, traceIds: readonly string[]): Promise<void> {
     const span = this.#context.telemetry.startSpan({ name: "trace trigger", kind: "producer", attributes: { "svc.trigger.type": "trace" } });
-    // Also where the engine records no spans: workers may send theirs, and what a firing does fires nothing.
+    // Needed even if the engine records no spans: workers may send spans of this trace, and those must not trigger
+    // again.
     const traceparent = span.traceparent ?? newTraceparent();
     this.#own.add(traceIdOf(traceparent));
     try {

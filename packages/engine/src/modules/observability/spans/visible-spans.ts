@@ -7,20 +7,21 @@ import { factsOf } from "./trace-facts.ts";
 import { factsMatcher, matchesSpans, spanConditions, traceIdsOf } from "./trace-match.ts";
 import type { TraceFilters, TraceListRequest, TracePosition } from "./trace-query.ts";
 
-/** Pages of the store that one request looks through; a further request goes on. */
+/** Maximum number of store pages that one request searches; the next request continues. */
 const MAX_PAGES = 50;
 
-/** The store as the caller sees it: all of it, or what `visibleSpans` leaves of it. */
+/** Returns the store as the caller may see it: the whole store, or the spans that `visibleSpans` returns. */
 export function spansFor(store: SpanStore, access: CallerAccess | undefined): SpanReader {
   return access === undefined ? store : new VisibleSpans(store, seesCall(access));
 }
 
 /**
- * The spans that belong to calls which the caller sees. A span belongs to the call of the function that it names, else to that of the nearest span above it
- * that names one. One that belongs to none (an HTTP request, a span from outside) is visible when the caller sees every call of the trace, except those of
- * functions that every client may call, which say nothing about the trace. That is not known unless `isWhole`: `spans` are all spans of the trace. What a restricted sender says about a
- * span decides about the spans below only where it sent them as well: their true parent may be hidden, or no longer stored. Without their parent, spans
- * that name no function are hidden.
+ * Returns the spans that belong to calls which the caller may see. A span belongs to the call of the function that it
+ * names, or else to that of the nearest span above it that names one. A span that belongs to no call (an HTTP request,
+ * an external span) is visible if the caller may see every call of the trace, except calls of functions that every
+ * client may call, which reveal nothing about the trace. That requires `isWhole`: `spans` are all spans of the trace.
+ * What a restricted sender says about a span decides about the spans below only if it sent them too: their true parent
+ * may be hidden, or no longer stored. Spans that name no function are hidden if their parent is missing.
  */
 export function visibleSpans(spans: readonly SpanRecord[], sees: SeesCall, isWhole = spans.length < MAX_READ_SPANS): SpanRecord[] {
   const byId = new Map(spans.map((span) => [span.spanId, span]));
@@ -30,7 +31,7 @@ export function visibleSpans(spans: readonly SpanRecord[], sees: SeesCall, isWho
     const path = new Set<SpanRecord>();
     let owner: Owner;
     let at: SpanRecord | undefined = span;
-    // Parents that lead in a circle end it as well.
+    // A cycle of parents ends the search as well.
     while (at !== undefined && !path.has(at)) {
       if (owners.has(at)) {
         owner = owners.get(at);
@@ -66,13 +67,16 @@ interface Call {
 /** The call that a span belongs to; undefined if there is none, null if no trusted sender names one. */
 type Owner = Call | null | undefined;
 
-/** What a span says about itself holds for a span below it, unless a restricted sender other than that of the span below sent it. */
+/** True if what the parent says about itself counts for the child: not if another restricted sender sent the parent. */
 function isCredible(parent: SpanRecord, child: SpanRecord): boolean {
   const { restrictedTo } = parent.resource;
   return restrictedTo === undefined || restrictedTo === child.resource.restrictedTo;
 }
 
-/** True if the parent was evicted or has not arrived: it may be hidden. A request to the engine may have its parent in another system. */
+/**
+ * True if the parent was evicted or has not arrived: it may be hidden. A request to the engine may have its parent in
+ * another system.
+ */
 function lacksParent({ parentSpanId, outside, kind }: SpanRecord): boolean {
   return parentSpanId !== undefined && (outside === true || kind !== "server");
 }
@@ -104,7 +108,10 @@ class VisibleSpans implements SpanReader {
     return (await this.spansOf(traceId)).find((span) => span.spanId === spanId);
   }
 
-  /** The filters are applied to the visible spans: otherwise a filter could find out what hidden ones hold. Totals count the rows of this page and those before it. */
+  /**
+   * Applies the filters to the visible spans: otherwise a filter could reveal what hidden spans contain. Totals count
+   * the rows of this page and of those before it.
+   */
   async list(request: TraceListRequest): Promise<TracePage> {
     const { filters, limit, offset } = request;
     const matchesFacts = factsMatcher(filters);
@@ -130,7 +137,10 @@ class VisibleSpans implements SpanReader {
   }
 }
 
-/** The part of the filters that tells nothing about hidden spans: which traces by their ids, and a time that no visible span may be outside of. */
+/**
+ * The part of the filters that reveals nothing about hidden spans: trace ids, and a time range that every visible span
+ * is within.
+ */
 function shared(filters: TraceFilters): TraceFilters {
   const ids = traceIdsOf(filters);
   return {

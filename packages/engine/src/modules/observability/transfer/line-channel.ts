@@ -4,12 +4,12 @@ import type { Clock } from "../../../kernel/clock.ts";
 import type { ChannelReader, ChannelWriter } from "../../../kernel/module.ts";
 
 const PIECE_CHARACTERS = 64 * 1024;
-/** Of one line that is read. */
+/** Maximum length of one line that is read. */
 const MAX_LINE_CHARACTERS = 16 * 1024 * 1024;
-/** A reader that takes nothing for so long, or a writer that sends nothing, is given up, in milliseconds. */
+/** Time after which a reader or writer without progress is given up, in milliseconds. */
 const STALL_LIMIT_MS = 120_000;
 
-/** Writes lines as fast as the reader takes them, and ends the stream. Never rejects: what goes wrong tears the channel. */
+/** Writes lines with backpressure, and ends the stream. Never rejects: an error aborts the channel. */
 export async function writeLines(writer: ChannelWriter, lines: AsyncIterable<string>, clock: Clock): Promise<void> {
   const write = async (text: string): Promise<boolean> => {
     const cancel = clock.after(STALL_LIMIT_MS, () => writer.abort(`nothing was read for ${STALL_LIMIT_MS / 1_000} s`));
@@ -30,13 +30,13 @@ export async function writeLines(writer: ChannelWriter, lines: AsyncIterable<str
     if (piece !== "" && !(await write(piece))) return;
     writer.end();
   } catch (error) {
-    writer.abort(`the export broke off: ${error instanceof Error ? error.message : String(error)}`);
+    writer.abort(`the export failed: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
 /**
- * Lines of a channel, see `linesOf`; the channel is given up when the reading ends early. Throws what `linesOf` does, and `call_timeout` when nothing
- * came for two minutes.
+ * Yields the lines of a channel, see `linesOf`. Cancels the channel if the caller stops early. Throws the errors of
+ * `linesOf`, and `call_timeout` if nothing arrives for two minutes.
  */
 export async function* readLines(reader: ChannelReader, clock: Clock): AsyncGenerator<string> {
   const source: LineSource = {
@@ -49,6 +49,15 @@ export async function* readLines(reader: ChannelReader, clock: Clock): AsyncGene
     for await (const { text } of linesOf(source, MAX_LINE_CHARACTERS)) yield text;
   } finally {
     reader.cancel();
+  }
+}
+
+/** Returns undefined if the line is not valid JSON. */
+export function parseLine(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
   }
 }
 

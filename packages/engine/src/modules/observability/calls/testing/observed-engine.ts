@@ -1,7 +1,7 @@
 import { defineModule } from "../../../../kernel/module.ts";
 import type { Telemetry } from "../../../../kernel/telemetry-contract.ts";
 import { type InMemoryEngine, type InMemoryEngineOptions, inMemoryEngine } from "../../../../testing/index.ts";
-import { JoinedCollector } from "../../collector.ts";
+import { CompositeCollector } from "../../collector.ts";
 import { type ObservabilityConfig, observabilityConfigSchema } from "../../config.ts";
 import type { SpanRecord } from "../../model.ts";
 import { type ObservedCalls, observeCalls } from "../observe-calls.ts";
@@ -32,7 +32,7 @@ export async function observedEngine(config: Partial<ObservabilityConfig> = {}, 
         sink: { started: keepIn(started), ended: keepIn(spans) },
         resource: { service: context.config.service_name, workerId: undefined, attributes: {} },
       });
-      context.telemetry.collect(new JoinedCollector(observed.recorder, { log: () => {}, ingest: () => {} }));
+      context.telemetry.collect(new CompositeCollector(observed.recorder, { log: () => {}, ingest: () => {} }));
       calls = observed;
       return {
         reconfigure: (next) => observed.reconfigure(next),

@@ -7,7 +7,7 @@ import type { DropCounter } from "../../model.ts";
 import type { RecordRate } from "../../otlp/record-rate.ts";
 import { isReserved, withoutAttributes } from "../../otlp/reserved-attributes.ts";
 import { boundAttributes, cutText, MAX_NAME_CHARACTERS, MAX_VALUE_CHARACTERS } from "../bounded-record.ts";
-import { validSpanId, validTraceId } from "../record-of-entry.ts";
+import { validSpanId, validTraceId } from "../log-record.ts";
 
 const input = () =>
   z.object({
@@ -23,21 +23,22 @@ const input = () =>
 
 const SEVERITY_NUMBERS = { info: 9, warn: 13, error: 17, debug: 5, trace: 1 } as const;
 
-/** Data that is no object is kept under this name. */
+/** Attribute for data that is no object. */
 const DATA = "data";
-/** Longer data is not looked into: its beginning is kept as text. */
+/** Larger data is not parsed: its beginning is stored as text. */
 const MAX_DATA_BYTES = 1024 * 1024;
 
 export interface EngineLogParts {
   readonly log: (entry: LogEntry) => void;
   readonly drops: DropCounter;
-  /** Of restricted principals. */
+  /** Limits the records of restricted principals. */
   readonly rate: RecordRate;
 }
 
 /**
- * `engine::log::*`: a worker writes an entry, without an SDK's logger. Entries of restricted callers count like their other telemetry: those
- * over the limit are dropped and counted, and the service is the worker's name with its principal.
+ * `engine::log::*`: lets a worker write a log entry without an SDK's logger. Entries of restricted callers count
+ * against the same rate limit as their other telemetry; entries over the limit are dropped and counted. Their service
+ * is the worker's name with its principal.
  */
 export function provideEngineLog(
   { provideFunction, directory }: Pick<ModuleContext<unknown>, "provideFunction" | "directory">,
@@ -63,9 +64,9 @@ export function provideEngineLog(
         if (!isWithinRate(restrictedTo)) return;
         const attributes = attributesFor(data, caller, restrictedTo !== undefined);
         const named = validTraceId(trace_id);
-        // An id that is none would be lost otherwise.
+        // Keeps an invalid id, which would be lost otherwise.
         if (trace_id && named === undefined) attributes["svc.trace_id"] = trace_id.slice(0, MAX_NAME_CHARACTERS);
-        // Without ids of its own the entry belongs to the call's caller, whose context came with it.
+        // Without its own ids the entry belongs to the trace of the call.
         const [, traceId, spanId] = (trace_id ? undefined : traceparent)?.split("-") ?? [];
         log({
           severity,
@@ -80,7 +81,7 @@ export function provideEngineLog(
   }
 }
 
-/** Id of the principal of a restricted caller. */
+/** Returns the principal id of a restricted caller. */
 function principalOf(caller: Caller | undefined, directory: Pick<Directory, "workerById">): string {
   return directory.workerById(caller?.worker_id ?? "")?.principal ?? "unknown";
 }
@@ -88,7 +89,7 @@ function principalOf(caller: Caller | undefined, directory: Pick<Directory, "wor
 function attributesFor(data: Payload | undefined, caller: Caller | undefined, isRestricted: boolean): Record<string, AttributeValue> {
   const attributes: Record<string, AttributeValue> = Object.create(null);
   const given = attributesOf(data);
-  // They say to which function or worker an entry belongs, and this call proves none of that.
+  // Reserved attributes claim a function or worker for the entry; this call proves none of that.
   const permitted = isRestricted ? withoutAttributes(given, (name, value) => isReserved(name, value, {})) : given;
   Object.assign(attributes, boundAttributes(permitted));
   if (caller !== undefined) {
@@ -100,9 +101,9 @@ function attributesFor(data: Payload | undefined, caller: Caller | undefined, is
 
 function attributesOf(data: Payload | undefined): Attributes {
   if (data === undefined) return {};
-  // Even to list the names of a million members takes half a second.
+  // Even listing a million member names would take half a second.
   if (data.byteLength > MAX_DATA_BYTES) return { [DATA]: cutText(data.text(), MAX_VALUE_CHARACTERS), "svc.truncated": true };
-  // It is JSON, so that all in it is what an attribute may be.
+  // It is JSON, so every value in it is a valid attribute value.
   const value = JSON.parse(data.text()) as AttributeValue;
   if (value === null) return {};
   return typeof value === "object" && value !== null && !isList(value) ? value : { [DATA]: value };

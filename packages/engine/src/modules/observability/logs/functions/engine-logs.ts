@@ -1,18 +1,18 @@
 import { z } from "zod";
 import type { ModuleContext } from "../../../../kernel/module.ts";
-import type { LogAnswers } from "../log-answers.ts";
+import type { LogApi } from "../log-api.ts";
 import { aroundInput, exportInput, facetsInput, getInput, histogramInput, importInput, listInput, tailInput } from "./inputs.ts";
 
-/** Where the answers come from; undefined while entries are not kept here, with the reason. */
-export interface LogAnswering {
-  /** Loads them when first asked. */
-  answers(): Promise<LogAnswers | undefined>;
-  /** Why there are none, for people. */
+/** Access to the implementation of the functions. */
+export interface LogApiSource {
+  /** Loads the implementation on the first call. Resolves to undefined if entries are not stored here. */
+  answers(): Promise<LogApi | undefined>;
+  /** Why entries are not stored, for users. */
   readonly disabledReason: string;
 }
 
-/** `engine::logs::*`. Where entries are not kept here, lists are empty and say so. */
-export function provideEngineLogs({ provideFunction, clock }: Pick<ModuleContext<unknown>, "provideFunction" | "clock">, from: LogAnswering): void {
+/** Provides `engine::logs::*`. If entries are not stored here, lists are empty and contain the reason. */
+export function provideEngineLogs({ provideFunction, clock }: Pick<ModuleContext<unknown>, "provideFunction" | "clock">, from: LogApiSource): void {
   const disabled = <T extends object>(empty: T): T & { readonly disabled: true; readonly message: string } => ({
     ...empty,
     disabled: true,
@@ -20,7 +20,7 @@ export function provideEngineLogs({ provideFunction, clock }: Pick<ModuleContext
   });
   provideFunction({
     id: "engine::logs::list",
-    summary: "Lists log entries, the newest first",
+    summary: "Lists log entries, newest first",
     input: listInput,
     handle: async (input) =>
       (await from.answers())?.list(input) ?? disabled({ logs: [], total: 0, cursor: null, query: input, timestamp: clock.now(), as_of: clock.now() }),
@@ -33,7 +33,7 @@ export function provideEngineLogs({ provideFunction, clock }: Pick<ModuleContext
   });
   provideFunction({
     id: "engine::logs::around",
-    summary: "A log entry with those just before and after it",
+    summary: "A log entry with its neighbours in time",
     input: aroundInput,
     handle: async (input) => (await from.answers())?.around(input) ?? disabled({ logs: [], id: input.id, more_before: false, more_after: false }),
   });
@@ -51,25 +51,25 @@ export function provideEngineLogs({ provideFunction, clock }: Pick<ModuleContext
   });
   provideFunction({
     id: "engine::logs::tail",
-    summary: "Log entries since the last time it was asked; waits for one when there is none",
+    summary: "Log entries since the cursor; waits for one if there is none",
     input: tailInput,
     handle: async (input, { signal }) => (await from.answers())?.tail(input, signal) ?? disabled({ logs: [], cursor: input.after ?? null, dropped: 0 }),
   });
   provideFunction({
     id: "engine::logs::export",
-    summary: "Writes log entries into a channel, as lines",
+    summary: "Writes log entries to a channel, one per line",
     input: exportInput,
     handle: async (input, { caller }) => (await from.answers())?.export(input, { ownedBy: caller }) ?? disabled({ lines: null }),
   });
   provideFunction({
     id: "engine::logs::import",
-    summary: "Takes log entries from a channel of lines",
+    summary: "Imports log entries from a channel, one per line",
     input: importInput,
     handle: async (input) => (await from.answers())?.import(input) ?? disabled({ imported: 0, refused: 0 }),
   });
   provideFunction({
     id: "engine::logs::clear",
-    summary: "Deletes all log entries that are kept",
+    summary: "Deletes all stored log entries",
     input: () => z.looseObject({}),
     handle: async () => (await from.answers())?.clear() ?? disabled({ success: true }),
   });

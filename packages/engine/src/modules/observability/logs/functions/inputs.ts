@@ -3,11 +3,11 @@ import { z } from "zod";
 import { cursorSchema } from "../../query/cursor.ts";
 import { logFilterMembers } from "../log-filter-input.ts";
 
-const order = z.enum(["asc", "desc"]).nullish().meta({ description: "By time. Default: desc, the newest first" });
+const order = z.enum(["asc", "desc"]).nullish().meta({ description: "By time. Default: desc (newest first)" });
 const id = z
   .string()
   .regex(/^\d{1,16}$/)
-  .meta({ description: "Of a log entry" });
+  .meta({ description: "Id of a log entry" });
 
 export const listInput = () =>
   z.object({
@@ -42,9 +42,9 @@ export type HistogramInput = z.infer<ReturnType<typeof histogramInput>>;
 export const tailInput = () =>
   z.object({
     ...logFilterMembers(),
-    after: cursorSchema.nullish().meta({ description: "Cursor of the answer before; without one it begins now" }),
+    after: cursorSchema.nullish().meta({ description: "Cursor of the previous result; without one only new entries are returned" }),
     limit: z.int().min(1).max(1_000).nullish().meta({ description: "Default 500" }),
-    wait_ms: z.int().min(0).max(25_000).nullish().meta({ description: "How long to wait for an entry when there is none. Default 0" }),
+    wait_ms: z.int().min(0).max(25_000).nullish().meta({ description: "Maximum time to wait for an entry, in milliseconds. Default 0" }),
   });
 export type TailInput = z.infer<ReturnType<typeof tailInput>>;
 

@@ -1,7 +1,7 @@
 import { type InMemoryEngine, type InMemoryEngineOptions, inMemoryEngine } from "../../../../testing/index.ts";
 import { OBSERVABILITY, observability } from "../../index.ts";
 
-/** An engine with this module and the config given. */
+/** Returns an engine with this module and the given config. */
 export function logsEngine(config: Readonly<Record<string, unknown>> = {}, more: InMemoryEngineOptions = {}): Promise<InMemoryEngine> {
   return inMemoryEngine({ ...more, modules: [...(more.modules ?? []), observability], config: { ...more.config, [OBSERVABILITY]: config } });
 }

@@ -1,4 +1,4 @@
-/** Of a test's parser, which has no types of its own. */
+/** Types for the parser that tests use, which has none. */
 declare module "parse-prometheus-text-format" {
   interface ParsedFamily {
     readonly name: string;

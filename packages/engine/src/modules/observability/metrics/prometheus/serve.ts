@@ -6,7 +6,7 @@ import type { SeriesStore } from "../series-store.ts";
 import { snapshotOf } from "../snapshot.ts";
 import { CONTENT_TYPES, metricsText, type TextFormat } from "./text.ts";
 
-/** Scrapers that come together get one text: making it takes time that calls need. In milliseconds. */
+/** Concurrent scrapes within this time share one text, because building it takes time from calls; milliseconds. */
 const KEPT_MS = 1_000;
 
 export interface ServeParts {
@@ -15,7 +15,7 @@ export interface ServeParts {
   readonly address: { readonly host: string; readonly port: number };
 }
 
-/** Serves the metrics at `/metrics` of a listener of their own. Rejects when the address cannot be bound. */
+/** Serves the metrics at `/metrics` on their own listener. Rejects if the address cannot be bound. */
 export async function servePrometheus(
   { listen, clock, log }: Pick<ModuleContext<unknown>, "listen" | "clock" | "log">,
   { store, own, address }: ServeParts,
@@ -37,7 +37,7 @@ export async function servePrometheus(
 }
 
 function answer(request: IncomingMessage, response: ServerResponse, textIn: (format: TextFormat) => string): void {
-  // Nobody reads a body.
+  // Request bodies are discarded.
   request.resume();
   const path = (request.url ?? "/").split("?", 1)[0];
   const isGet = request.method === "GET" || request.method === "HEAD";
@@ -53,7 +53,7 @@ function answer(request: IncomingMessage, response: ServerResponse, textIn: (for
   response.end(request.method === "HEAD" ? undefined : text);
 }
 
-/** True when OpenMetrics is asked for, and not less than plain text. */
+/** True if the client accepts OpenMetrics, and prefers it to plain text or is indifferent. */
 function prefersOpenMetrics(accept: string | undefined): boolean {
   const weightOf = (type: string): number => {
     const part = accept?.split(",").find((one) => one.trim().toLowerCase().startsWith(type));

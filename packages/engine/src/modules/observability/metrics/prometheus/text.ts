@@ -8,7 +8,7 @@ export const CONTENT_TYPES: Readonly<Record<TextFormat, string>> = {
   openmetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8",
 };
 
-/** Units by their UCUM names; what is not here stands as it is. */
+/** Units by UCUM code; others are used unchanged. */
 const UNITS: ReadonlyMap<string, string> = new Map([
   ["1", ""],
   ["", ""],
@@ -25,11 +25,14 @@ interface Family {
   readonly type: "counter" | "gauge" | "histogram";
   readonly help: string;
   readonly lines: string[];
-  /** Two series whose labels came to be the same would make the whole text unreadable. */
+  /** Label sets seen so far: duplicates would make the whole text invalid. */
   readonly seen: Set<string>;
 }
 
-/** The metrics as a scraper reads them; those of `own` without a word about whose they are. Of several that come to one name and differ in type the first stays. */
+/**
+ * Renders metrics for a scraper. Metrics of `own` get no origin labels. If several metrics map to one name but differ
+ * in type, the first one stays.
+ */
 export function metricsText(records: readonly MetricRecord[], own: Resource, format: TextFormat): string {
   const families = new Map<string, Family>();
   for (const record of records) {
@@ -55,7 +58,7 @@ function familyText({ name, type, help, lines }: Family, format: TextFormat): st
 }
 
 function addPoint(family: Family, { attributes, value }: MetricPoint, { resource, isOwn }: { readonly resource: Resource; readonly isOwn: boolean }): void {
-  // Those of the engine itself need no label to tell whose they are.
+  // The engine's own metrics need no origin labels.
   const origin = isOwn ? {} : { service_name: resource.service, ...(resource.workerId === undefined ? {} : { worker_id: resource.workerId }) };
   const labels = labelsText({ ...origin, ...attributes });
   if (family.seen.has(labels)) return;
@@ -78,7 +81,7 @@ function addPoint(family: Family, { attributes, value }: MetricPoint, { resource
   line("_count", "", value.count);
 }
 
-/** Dots and what else is not allowed become underscores; the unit ends the name. */
+/** Replaces invalid characters by underscores and appends the unit. */
 function familyName({ name, unit }: Pick<MetricRecord, "name" | "unit">): string {
   const unitName = UNITS.get(unit) ?? unit;
   let plain = plainName(name.replace(/_total$/, ""), /[^a-zA-Z0-9_:]/g);
@@ -96,7 +99,7 @@ function labelsText(attributes: MetricPoint["attributes"]): string {
   const labels = new Map<string, string>();
   for (const [name, value] of Object.entries(attributes)) {
     const plain = plainName(name, /[^a-zA-Z0-9_]/g);
-    // `le` is a histogram's, and those with two underscores are the scraper's.
+    // `le` belongs to histograms, and names with two leading underscores are reserved by Prometheus.
     const allowed = plain === "le" || plain === "" || plain.startsWith("__") ? `label_${plain}` : plain;
     if (!labels.has(allowed)) labels.set(allowed, String(value));
   }
@@ -112,7 +115,7 @@ function numberText(value: number): string {
   return value > 0 ? "+Inf" : "-Inf";
 }
 
-/** A float, as OpenMetrics wants bounds to be written. */
+/** Formats a bound as a float, which OpenMetrics requires. */
 function boundText(bound: number): string {
   const text = numberText(bound);
   return /^-?[0-9]+$/.test(text) ? `${text}.0` : text;

@@ -1,6 +1,6 @@
 import type { CallStats } from "../../calls/call-stats.ts";
 import { DURATION_LAYOUT } from "../../calls/duration-histogram.ts";
-import { type HistogramCounts, maxOf, NOTHING_COUNTED, percentileOf, together } from "../histogram.ts";
+import { type HistogramCounts, maxOf, mergeHistograms, NOTHING_COUNTED, percentileOf } from "../histogram.ts";
 import { CALL_DURATION, CALLS } from "../names.ts";
 import { HistogramSeries, NumberSeries, type Series } from "../series.ts";
 import type { SeriesStore } from "../series-store.ts";
@@ -12,7 +12,7 @@ interface Calls {
   durations: HistogramCounts;
 }
 
-/** `engine::metrics::functions`. */
+/** Implements `engine::metrics::functions`. */
 export function functionsAnswer(
   windowSeconds: number,
   store: SeriesStore,
@@ -40,7 +40,7 @@ export function functionsAnswer(
     const { function_id } = series.labels;
     const counts = series instanceof HistogramSeries && function_id !== undefined && sees(series) ? histogramIn(series, window, now) : undefined;
     if (counts === undefined || function_id === undefined) continue;
-    for (const one of [of(function_id), total]) one.durations = together(one.durations, counts);
+    for (const one of [of(function_id), total]) one.durations = mergeHistograms(one.durations, counts);
   }
   const last = new Map<string, { readonly at_ms: number; readonly status: string }>();
   stats.forEach((functionId, { lastEndedMs, lastResult }) => {
@@ -48,17 +48,17 @@ export function functionsAnswer(
   });
   const functions = [...byFunction].map(([function_id, calls]) => {
     const last_call = last.get(function_id);
-    return { function_id, ...figuresOf(calls, windowSeconds), ...(last_call === undefined ? {} : { last_call }) };
+    return { function_id, ...statisticsOf(calls, windowSeconds), ...(last_call === undefined ? {} : { last_call }) };
   });
   return {
     functions: functions.sort((a, b) => b.calls - a.calls || (a.function_id < b.function_id ? -1 : 1)),
-    totals: figuresOf(total, windowSeconds),
+    totals: statisticsOf(total, windowSeconds),
     window_seconds: windowSeconds,
     as_of: store.timeLine.shown(now),
   };
 }
 
-function figuresOf({ calls, errors, durations }: Calls, windowSeconds: number) {
+function statisticsOf({ calls, errors, durations }: Calls, windowSeconds: number) {
   const percentile = (percent: number): number | null => percentileOf(durations, DURATION_LAYOUT, percent);
   return {
     calls,

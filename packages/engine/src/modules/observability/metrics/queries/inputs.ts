@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { type CallerAccess, isInfrastructure } from "../../../../kernel/module.ts";
-import type { BucketLayout, HistogramCounts } from "../histogram.ts";
-import { percentileOf } from "../histogram.ts";
+import { type BucketLayout, type HistogramCounts, percentileOf } from "../histogram.ts";
 import { OF_PROCESS } from "../names.ts";
 import type { Series } from "../series.ts";
 
@@ -19,7 +18,7 @@ export const metricsListInput = () =>
 export const seriesInput = () =>
   z.object({
     names: z.array(name).max(100).nullish().meta({ description: "Default: every metric" }),
-    labels: z.record(z.string(), z.string()).nullish().meta({ description: "Only series that have all of these" }),
+    labels: z.record(z.string(), z.string()).nullish().meta({ description: "Only series with all of these labels" }),
     start_time: time.meta({ description: "Default: 15 min before the end" }),
     end_time: time.meta({ description: "Default: now" }),
     step_seconds: z.number().int().min(5).max(604_800).default(5),
@@ -32,18 +31,19 @@ export const functionsInput = () => z.object({ window_seconds: z.number().int().
 export const workersInput = () => z.object({});
 export const rollupsInput = () => z.object({ start_time: time, end_time: time, level: z.number().int().min(0).max(2).nullish(), metric_name: name.nullish() });
 
-/** What decides who may see a series. */
+/** The parts of a series that decide who may see it. */
 export type SeenSeries = Pick<Series, "labels"> & Partial<Pick<Series, "origin" | "info">>;
 
 /** Labels whose values name something of the owner, with the function that lists such names. */
 const LISTED_BY: Readonly<Record<string, string>> = { queue: "queue::list", stream: "stream::list_all" };
 
-/** Labels that say whose the figures are. */
+/** Labels that identify the owner of a metric. */
 const WHOSE = ["function_id", "worker_id", ...Object.keys(LISTED_BY)];
 
 /**
- * Whether the caller may see the series. A restricted caller sees nothing of functions that it may not call or that every client calls, of workers that it may
- * not see, of queues and streams that it may not list, nothing that other processes sent, and no sums over what everybody does.
+ * True if the caller may see the series. A restricted caller does not see functions that it may not call or that every
+ * client may call, workers that it may not see, queues and streams that it may not list, external metrics of other
+ * processes, or sums over all callers.
  */
 export function maySee(
   { labels, origin, info }: SeenSeries,
@@ -64,7 +64,7 @@ export function percentilesOf(counts: HistogramCounts, layout: BucketLayout) {
   return { p50: at(50), p75: at(75), p90: at(90), p95: at(95), p99: at(99) };
 }
 
-/** As JSON has it: beyond 2^53 rounded. */
+/** As a JSON number: rounded above 2^53. */
 export function nanosOf(ms: number): number {
   return ms * 1_000_000;
 }

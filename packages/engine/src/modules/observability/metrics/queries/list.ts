@@ -3,7 +3,7 @@ import type { CallStats } from "../../calls/call-stats.ts";
 import { DURATION_LAYOUT } from "../../calls/duration-histogram.ts";
 import type { WorkerCounts } from "../../calls/worker-counts.ts";
 import type { MetricRecord } from "../../model.ts";
-import { NOTHING_COUNTED, percentileOf, together } from "../histogram.ts";
+import { mergeHistograms, NOTHING_COUNTED, percentileOf } from "../histogram.ts";
 import { type LevelIndex, levelAt, levelFor } from "../levels.ts";
 import { CALLS, CALLS_DEFERRED, CALLS_REFUSED } from "../names.ts";
 import type { SeriesStore } from "../series-store.ts";
@@ -20,7 +20,7 @@ interface Parts {
   readonly sees: (series: SeenSeries) => boolean;
 }
 
-/** `engine::metrics::list`, as published, with `names` besides. */
+/** Implements `engine::metrics::list` in its published form, plus `names`. */
 export function metricsListAnswer(input: z.output<ReturnType<typeof metricsListInput>>, { store, stats, workers, sees }: Parts) {
   const { start_time, end_time, metric_name, aggregate_interval } = input;
   const now = store.timeLine.now();
@@ -64,14 +64,17 @@ function callsOf(functionId: string): SeenSeries {
   return { info: CALLS, labels: { function_id: functionId } };
 }
 
-/** Over all calls since the start that the caller may see, by their exact histograms; zeros before the first. */
+/**
+ * Covers all calls since the start that the caller may see, based on their exact histograms; zeros before the first
+ * call.
+ */
 function performanceOf(stats: CallStats, sees: Parts["sees"]) {
   let all = NOTHING_COUNTED;
   let min = Number.POSITIVE_INFINITY;
   let max = 0;
   stats.forEach((functionId, { durations }) => {
     if (durations.count === 0 || !sees(callsOf(functionId))) return;
-    all = together(all, durations.counts());
+    all = mergeHistograms(all, durations.counts());
     min = Math.min(min, durations.min);
     max = Math.max(max, durations.max);
   });
@@ -112,7 +115,7 @@ function metricOf({ name, description, unit, type, points, resource, scopeName }
   };
 }
 
-/** By the level of rollups that is nearest to what was asked, and each series by itself: what they mix cannot be told apart again. */
+/** Uses the rollup level nearest to the requested interval. Series stay separate, because a merge cannot be undone. */
 function aggregated(
   { start_time, end_time, metric_name }: z.output<ReturnType<typeof metricsListInput>>,
   { store, sees, now, seconds }: Pick<Parts, "store" | "sees"> & { readonly now: number; readonly seconds: number },

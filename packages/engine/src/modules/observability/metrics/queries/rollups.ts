@@ -6,11 +6,11 @@ import type { SeriesStore } from "../series-store.ts";
 import { explicitBuckets } from "../snapshot.ts";
 import { nanosOf, percentilesOf, type rollupsInput } from "./inputs.ts";
 
-/** Of one answer. */
+/** Maximum number of rollups in a result. */
 const MAX_ROLLUPS = 20_000;
 const DEFAULT_RANGE_MS = 3_600_000;
 
-/** `engine::rollups::list`: each series by itself, its labels told. */
+/** Implements `engine::rollups::list`: one rollup per series and period, with its labels. */
 export function rollupsAnswer(input: z.output<ReturnType<typeof rollupsInput>>, store: SeriesStore, sees: (series: Series) => boolean) {
   const { start_time, end_time, level, metric_name } = input;
   const now = store.timeLine.now();
@@ -55,7 +55,7 @@ export function collect({ index, from, to, names }: Range, store: SeriesStore, s
 function rollupOf(series: Series, at: { readonly index: LevelIndex; readonly period: number; readonly store: SeriesStore; readonly level: Level }): unknown {
   const { index, period, store, level } = at;
   const { stepMs } = level;
-  // What was sampled before the wall clock was set lies between two minutes.
+  // Samples from before the wall clock was set may be between two minutes.
   const startMs = Math.round(store.timeLine.shown(period * stepMs) / stepMs) * stepMs;
   const { info, labels, origin } = series;
   const common = {

@@ -1,14 +1,14 @@
 import type { z } from "zod";
-import { type HistogramCounts, maxOf, percentileOf, together } from "../histogram.ts";
+import { type HistogramCounts, maxOf, mergeHistograms, percentileOf } from "../histogram.ts";
 import { hasLabels } from "../labels.ts";
 import { levelAt } from "../levels.ts";
-import { type NumberCounts, numbersTogether } from "../number-ring.ts";
+import { mergeNumbers, type NumberCounts } from "../number-ring.ts";
 import { type HistogramSeries, NumberSeries, type Series } from "../series.ts";
 import type { SeriesStore } from "../series-store.ts";
 import { periodsOf } from "../window.ts";
 import type { seriesInput } from "./inputs.ts";
 
-/** Series and points of each in one answer. */
+/** Maximum number of series, and of points of each, in a result. */
 const MAX_SERIES = 1_000;
 const MAX_POINTS = 2_000;
 const DEFAULT_RANGE_MS = 900_000;
@@ -17,7 +17,7 @@ type Input = z.output<ReturnType<typeof seriesInput>>;
 type Aggregate = NonNullable<Input["aggregate"]>;
 type Point = readonly [ms: number, value: number | null];
 
-/** Periods of a level, taken together to steps. */
+/** Periods of a level, grouped into steps. */
 interface Steps {
   readonly level: 0 | 1 | 2 | 3;
   readonly first: number;
@@ -26,7 +26,7 @@ interface Steps {
   readonly stepMs: number;
 }
 
-/** `engine::metrics::series`. */
+/** Implements `engine::metrics::series`. */
 export function seriesAnswer(input: Input, store: SeriesStore, sees: (series: Series) => boolean) {
   const now = store.timeLine.now();
   const to = input.end_time == null ? now : Math.min(now, store.timeLine.stored(input.end_time));
@@ -68,13 +68,13 @@ function pointsOf(series: Series, { aggregate, steps, now }: { readonly aggregat
   const points: Point[] = [];
   for (let start = Math.floor((first * periodMs) / stepMs) * stepMs; start <= last * periodMs; start += stepMs) {
     const within = { from: Math.max(first, start / periodMs), to: Math.min(last, start / periodMs + stepMs / periodMs - 1) };
-    // Of a step that is not over, as much as has passed.
+    // For the current step, only the elapsed time counts.
     const seconds = Math.max(1, (Math.min(now, start + stepMs) - start) / 1_000);
     const value =
       series instanceof NumberSeries
         ? numberAt(series, { ...within, ...steps, aggregate, seconds })
         : histogramAt(series, { ...within, ...steps, aggregate, seconds });
-    // Nothing happened to a counter that there was; of others nothing is known.
+    // An existing counter that did not grow has 0; other metrics have no value.
     const isZero =
       value === null &&
       series.since < start + stepMs &&
@@ -97,7 +97,7 @@ interface Within {
 function numberAt(series: NumberSeries, { from, to, level, aggregate, seconds }: Within): number | null {
   let counts: NumberCounts | undefined;
   const ring = series.level(level);
-  for (let period = from; period <= to; period++) counts = numbersTogether(counts, ring.at(period));
+  for (let period = from; period <= to; period++) counts = mergeNumbers(counts, ring.at(period));
   if (counts === undefined) return null;
   switch (aggregate) {
     case "avg":
@@ -108,7 +108,7 @@ function numberAt(series: NumberSeries, { from, to, level, aggregate, seconds }:
       return counts.max;
     case "rate":
       return series.isCounter ? counts.sum / seconds : null;
-    // Of numbers the order within a step is not kept.
+    // The order of numbers within a step is not stored, so there are no percentiles.
     default:
       return null;
   }
@@ -119,7 +119,7 @@ function histogramAt(series: HistogramSeries, { from, to, level, aggregate, seco
   const ring = series.level(level);
   for (let period = from; period <= to; period++) {
     const here = ring.at(period);
-    if (here !== undefined) counts = counts === undefined ? here : together(counts, here);
+    if (here !== undefined) counts = counts === undefined ? here : mergeHistograms(counts, here);
   }
   if (counts === undefined || counts.count === 0) return null;
   switch (aggregate) {

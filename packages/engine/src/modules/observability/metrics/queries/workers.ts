@@ -1,12 +1,12 @@
 import type { Directory } from "../../../../kernel/directory.ts";
-import type { WorkerFigures } from "../sources/worker-figures.ts";
+import type { WorkerCollector } from "../sources/worker-collector.ts";
 
-/** `engine::metrics::workers`. Figures that nobody told are null. */
-export function workersAnswer(directory: Directory, figures: Pick<WorkerFigures, "latest">, now: number) {
+/** Implements `engine::metrics::workers`. Unknown values are null. */
+export function workersAnswer(directory: Directory, collector: Pick<WorkerCollector, "latest">, now: number) {
   const workers = directory.workers().filter(({ status, internal }) => status === "connected" && !internal);
   return {
     workers: workers.map(({ id, name, active_invocations }) => {
-      const latest = figures.latest(id);
+      const latest = collector.latest(id);
       return {
         worker_id: id,
         name,

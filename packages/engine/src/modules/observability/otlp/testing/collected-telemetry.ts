@@ -4,7 +4,7 @@ import type { Origin } from "../decode-context.ts";
 import type { IngestSinks } from "../ingest.ts";
 import { RecordRate } from "../record-rate.ts";
 
-/** Sinks that keep what they are told, and counts of what was dropped, as `signal reason`. */
+/** Sinks that store what they receive, and drop counts by `signal reason`. */
 export class CollectedTelemetry implements IngestSinks {
   readonly pending: SpanRecord[] = [];
   readonly ended: SpanRecord[] = [];
@@ -22,7 +22,7 @@ export class CollectedTelemetry implements IngestSinks {
   monotonicMs = 0;
   readonly rate = new RecordRate(() => this.monotonicMs);
 
-  /** Reads a whole request. Answers for each record whether it was taken. */
+  /** Decodes a whole request. Returns for each record if it was accepted. */
   decode(signal: "traces" | "logs" | "metrics", body: unknown, origin: Partial<Origin> = {}): boolean[] {
     const whole: Origin = { worker: undefined, isFrame: false, mayBeWorker: () => false, ...origin };
     return [...decode(signal, body, { ...this, origin: whole, nowNanos: BigInt(this.now()) * 1_000_000n })];

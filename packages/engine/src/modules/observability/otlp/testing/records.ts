@@ -2,7 +2,7 @@ import type { LogRecord, MetricRecord, Resource, SpanRecord } from "../../model.
 
 export const SOME_RESOURCE: Resource = { service: "math-worker", workerId: "w-1", attributes: { "telemetry.sdk.name": "svc" } };
 
-/** A span as the recorder would tell it, with what a test wants of it. */
+/** Returns a span like those of the recorder, with overrides. */
 export function someSpan(wanted: Partial<SpanRecord> = {}): SpanRecord {
   return {
     traceId: "0af7651916cd43dd8448eb211c80319c",

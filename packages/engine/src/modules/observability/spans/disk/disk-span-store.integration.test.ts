@@ -64,7 +64,7 @@ describe("spans on disk", () => {
     expect(await roots(after, { attributes: [["order", "7"]] })).toEqual(["span 1"]);
     const { rows } = await list(after);
     expect(rows.map(({ facts }) => statusOf(facts))).toEqual(["ok", "error"]);
-    expect(await after.span(traceIdOf(2), spanIdOf(2))).toMatchObject({ statusDescription: "the engine ended before this span did" });
+    expect(await after.span(traceIdOf(2), spanIdOf(2))).toMatchObject({ statusDescription: "the engine stopped before this span ended" });
   });
 
   it("of a file from before traces told all their functions are kept, each with the one that was known", async () => {
@@ -185,7 +185,7 @@ describe("spans on disk", () => {
     store.ended(sampleSpan({ id: 1 }));
     expect(await roots(store)).toEqual(["span 1"]);
     expect(readdirSync(join(file, "..")).some((name) => name.startsWith("spans.db.damaged-"))).toBe(true);
-    expect(logs.map(({ level, message }) => [level, message])).toEqual([["error", "the file of spans cannot be opened; it is put aside, and a new one begun"]]);
+    expect(logs.map(({ level, message }) => [level, message])).toEqual([["error", "the span file cannot be opened; it was renamed and a new one created"]]);
   });
 
   it("are dropped and counted when there is no room for a file, and nothing fails but their queries", async () => {

@@ -14,42 +14,43 @@ import { readSpan, writeSpan } from "./span-json.ts";
 import { SpanQueue } from "./span-queue.ts";
 import { factsOf } from "./trace-rows.ts";
 
-/** Spans wait for the disk at most so long, in milliseconds, and so many. */
+/** Spans are written after this time, in milliseconds, or at this number. */
 const FLUSH_MS = 1_000;
 const FLUSH_SPANS = 2_000;
-/** Spans that are turned into text in one turn of the engine's loop, and written in one step. */
+/** Spans that are serialized in one turn of the event loop and written in one transaction. */
 const STEP_SPANS = 200;
-/** How often the limits are looked at, in milliseconds, and how many spans go in one step. */
+/** How often the limits are checked, in milliseconds, and how many spans are removed in one step. */
 const TRIM_EVERY_MS = 30_000;
 const TRIM_SPANS = 500;
-/** A stop waits so long for what is not written yet, in milliseconds. */
+/** Maximum time that a stop waits for pending writes, in milliseconds. */
 const STOP_FLUSH_MS = 2_000;
-/** Of what the file may take: so much that was written has the limits looked at at once. */
+/** The limits are checked early when this share of the maximum size was written. */
 const TRIM_AFTER_SHARE = 1 / 32;
 /** Larger than any time. */
 const EVERYTHING = Number.MAX_SAFE_INTEGER;
 
 export interface DiskSpanLimits {
-  /** Of the file, without what is free in it. */
+  /** Maximum size of the file without its free pages, in bytes. */
   readonly maxBytes: number;
   readonly retentionMs: number;
 }
 
 export interface DiskSpanStoreParts {
-  /** Absolute path; its folder is made. */
+  /** Absolute path. Its folder is created. */
   readonly file: string;
   readonly limits: DiskSpanLimits;
   readonly log: Logger;
-  /** For the ages of spans. */
+  /** The clock for the age of spans. */
   readonly clock: Clock;
   readonly drops: DropCounter;
-  /** As configured now. */
+  /** Uses the current config. */
   readonly redactor: () => SecretMask;
 }
 
 /**
- * Spans on disk, over restarts. They are written within a second; a query first writes what waits. What must not be shown is masked before it is written.
- * The file is opened in the background: until then spans wait, in a bounded queue.
+ * Stores spans on disk, so that they survive restarts. Spans are written within a second; a query first writes what
+ * waits. Secrets are masked before they are written. The file is opened in the background; meanwhile spans wait in a
+ * bounded queue.
  */
 export class DiskSpanStore implements SpanStore {
   readonly storage = "disk";
@@ -63,8 +64,8 @@ export class DiskSpanStore implements SpanStore {
   #trimming: Promise<void> | undefined;
   #isClosed = false;
   #limits: DiskSpanLimits;
-  /** Taken out of the queue, and not on the disk yet. */
-  #underWay = 0;
+  /** Spans that were taken from the queue and are not on disk yet. */
+  #inFlight = 0;
   #untrimmedBytes = 0;
 
   constructor(parts: DiskSpanStoreParts) {
@@ -72,11 +73,11 @@ export class DiskSpanStore implements SpanStore {
     this.#ageNow = ageClock(parts.clock);
     this.#limits = parts.limits;
     this.#opened = this.#open();
-    this.#opened.catch((error: unknown) => parts.log.error("spans cannot be kept on disk; they are dropped", { file: parts.file, error }));
+    this.#opened.catch((error: unknown) => parts.log.error("spans cannot be stored on disk and are dropped", { file: parts.file, error }));
     this.#stopTrimming = every(parts.clock, TRIM_EVERY_MS, () => this.#trimInBackground());
   }
 
-  /** What is over goes soon. */
+  /** Spans over the limits are removed soon. */
   setLimits(limits: DiskSpanLimits): void {
     this.#limits = limits;
     this.#trimInBackground();
@@ -96,16 +97,16 @@ export class DiskSpanStore implements SpanStore {
   }
 
   async list(request: TraceListRequest): Promise<TracePage> {
-    const store = await this.#current();
+    const store = await this.#flushedStore();
     const { rows, ...rest } = await store.call("list", request);
-    const shown = this.#shown();
+    const shown = this.#decoder();
     return { ...rest, rows: rows.map(({ row, spans }) => ({ facts: factsOf(row), spans: spans.map(shown).sort(bySpanStart) })) };
   }
 
   async spansOf(traceId: string): Promise<readonly SpanRecord[]> {
-    const store = await this.#current();
+    const store = await this.#flushedStore();
     const texts = await store.call("spansOf", { traceId, limit: MAX_READ_SPANS });
-    const shown = this.#shown();
+    const shown = this.#decoder();
     const spans: SpanRecord[] = [];
     for (const [index, text] of texts.entries()) {
       if (index % FLUSH_SPANS === FLUSH_SPANS - 1) await nextTurn();
@@ -115,9 +116,9 @@ export class DiskSpanStore implements SpanStore {
   }
 
   async span(traceId: string, spanId: string): Promise<SpanRecord | undefined> {
-    const store = await this.#current();
+    const store = await this.#flushedStore();
     const text = await store.call("span", { traceId, spanId });
-    return text === undefined ? undefined : this.#shown()(text);
+    return text === undefined ? undefined : this.#decoder()(text);
   }
 
   async clear(): Promise<void> {
@@ -128,7 +129,7 @@ export class DiskSpanStore implements SpanStore {
   async stats(): Promise<SpanStoreStats> {
     const store = await this.#opened;
     const { spans, usedBytes, fileBytes, oldestUs } = await store.call("stats", null);
-    const unwritten = this.#queue.count + this.#underWay;
+    const unwritten = this.#queue.count + this.#inFlight;
     return {
       stored: spans + unwritten,
       limit: undefined,
@@ -140,9 +141,9 @@ export class DiskSpanStore implements SpanStore {
     };
   }
 
-  /** Writes what waits. Rejects only when the file cannot be used at all. */
+  /** Writes what waits. Rejects only if the file cannot be used at all. */
   async flush(): Promise<void> {
-    // What is under way may have begun before the newest came.
+    // A write that runs may have begun before the newest span arrived.
     while (this.#flushing !== undefined) await this.#flushing;
     this.#cancelFlush?.();
     this.#cancelFlush = undefined;
@@ -152,7 +153,7 @@ export class DiskSpanStore implements SpanStore {
     await this.#flushing;
   }
 
-  /** Removes what is over the limits, in steps between which others get their turn. */
+  /** Removes what is over the limits, in steps between which other requests run. */
   async trim(): Promise<void> {
     while (this.#trimming !== undefined) await this.#trimming;
     const { maxBytes, retentionMs } = this.#limits;
@@ -182,13 +183,13 @@ export class DiskSpanStore implements SpanStore {
     return store;
   }
 
-  async #current(): Promise<Store<SpanProcedures>> {
+  async #flushedStore(): Promise<Store<SpanProcedures>> {
     await this.flush();
     return this.#opened;
   }
 
-  /** By one set of keys for a whole answer. */
-  #shown(): (text: string) => SpanRecord {
+  /** Decodes and masks spans with the keys that are configured now. */
+  #decoder(): (text: string) => SpanRecord {
     const redactor = this.#parts.redactor();
     return (text) => redactSpan(readSpan(text), redactor);
   }
@@ -202,16 +203,16 @@ export class DiskSpanStore implements SpanStore {
   }
 
   #flushInBackground(): void {
-    // Else every span past the limit would add one more that waits for its turn.
+    // Otherwise every span past the limit would queue one more flush.
     if (this.#flushing !== undefined || this.#isClosed) return;
-    // That the file cannot be used was told when it was opened.
+    // The failure was already logged when the file could not be opened.
     this.flush().catch(() => {});
   }
 
   async #flushBeforeStop(): Promise<void> {
     await new Promise<void>((resolve) => {
       const cancel = this.#parts.clock.after(STOP_FLUSH_MS, () => {
-        this.#parts.log.warn("the stop did not wait for spans to be written", { spans: this.#queue.count });
+        this.#parts.log.warn("stopped before all spans were written", { spans: this.#queue.count });
         resolve();
       });
       const done = (): void => {
@@ -232,11 +233,11 @@ export class DiskSpanStore implements SpanStore {
     );
     const store = await this.#opened;
     for (let from = 0; from < spans.length && !this.#isClosed; from += STEP_SPANS) {
-      this.#underWay = spans.length - from;
+      this.#inFlight = spans.length - from;
       if (from > 0) await nextTurn();
       await this.#append(store, spans.slice(from, from + STEP_SPANS));
     }
-    this.#underWay = 0;
+    this.#inFlight = 0;
     if (this.#untrimmedBytes > TRIM_AFTER_SHARE * this.#limits.maxBytes) this.#trimInBackground();
     if (this.#queue.count > 0) this.#scheduleFlush();
   }
@@ -253,7 +254,7 @@ export class DiskSpanStore implements SpanStore {
       if (foreign > 0) drops.dropped("spans", "span_of_other_sender", foreign);
     } catch (error) {
       drops.dropped("spans", "disk_write_failed", spans.length);
-      log.warn("spans could not be written to the disk and are lost", { spans: spans.length, error });
+      log.warn("spans could not be written to disk and are lost", { spans: spans.length, error });
     }
   }
 

@@ -5,7 +5,7 @@ import { openDatabase } from "../../../../store/driver.ts";
 import { openStore, type Store } from "../../../../store/store.ts";
 import type { SpanProcedures } from "./procedures.ts";
 
-/** SQLite keeps its log beside the file. */
+/** SQLite keeps its write-ahead log beside the file. */
 const PARTS = ["", "-wal", "-shm"];
 
 interface SpanFile {
@@ -15,14 +15,14 @@ interface SpanFile {
   readonly nowMs: number;
 }
 
-/** Opens the file, or a new one when it is damaged: what is lost then is only a history, and the engine is to run. The old one is put aside. */
+/** Opens the file. Renames a damaged file and creates a new one: only history is lost, and the engine must start. */
 export async function openSpanFile({ file, log, nowMs }: SpanFile): Promise<Store<SpanProcedures>> {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   try {
     return await open(file, log);
   } catch (error) {
     const aside = `${file}.damaged-${nowMs}`;
-    log.error("the file of spans cannot be opened; it is put aside, and a new one begun", { file, aside, error });
+    log.error("the span file cannot be opened; it was renamed and a new one created", { file, aside, error });
     for (const part of PARTS) if (existsSync(file + part)) renameSync(file + part, aside + part);
     return open(file, log);
   }
@@ -33,7 +33,9 @@ async function open(file: string, log: Logger): Promise<Store<SpanProcedures>> {
   return openStore<SpanProcedures>({ file, procedures: new URL("./procedures.js", import.meta.url), log, durability: "relaxed" });
 }
 
-/** Makes the file such that room that became free can be given back; that has to be decided before there is anything in it. */
+/**
+ * Creates the file such that free pages can be returned to the file system. SQLite allows that only for an empty file.
+ */
 function makeShrinkable(file: string): void {
   const database = openDatabase(file);
   try {

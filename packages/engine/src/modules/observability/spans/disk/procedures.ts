@@ -8,7 +8,7 @@ import { spanWriter } from "./write-spans.ts";
 
 export { schema } from "./schema.ts";
 
-/** What the store of spans can do. Spans are the texts of span-json.ts. */
+/** Procedures of the span store. Spans are passed as the JSON of span-json.ts. */
 export function openProcedures(database: Database) {
   const writer = spanWriter(database);
   const trimmer = traceTrimmer(database);

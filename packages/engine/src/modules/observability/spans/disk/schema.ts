@@ -1,8 +1,11 @@
-/** Ids of a trace's spans begin at its number times this: so the index of words, which knows nothing but ids, knows the traces as well. */
+/**
+ * Span ids begin at the trace's number times this value, so that the word index, which stores only ids, also identifies
+ * the trace.
+ */
 export const SPANS_PER_TRACE = 1_048_576;
 
 export const schema: readonly string[] = [
-  // Times in microseconds since 1970. `duration_us` is -1 while the trace is pending.
+  // Times are in microseconds since 1970. `duration_us` is -1 while the trace is pending.
   `CREATE TABLE traces (
      no INTEGER PRIMARY KEY,
      trace_id TEXT NOT NULL UNIQUE,
@@ -28,7 +31,7 @@ export const schema: readonly string[] = [
      updated_ms INTEGER NOT NULL
    );
    CREATE INDEX traces_start ON traces (start_us, no);
-   -- With what most lists look at besides, so that many are found without reading their rows.
+   -- Covers the columns that most lists filter by, so that many queries need not read the rows.
    CREATE INDEX traces_duration ON traces (duration_us, no, start_us, internal);
    CREATE INDEX traces_name ON traces (root_lower, no);
    CREATE INDEX traces_spans ON traces (span_count, no);
@@ -46,7 +49,7 @@ export const schema: readonly string[] = [
    CREATE TABLE services (name TEXT PRIMARY KEY) WITHOUT ROWID;
    CREATE TABLE totals (spans INTEGER NOT NULL, traces INTEGER NOT NULL, internal INTEGER NOT NULL, last_no INTEGER NOT NULL);
    INSERT INTO totals VALUES (0, 0, 0, 0)`,
-  // Traces of before are counted for the one function that was known of them: to read all spans would hold up the start.
+  // Existing traces get only the one function that their row has: reading all spans would delay the start.
   `ALTER TABLE traces ADD COLUMN functions TEXT NOT NULL DEFAULT '[]';
    UPDATE traces SET functions = json_array(function_id) WHERE function_id IS NOT NULL`,
 ];

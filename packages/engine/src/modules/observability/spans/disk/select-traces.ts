@@ -1,20 +1,26 @@
 import type { Database, SqlValue } from "../../../../store/driver.ts";
+import type { SpanRecord } from "../../model.ts";
 import { MAX_LISTED_SPANS } from "../span-store.ts";
-import { spanConditions, traceIdsOf } from "../trace-match.ts";
+import { type SpanCondition, spanConditions, traceIdsOf } from "../trace-match.ts";
 import type { TraceFilters, TraceListRequest, TracePosition, TraceSort } from "../trace-query.ts";
-import { matchesTexts } from "./match-texts.ts";
 import { SPANS_PER_TRACE } from "./schema.ts";
+import { readSpan } from "./span-json.ts";
 import { serviceQuery, wordQuery } from "./span-words.ts";
 import { COLUMNS, type TraceSqlRow } from "./trace-rows.ts";
 
-/** Sets of traces up to this size are taken from an index and sorted; larger ones are met soon when one goes through all in order. */
+/**
+ * Sets of traces below this size are taken from an index and sorted. Members of larger sets are found soon by scanning
+ * in order.
+ */
 const MAX_SET = 20_000;
-/** Rows that are looked at in one query when going through all. */
+/** Rows per query of a scan: the first window, and the maximum. */
 const FIRST_WINDOW = 256;
 const MAX_WINDOW = 4_096;
-/** How long one request may search before it answers a short page, in milliseconds: others wait for the thread. */
+/**
+ * Maximum search time of one request in milliseconds; then it returns a short page. Other requests wait for the thread.
+ */
 const BUDGET_MS = 150;
-/** Different services that one search may stand for. */
+/** Maximum number of services that one search by name may expand to. */
 const MAX_SERVICES = 50;
 
 export interface SelectedTraces {
@@ -36,13 +42,13 @@ type Found = {
   readonly value: string | number;
 };
 
-/** SQL that holds for rows of `traces`. */
+/** A SQL condition on rows of `traces`. */
 interface Where {
   readonly sql: string[];
   readonly parameters: SqlValue[];
 }
 
-/** Queries of lists. `budgetMs`: how long one may search before it answers a short page. */
+/** Queries for lists. `budgetMs` is the search time after which a request returns a short page. */
 export function traceSelector(database: Database, { budgetMs = BUDGET_MS }: { readonly budgetMs?: number } = {}) {
   const totals = database.prepare<{ readonly traces: number; readonly internal: number }>("SELECT traces, internal FROM totals");
   const countWords = database.prepare<{ readonly count: number }>(`SELECT count(*) AS count FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ${MAX_SET})`);
@@ -56,8 +62,9 @@ export function traceSelector(database: Database, { budgetMs = BUDGET_MS }: { re
   }
 
   /**
-   * What spans have to show: as sets that the index of words knows, and as a check of single traces. What many spans show needs no index: one who goes through
-   * the traces in order meets it soon, and reading the spans of one trace is quicker than asking the index for them.
+   * Splits the span conditions into sets that the word index finds, and a check of single traces. A frequent word needs
+   * no index: a scan in order finds it soon, and reading the spans of one trace is faster than asking the index for
+   * them.
    */
   function spanParts(filters: TraceFilters) {
     const sets: string[] = [];
@@ -74,16 +81,16 @@ export function traceSelector(database: Database, { budgetMs = BUDGET_MS }: { re
       const rare = lookup.words.filter((word) => !isFrequent(word));
       return rare.length === 0 || !isSet(wordQuery({ ...lookup, words: rare })) || rare.length < lookup.words.length;
     });
-    const check = (no: number): boolean => toRead.length === 0 || matchesTexts(toRead, textsOf(no, SPANS_PER_TRACE));
+    const check = (no: number): boolean => toRead.length === 0 || matchesJson(toRead, textsOf(no, SPANS_PER_TRACE));
     return { sets, check, hasCheck: toRead.length > 0 };
   }
 
-  /** Cheap to tell, other than how many spans have a word that only begins so: for that the index puts together all such words. */
+  /** Cheap, because the word must match exactly. For a prefix the index would have to merge all its words. */
   function isFrequent(word: string): boolean {
     return (countWords.get(`"${word}"`)?.count ?? 0) >= MAX_SET;
   }
 
-  /** Undefined: too many to search by name. */
+  /** Undefined: too many services to search by name. */
   function servicesLike(part: string | undefined): readonly string[] | undefined {
     if (part === undefined) return undefined;
     const lower = part.toLowerCase();
@@ -96,7 +103,7 @@ export function traceSelector(database: Database, { budgetMs = BUDGET_MS }: { re
     const { sets, check, hasCheck } = spanParts(filters);
     const where = factsWhere(filters);
     const set = setOf(filters, sets);
-    // A set without a check is found whole by one query: to stop then would only make more of them.
+    // A set without a check is complete after one query, so a time limit would only cause more requests.
     const search = new Search(request, check, set !== undefined && !hasCheck ? Number.POSITIVE_INFINITY : budgetMs);
     if (set !== undefined) searchSet(search, request, { set, where });
     else searchAll(search, request, where);
@@ -107,7 +114,7 @@ export function traceSelector(database: Database, { budgetMs = BUDGET_MS }: { re
     };
   }
 
-  /** The traces that come into question, where an index knows them and they are not too many. */
+  /** The candidate traces, if an index finds them and they are few enough. */
   function setOf(filters: TraceFilters, sets: readonly string[]): Where | undefined {
     const parts: Where = { sql: [], parameters: [] };
     const ids = traceIdsOf(filters);
@@ -129,7 +136,7 @@ export function traceSelector(database: Database, { budgetMs = BUDGET_MS }: { re
   function searchSet(search: Search, { sortBy, descending }: TraceListRequest, { set, where }: { readonly set: Where; readonly where: Where }): void {
     const { column } = SORTS[sortBy];
     const direction = descending ? "DESC" : "ASC";
-    // The plus keeps the index of the sort out of it: the set is small, all traces are many.
+    // The plus prevents use of the sort index: the set is small, and all traces are many.
     const sql = `SELECT no, ${column} AS value FROM traces WHERE ${[...set.sql, ...where.sql].join(" AND ")} ORDER BY +${column} ${direction}, no ${direction}`;
     const found = database.prepare<Found>(sql).all(...set.parameters, ...where.parameters);
     search.setSize = found.length;
@@ -137,7 +144,7 @@ export function traceSelector(database: Database, { budgetMs = BUDGET_MS }: { re
     search.isComplete = true;
   }
 
-  /** Goes through all in order, window by window. */
+  /** Scans all traces in order, window by window. */
   function searchAll(search: Search, { sortBy, descending, after }: TraceListRequest, where: Where): void {
     let from: TracePosition | undefined = after;
     for (let window = FIRST_WINDOW; ; window = Math.min(MAX_WINDOW, 4 * window)) {
@@ -174,7 +181,10 @@ export function traceSelector(database: Database, { budgetMs = BUDGET_MS }: { re
   return { list };
 }
 
-/** So many traces in order, from the beginning or behind a position, and of each whether it fits. */
+/**
+ * SQL for one window of traces in order, from the beginning or after a position, with a column that tells if each
+ * matches.
+ */
 function windowSql(query: {
   readonly sortBy: TraceSort;
   readonly descending: boolean;
@@ -189,14 +199,14 @@ function windowSql(query: {
   return `SELECT no, ${column} AS value, (${conditions}) AS fits FROM traces INDEXED BY ${index} ${behind} ORDER BY ${column} ${direction}, no ${direction} LIMIT ${query.window}`;
 }
 
-/** Collects a page from traces that come in order. */
+/** Collects a page from traces that arrive in order. */
 class Search {
   readonly found: Found[] = [];
   readonly beganAtStart: boolean;
-  /** Traces that match, of those that were looked at. */
+  /** Number of traces that match so far. */
   matched = 0;
   setSize = 0;
-  /** Everything was looked at. */
+  /** True: all traces were searched. */
   isComplete = false;
   next: TracePosition | undefined;
   readonly #request: TraceListRequest;
@@ -213,11 +223,11 @@ class Search {
     this.beganAtStart = request.after === undefined;
   }
 
-  /** True: it is enough. */
+  /** Returns true when the search is finished. */
   take(one: Found): boolean {
     if (this.#isBefore(one)) return false;
     const isFull = this.found.length >= this.#request.limit;
-    if (!isFull && !this.#mayGoOn()) return this.#stop();
+    if (!isFull && !this.#hasTime()) return this.#stop();
     if (!this.#check(one.no)) return this.pass(one);
     if (isFull) return this.#stop();
     this.matched += 1;
@@ -227,9 +237,9 @@ class Search {
     return false;
   }
 
-  /** It was looked at and does not match. */
+  /** Skips a trace that does not match. Returns true when the search is finished. */
   pass(one: Found): boolean {
-    if (!this.#mayGoOn()) return this.#stop();
+    if (!this.#hasTime()) return this.#stop();
     this.#last = one;
     return false;
   }
@@ -241,8 +251,8 @@ class Search {
     return descending ? no >= Number(after.tie) : no <= Number(after.tie);
   }
 
-  /** At least one is looked at in each request, or nobody would come to the end. */
-  #mayGoOn(): boolean {
+  /** Each request searches at least one trace, so that a search always makes progress. */
+  #hasTime(): boolean {
     return this.#last === undefined || performance.now() < this.#deadline;
   }
 
@@ -253,11 +263,11 @@ class Search {
   }
 }
 
-/** What no span has. */
+/** A token that no span has. */
 const NO_WORD = '"_"';
 const NOT_INTERNAL = "internal = 0";
 
-/** What the rows of traces have to show. */
+/** Conditions on the trace rows. */
 function factsWhere(filters: TraceFilters): Where {
   const where: Where = { sql: [], parameters: [] };
   if (!filters.include_internal) add(where, NOT_INTERNAL);
@@ -276,4 +286,22 @@ function factsWhere(filters: TraceFilters): Where {
 function add(where: Where, sql: string, ...parameters: readonly SqlValue[]): void {
   where.sql.push(sql);
   where.parameters.push(...parameters);
+}
+
+/**
+ * Tests a trace by the JSON of its spans. Parses only spans that can match, because a substring search is many times
+ * faster.
+ */
+function matchesJson(conditions: readonly SpanCondition[], texts: readonly string[]): boolean {
+  const lower: string[] = [];
+  const spans: SpanRecord[] = [];
+  const matchesAt = ({ needle, matches }: SpanCondition, index: number, text: string): boolean => {
+    if (needle !== undefined) {
+      lower[index] ??= text.toLowerCase();
+      if (!lower[index].includes(needle)) return false;
+    }
+    spans[index] ??= readSpan(text);
+    return matches(spans[index]);
+  };
+  return conditions.every((condition) => texts.some((text, index) => matchesAt(condition, index, text)) !== condition.negated);
 }

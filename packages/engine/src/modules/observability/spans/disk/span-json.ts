@@ -1,6 +1,6 @@
 import type { SpanEvent, SpanLink, SpanRecord } from "../../model.ts";
 
-/** How spans lie in the database. Times are decimal texts: JSON's numbers would round them. */
+/** A span as JSON in the database. Times are decimal strings, because JSON numbers would round them. */
 interface SpanJson extends Omit<SpanRecord, "startUnixNano" | "endUnixNano" | "events" | "size"> {
   readonly start: string;
   readonly end?: string;
@@ -33,9 +33,9 @@ export function writeSpan(span: SpanRecord): string {
   return JSON.stringify(json);
 }
 
-/** Reads what `writeSpan` wrote. */
+/** Parses what `writeSpan` wrote. */
 export function readSpan(text: string): SpanRecord {
-  // Nobody else writes the database; a damaged one is found by its checksums and checks.
+  // Not validated: only this store writes the database, and its checks detect damage.
   const { start, end, events, ...rest } = JSON.parse(text) as SpanJson;
   return {
     ...rest,

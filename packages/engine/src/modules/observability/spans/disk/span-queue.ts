@@ -1,18 +1,21 @@
 import type { SpanRecord } from "../../model.ts";
 
-/** What waits for the disk: further spans are dropped. */
+/** Limits of the queue; further spans are dropped. */
 const MAX_SPANS = 20_000;
 const MAX_BYTES = 32 * 1024 * 1024;
-/** Spans that run are remembered up to this number; of further ones only the end is written. */
+/** Maximum number of tracked pending spans; of further ones only the end is written. */
 const MAX_PENDING = 10_000;
 
-/** Spans on their way to the disk: those that have ended, and those that run and are not there yet. */
+/** Spans to be written: those that have ended, and pending ones that are not on disk yet. */
 export class SpanQueue {
   #ended: SpanRecord[] = [];
-  /** Ended spans of restricted senders. Written last, so that they find the spans of others that they may not replace. */
+  /**
+   * Ended spans of restricted senders. They are written last, so that the spans of others that they must not replace
+   * are already there.
+   */
   #restricted: SpanRecord[] = [];
   #bytes = 0;
-  /** Whether it is on the disk as pending. */
+  /** Pending spans. The value is true if the span is on disk as pending. */
   readonly #running = new Map<SpanRecord, boolean>();
 
   get count(): number {
@@ -25,7 +28,7 @@ export class SpanQueue {
     this.#running.set(span, false);
   }
 
-  /** False when there is no room. */
+  /** Returns false if the queue is full. */
   ended(span: SpanRecord, size: number): boolean {
     this.#running.delete(span);
     if (this.count >= MAX_SPANS || this.#bytes + size > MAX_BYTES) return false;
@@ -36,7 +39,7 @@ export class SpanQueue {
     return true;
   }
 
-  /** Takes everything out that is to be written. */
+  /** Removes and returns all spans to be written. */
   take(): SpanRecord[] {
     const taken = this.#ended;
     this.#ended = [];
@@ -51,7 +54,7 @@ export class SpanQueue {
     return taken;
   }
 
-  /** What has ended is forgotten; what runs is written again with its end only. */
+  /** Drops the ended spans. Pending ones are written again only when they end. */
   clear(): void {
     this.#ended = [];
     this.#restricted = [];

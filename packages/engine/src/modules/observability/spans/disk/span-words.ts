@@ -3,13 +3,13 @@ import { otherNameOf, textOfValue } from "../../query/attributes.ts";
 import { WordSearch, wordsOf } from "../../query/words.ts";
 import { INDEXED_FIELDS, type Lookup, textsOf, WORKER } from "../trace-match.ts";
 
-/** Different words of one span that are indexed, and attributes; what is over is not found by the index. */
+/** Maximum number of indexed words and attributes of one span. The index does not find the rest. */
 const MAX_WORDS = 512;
 const MAX_ATTRIBUTES = 256;
 
 /**
- * What the index of words holds for a span: its words, and for each attribute one token for its name and one for its name and value. These
- * begin with `_`, as no word does, and are hashes: values may be long and hold anything.
+ * Returns the index entry of a span: its words, and for each attribute one token for the name and one for name and
+ * value. The tokens begin with `_`, as no word does, and are hashes, because values may be long and contain anything.
  */
 export function indexedWords(span: SpanRecord): string {
   const tokens = new Set<string>();
@@ -44,14 +44,14 @@ function addAttribute(tokens: Set<string>, key: string, value: string): void {
   tokens.add(valueToken(key, value));
 }
 
-/** The query of the index for a lookup. */
+/** Returns the index query for a lookup. */
 export function wordQuery(lookup: Lookup): string {
   if (lookup.by === "key") return `"${keyToken(lookup.key)}"`;
   if (lookup.by === "value") return `"${valueToken(lookup.key, lookup.value)}"`;
   return lookup.words.map((word) => (WordSearch.isBeginning(word) ? `"${word}" *` : `"${word}"`)).join(" AND ");
 }
 
-/** The query for spans of any of these services. */
+/** Returns the query for spans of any of these services. */
 export function serviceQuery(names: readonly string[]): string {
   return names.map((name) => `"${valueToken("service", name)}"`).join(" OR ");
 }
@@ -64,7 +64,7 @@ function valueToken(key: string, value: string): string {
   return `_v${hash(`${key}\0${value}`)}`;
 }
 
-/** 64 bits by two multiplications over the UTF-16 units. Collisions only make a listing show a trace too many. */
+/** A 64-bit hash of the UTF-16 units. A collision only adds a wrong trace to a list. */
 function hash(text: string): string {
   let a = 0x9e3779b9;
   let b = 0x85ebca6b;

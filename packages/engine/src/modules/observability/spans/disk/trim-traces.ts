@@ -1,12 +1,12 @@
 import type { Database } from "../../../../store/driver.ts";
 import { SPANS_PER_TRACE } from "./schema.ts";
 
-/** Pages that are given back to the file system in one step. */
+/** Maximum number of pages returned to the file system in one step. */
 const VACUUM_PAGES = 512;
-/** Free pages that are kept for what comes. */
+/** Free pages that stay for new data. */
 const SPARE_PAGES = 1_024;
 
-/** Removes the oldest traces, by when they were last written, a small step at a time. */
+/** Removes the least recently written traces in small steps. */
 export function traceTrimmer(database: Database) {
   const oldest = database.prepare<{
     readonly no: number;
@@ -24,16 +24,19 @@ export function traceTrimmer(database: Database) {
   const pageSize = pragma("page_size");
   const usedBytes = (): number => (pragma("page_count") - pragma("freelist_count")) * pageSize;
 
-  /** Removes up to `maxSpans` of what is older than `beforeMs`, or over `maxBytes`. Answers how many, and whether another step may be needed. */
+  /**
+   * Removes up to `maxSpans` spans that are older than `beforeMs` or over `maxBytes`. Returns how many, and if another
+   * step may be needed.
+   */
   function trim({ beforeMs, maxBytes, maxSpans }: { readonly beforeMs: number; readonly maxBytes: number; readonly maxSpans: number }) {
     let removed = 0;
     while (removed < maxSpans) {
       const trace = oldest.get();
       if (trace === undefined || (trace.updated_ms >= beforeMs && usedBytes() <= maxBytes)) {
-        giveBack();
+        shrinkFile();
         return { removed, more: false };
       }
-      // A trace of very many spans goes from its end, in several steps, and its row last.
+      // A trace with very many spans is removed from its end in several steps, its row last.
       const from = Math.max(0, trace.next_seq - (maxSpans - removed));
       const first = trace.no * SPANS_PER_TRACE + from;
       const last = trace.no * SPANS_PER_TRACE + trace.next_seq;
@@ -45,11 +48,11 @@ export function traceTrimmer(database: Database) {
       else shrink.run(from, trace.no);
       addTotals.run(changes, isWhole ? 1 : 0, isWhole ? trace.internal : 0);
     }
-    giveBack();
+    shrinkFile();
     return { removed, more: true };
   }
 
-  function giveBack(): void {
+  function shrinkFile(): void {
     if (pragma("freelist_count") > SPARE_PAGES) database.exec(`PRAGMA incremental_vacuum(${VACUUM_PAGES})`);
   }
 

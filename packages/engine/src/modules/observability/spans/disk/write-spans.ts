@@ -7,9 +7,9 @@ import { readSpan, writeSpan } from "./span-json.ts";
 import { indexedWords } from "./span-words.ts";
 import { COLUMNS, factsOf, parametersOf, type TraceSqlRow } from "./trace-rows.ts";
 
-/** Spans of one trace that are kept. */
+/** Maximum number of stored spans of one trace. */
 const MAX_TRACE_SPANS = 200_000;
-/** Names of services that are told apart by searches. */
+/** Maximum number of service names that searches can use. */
 const MAX_SERVICES = 10_000;
 
 interface OpenTrace {
@@ -20,9 +20,9 @@ interface OpenTrace {
   nextSeq: number;
 }
 
-const INTERRUPTED = "the engine ended before this span did";
+const INTERRUPTED = "the engine stopped before this span ended";
 
-/** Writes spans, and keeps the rows of their traces true. */
+/** Writes spans, and updates the rows of their traces. */
 export function spanWriter(database: Database) {
   const findTrace = database.prepare<TraceSqlRow>(`SELECT no, ${COLUMNS} FROM traces WHERE trace_id = ?`);
   const putTrace = database.prepare(
@@ -85,7 +85,7 @@ export function spanWriter(database: Database) {
     return { no: row.no, facts, isNew: false, wasInternal: facts.internal, nextSeq: row.next_seq };
   }
 
-  /** `full`: the trace has too many spans. `foreign`: another sender's span has the same ids. */
+  /** Returns `full` if the trace has too many spans, `foreign` if another sender's span has the same ids. */
   function put(trace: OpenTrace, span: SpanRecord, text: string): "stored" | "full" | "foreign" {
     const stored = trace.nextSeq === 0 ? undefined : findSpan.get(trace.no, span.spanId);
     const pending = span.endUnixNano === undefined;
@@ -98,7 +98,7 @@ export function spanWriter(database: Database) {
     }
     const before = readSpan(stored.data);
     if (!mayReplace(span, before)) return "foreign";
-    // A pending span that arrives late; a forged end of it must not win over it.
+    // A pending span may arrive after its end. A forged end must not win over it.
     if (pending && before.endUnixNano !== undefined && mayReplace(before, span)) return "stored";
     addToFacts(trace.facts, span, before);
     dropWords.run(stored.id);
@@ -113,7 +113,7 @@ export function spanWriter(database: Database) {
 
   return {
     append,
-    /** Ends spans that an engine before this one left pending. True: there may be more. */
+    /** Ends spans that an earlier engine process left pending. Returns true if there may be more. */
     interrupt(limit: number, nowMs: number): boolean {
       const texts = pendingSpans.all(limit).map(({ data }) => {
         const span = readSpan(data);

@@ -3,19 +3,22 @@ import type { CallerAccess, ModuleContext } from "../../../../kernel/module.ts";
 import type { DropCounter } from "../../model.ts";
 import type { SpanReader, SpanStore } from "../span-store.ts";
 import { spansFor } from "../visible-spans.ts";
-import { provideListing } from "./listing.ts";
-import { provideReading } from "./reading.ts";
-import { provideTransferring } from "./transferring.ts";
+import { provideListFunctions } from "./list-traces.ts";
+import { provideReadFunctions } from "./read-traces.ts";
+import { provideTransferFunctions } from "./transfer-traces.ts";
 
-/** What the functions work on. */
+/** The stores that the functions use. */
 export interface TraceFunctions {
-  /** Throws `memory_exporter_not_enabled` where spans are not kept. */
+  /** Throws `memory_exporter_not_enabled` if spans are not stored. */
   store(): SpanStore;
-  /** The same as far as the caller may see it. */
+  /** The part of the store that the caller may see. */
   spansFor(access: CallerAccess | undefined): SpanReader;
 }
 
-/** `engine::traces::*`. `store` undefined: spans are only sent elsewhere, and every one of them says so. */
+/**
+ * Provides `engine::traces::*`. Without a `store` spans are only exported, and each function throws
+ * `memory_exporter_not_enabled`.
+ */
 export function provideTraces(context: ModuleContext<unknown>, store: SpanStore | undefined, drops: DropCounter): void {
   const functions: TraceFunctions = {
     store() {
@@ -27,7 +30,7 @@ export function provideTraces(context: ModuleContext<unknown>, store: SpanStore 
     },
     spansFor: (access) => spansFor(functions.store(), access),
   };
-  provideListing(context, functions);
-  provideReading(context, functions);
-  provideTransferring(context, functions, drops);
+  provideListFunctions(context, functions);
+  provideReadFunctions(context, functions);
+  provideTransferFunctions(context, functions, drops);
 }

@@ -1,17 +1,21 @@
 import type { DropCounter, SpanRecord } from "../../model.ts";
 import { decodeTraces } from "../../otlp/decode-traces.ts";
+import { parseLine } from "../../transfer/line-channel.ts";
 
-/** Spans of a line of OTLP/JSON, which is one request, and how many of it were refused; the whole line counts as one when it is no request. */
+/**
+ * Returns the spans of one line of OTLP/JSON, which is one request, and the number of rejected ones. A line that is no
+ * request counts as one.
+ */
 export function spansOfOtlp(
   line: string,
   { nowMs, drops }: { readonly nowMs: number; readonly drops: DropCounter },
 ): { readonly spans: readonly SpanRecord[]; readonly refused: number } {
-  const body = jsonIn(line);
+  const body = parseLine(line);
   if (typeof body !== "object" || body === null || !("resourceSpans" in body)) return { spans: [], refused: 1 };
   const spans: SpanRecord[] = [];
   const take = (span: SpanRecord): void => void spans.push(asEnded(span));
   const ignore = { add: () => {} };
-  // An import is from a file: it is not known to be of any worker.
+  // An import comes from a file, so its worker is unknown.
   const origin = { worker: undefined, isFrame: false, mayBeWorker: () => false };
   const nowNanos = BigInt(Math.floor(nowMs)) * 1_000_000n;
   let refused = 0;
@@ -21,15 +25,7 @@ export function spansOfOtlp(
   return { spans, refused };
 }
 
-/** One that had not ended when it was exported never will. */
+/** A span that was pending at export never ends. */
 function asEnded(span: SpanRecord): SpanRecord {
   return span.endUnixNano === undefined ? { ...span, endUnixNano: span.startUnixNano } : span;
-}
-
-function jsonIn(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }

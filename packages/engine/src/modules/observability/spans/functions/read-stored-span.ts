@@ -2,6 +2,7 @@ import { z } from "zod";
 import { schemaOf } from "../../../../kernel/lazy-schema.ts";
 import type { AttributeValue } from "../../../../kernel/telemetry-contract.ts";
 import type { SpanRecord } from "../../model.ts";
+import { parseLine } from "../../transfer/line-channel.ts";
 
 const MAX_ATTRIBUTES = 1_024;
 const nanos = z
@@ -10,7 +11,7 @@ const nanos = z
   .transform((text) => BigInt(text));
 const attributes = z.record(z.string().max(512), z.json()).refine((map) => Object.keys(map).length <= MAX_ATTRIBUTES);
 
-/** What of an exported span is read back. */
+/** The members of an exported span that an import reads. */
 const storedSpanSchema = () =>
   z.object({
     trace_id: z.string().regex(/^[0-9a-f]{32}$/),
@@ -44,9 +45,12 @@ const storedSpanSchema = () =>
     instrumentation_scope_version: z.string().max(512).optional(),
   });
 
-/** The span of a line; undefined when it is none. A span that had not ended when it was exported never will: it is taken in as ended where it began. */
+/**
+ * Returns the span of a line; undefined if the line is no span. A span that was pending at export never ends, so it
+ * ends where it began.
+ */
 export function readStoredSpan(line: string): SpanRecord | undefined {
-  const parsed = schemaOf(storedSpanSchema).safeParse(jsonIn(line));
+  const parsed = schemaOf(storedSpanSchema).safeParse(parseLine(line));
   if (!parsed.success) return undefined;
   const { data } = parsed;
   const { "service.name": _, ...resource } = data.resource;
@@ -70,20 +74,12 @@ export function readStoredSpan(line: string): SpanRecord | undefined {
     internal: data.internal,
     sampled: true,
     outside: data.restricted_to !== undefined,
-    // A character takes two bytes at most, and objects take more than their text.
+    // A character takes at most two bytes, and objects take more than their JSON.
     size: 2 * line.length,
   };
 }
 
-/** JSON is just what attributes may be. */
+/** Attributes may have any JSON value. */
 function valuesOf(map: Record<string, z.core.util.JSONType>): Record<string, AttributeValue> {
   return map;
-}
-
-function jsonIn(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }

@@ -5,7 +5,7 @@ import { addToFacts, newFacts, type TraceFacts } from "../trace-facts.ts";
 import { factsMatcher, matchesSpans, spanConditions } from "../trace-match.ts";
 import type { TraceListRequest, TracePosition } from "../trace-query.ts";
 
-/** Spans that are looked at in one turn: calls go on in between. */
+/** Spans that are searched in one turn of the event loop, so that calls are not delayed. */
 const TURN_SPANS = 2_000;
 
 interface Trace {
@@ -14,10 +14,10 @@ interface Trace {
   readonly spans: Map<string, SpanRecord>;
 }
 
-/** What may be shown of a span. */
+/** Returns what may be shown of a span. */
 type Redact = (span: SpanRecord) => SpanRecord;
 
-/** Searches all of them. `all` is the caller's own copy. What is hidden of spans is not found either. */
+/** Searches all traces. `all` must be a copy that belongs to the callee. Masked values are not found. */
 export async function listTraces(all: readonly SpanRecord[], request: TraceListRequest, redact: Redact): Promise<TracePage> {
   const matched = await search(await group(restrictedLast(all)), request, redact);
   const sign = request.descending ? -1 : 1;
@@ -44,7 +44,9 @@ export function spansOfTrace(all: readonly SpanRecord[], traceId: string): SpanR
   return [...spans.values()].sort(bySpanStart).slice(0, MAX_READ_SPANS);
 }
 
-/** Spans of restricted senders after all others, so that what is not shown of them does not count in the facts of a trace either. */
+/**
+ * Puts spans of restricted senders last, so that spans which may not replace others do not change the facts of a trace.
+ */
 function restrictedLast(all: readonly SpanRecord[]): readonly SpanRecord[] {
   const restricted = all.filter(isRestricted);
   return restricted.length === 0 ? all : [...all.filter((span) => !isRestricted(span)), ...restricted];

@@ -7,23 +7,23 @@ import type { TraceListRequest } from "../trace-query.ts";
 import { PendingSpans } from "./pending-spans.ts";
 import { SpanRing } from "./span-ring.ts";
 
-/** Part of the room that spans of traces with an error, or slow ones, may take once they would have to go. */
-const KEPT_SHARE = 0.25;
-/** Traces that are remembered as worth keeping. */
+/** Share of the limits that is reserved for evicted spans of failed or slow traces. */
+const RESERVED_SHARE = 0.25;
+/** Maximum number of remembered failed or slow traces. */
 const MAX_KEPT_TRACES = 10_000;
-/** Larger spans are not kept, in bytes. */
+/** Larger spans are not stored; bytes. */
 export const MAX_SPAN_BYTES = 1024 * 1024;
 
 export interface MemoryLimits {
   readonly maxSpans: number;
   readonly maxBytes: number;
-  /** Traces with a span that took at least so long outlive others; 0: none do for that. */
+  /** Traces with a span of at least this duration outlive others; 0: off. */
   readonly keepSlowMs: number;
 }
 
 /**
- * The newest spans, as they were told. The oldest go first, but those of traces that had an error or a slow span move on into a quarter of the room, where they
- * are the oldest again.
+ * Stores the newest spans in memory. Evicted spans of failed or slow traces get a second chance in a reserved quarter
+ * of the limits, where the oldest are evicted first.
  */
 export class MemorySpanStore implements SpanStore {
   readonly storage = "memory";
@@ -31,20 +31,20 @@ export class MemorySpanStore implements SpanStore {
   readonly #drops: DropCounter;
   readonly #redactor: () => SecretMask;
   readonly #ring = new SpanRing();
-  readonly #kept = new SpanRing();
+  readonly #reserve = new SpanRing();
   readonly #pending = new PendingSpans();
   readonly #keptTraces = new Set<string>();
-  /** Searches under way: what they look at must not become another call's. */
+  /** Number of running searches. While there are any, evicted records must not be reused for other calls. */
   #searches = 0;
 
-  /** `redactor`: as configured now. */
+  /** `redactor` uses the current config. */
   constructor(limits: MemoryLimits, { drops, redactor }: { readonly drops: DropCounter; readonly redactor: () => SecretMask }) {
     this.#limits = limits;
     this.#drops = drops;
     this.#redactor = redactor;
   }
 
-  /** What is over goes at once. */
+  /** Spans over the limits are removed at once. */
   setLimits(limits: MemoryLimits): void {
     this.#limits = limits;
     this.#makeRoom();
@@ -55,13 +55,13 @@ export class MemorySpanStore implements SpanStore {
   }
 
   ended(span: SpanRecord): void {
-    if (this.#pending.remove(span)) this.#letGo(span);
+    if (this.#pending.remove(span)) this.#releaseSpan(span);
     const size = span.size;
     if (size > MAX_SPAN_BYTES) {
       this.#drops.dropped("spans", "span_too_large", 1);
       return;
     }
-    if (span.status === "error" || this.#isSlow(span)) this.#keep(span.traceId);
+    if (span.status === "error" || this.#isSlow(span)) this.#rememberTrace(span.traceId);
     span.retain?.();
     this.#ring.push(span, size);
     this.#makeRoom();
@@ -71,7 +71,7 @@ export class MemorySpanStore implements SpanStore {
     this.#searches += 1;
     try {
       const { listTraces } = await import("./memory-queries.ts");
-      return await listTraces(this.#all(), request, this.#shown());
+      return await listTraces(this.#all(), request, this.#masker());
     } finally {
       this.#searches -= 1;
     }
@@ -79,7 +79,7 @@ export class MemorySpanStore implements SpanStore {
 
   async spansOf(traceId: string): Promise<readonly SpanRecord[]> {
     const { spansOfTrace } = await import("./memory-queries.ts");
-    return spansOfTrace(this.#all(), traceId).map(this.#shown());
+    return spansOfTrace(this.#all(), traceId).map(this.#masker());
   }
 
   async span(traceId: string, spanId: string): Promise<SpanRecord | undefined> {
@@ -88,17 +88,17 @@ export class MemorySpanStore implements SpanStore {
       if (span.spanId !== spanId || span.traceId !== traceId) continue;
       if (found === undefined || mayReplace(span, found)) found = span;
     }
-    return found === undefined ? undefined : this.#shown()(found);
+    return found === undefined ? undefined : this.#masker()(found);
   }
 
   async clear(): Promise<void> {
     this.#ring.clear();
-    this.#kept.clear();
+    this.#reserve.clear();
     this.#keptTraces.clear();
   }
 
   stats(): SpanStoreStats {
-    const oldest = [this.#kept.oldest, this.#ring.oldest].filter((span) => span !== undefined).map((span) => microsOf(span.startUnixNano) / 1_000);
+    const oldest = [this.#reserve.oldest, this.#ring.oldest].filter((span) => span !== undefined).map((span) => microsOf(span.startUnixNano) / 1_000);
     return {
       stored: this.#count,
       limit: this.#limits.maxSpans,
@@ -115,20 +115,20 @@ export class MemorySpanStore implements SpanStore {
   async close(): Promise<void> {}
 
   get #count(): number {
-    return this.#ring.count + this.#kept.count;
+    return this.#ring.count + this.#reserve.count;
   }
 
   get #bytes(): number {
-    return this.#ring.bytes + this.#kept.bytes;
+    return this.#ring.bytes + this.#reserve.bytes;
   }
 
-  /** Pending ones first: the end of a span is what counts of it. */
+  /** Pending spans come first, so that the end of a span replaces them. */
   #all(): SpanRecord[] {
-    return [...this.#pending, ...this.#kept.toArray(), ...this.#ring.toArray()];
+    return [...this.#pending, ...this.#reserve.toArray(), ...this.#ring.toArray()];
   }
 
-  /** By one set of keys for a whole answer. */
-  #shown(): (span: SpanRecord) => SpanRecord {
+  /** Masks spans with the keys that are configured now. */
+  #masker(): (span: SpanRecord) => SpanRecord {
     const redactor = this.#redactor();
     return (span) => redactSpan(span, redactor);
   }
@@ -138,7 +138,7 @@ export class MemorySpanStore implements SpanStore {
     return keepSlowMs > 0 && durationOf(span) >= keepSlowMs;
   }
 
-  #keep(traceId: string): void {
+  #rememberTrace(traceId: string): void {
     if (this.#keptTraces.has(traceId)) return;
     if (this.#keptTraces.size >= MAX_KEPT_TRACES)
       for (const oldest of this.#keptTraces) {
@@ -150,28 +150,30 @@ export class MemorySpanStore implements SpanStore {
 
   #makeRoom(): void {
     while (this.#count > this.#limits.maxSpans || this.#bytes > this.#limits.maxBytes) {
-      if (this.#keepsTooMuch()) this.#letGo(this.#kept.shift());
-      else this.#moveOn();
+      if (this.#isReserveFull()) this.#releaseSpan(this.#reserve.shift());
+      else this.#evictOldest();
     }
   }
 
-  #letGo(span: SpanRecord | undefined): void {
+  #releaseSpan(span: SpanRecord | undefined): void {
     if (this.#searches === 0) span?.release?.();
   }
 
-  #keepsTooMuch(): boolean {
-    return this.#kept.count > KEPT_SHARE * this.#limits.maxSpans || this.#kept.bytes > KEPT_SHARE * this.#limits.maxBytes || this.#ring.count === 0;
+  #isReserveFull(): boolean {
+    return (
+      this.#reserve.count > RESERVED_SHARE * this.#limits.maxSpans || this.#reserve.bytes > RESERVED_SHARE * this.#limits.maxBytes || this.#ring.count === 0
+    );
   }
 
-  #moveOn(): void {
+  #evictOldest(): void {
     const bytes = this.#ring.bytes;
     const span = this.#ring.shift();
-    // The trace id of most is worked out at each reading.
+    // Checks the set first, because most records compute their trace id at each read.
     if (span === undefined || this.#keptTraces.size === 0 || !this.#keptTraces.has(span.traceId)) {
-      this.#letGo(span);
+      this.#releaseSpan(span);
       return;
     }
     span.unpack?.();
-    this.#kept.push(span, bytes - this.#ring.bytes);
+    this.#reserve.push(span, bytes - this.#ring.bytes);
   }
 }

@@ -1,16 +1,16 @@
 import type { SpanRecord } from "../../model.ts";
 
-/** Spans that run are remembered up to this number; of further ones only the end is told. */
+/** Maximum number of tracked pending spans; further ones are visible only after they end. */
 const MAX_PENDING = 10_000;
 
 /**
- * Spans that have not ended, in no order. An array and not a Set: a Set that lives long and is written at each call leaves tables behind that hold on to
- * young objects.
+ * Pending spans, unordered. An array, because a long-lived Set that changes at each call leaves old tables behind that
+ * keep young objects alive.
  */
 export class PendingSpans {
   readonly #spans: SpanRecord[] = [];
 
-  /** False when there is no room. */
+  /** Returns false if there is no room. */
   add(span: SpanRecord): boolean {
     if (this.#spans.length >= MAX_PENDING) return false;
     span.pendingPlace = this.#spans.length;
@@ -18,7 +18,7 @@ export class PendingSpans {
     return true;
   }
 
-  /** False for one that was not added. */
+  /** Returns false if the span was not added. */
   remove(span: SpanRecord): boolean {
     const place = span.pendingPlace;
     if (place === undefined || this.#spans[place] !== span) return false;

@@ -2,7 +2,7 @@ import type { SpanRecord } from "../../model.ts";
 
 const FIRST_CAPACITY = 256;
 
-/** Spans in the order of their coming, with the bytes that each was counted with. Grows as it fills; adding and taking are O(1). */
+/** A FIFO ring buffer of spans with the size of each. It grows as it fills; `push` and `shift` are O(1). */
 export class SpanRing {
   #spans: (SpanRecord | undefined)[] = new Array(FIRST_CAPACITY);
   #sizes = new Uint32Array(FIRST_CAPACITY);
@@ -27,7 +27,7 @@ export class SpanRing {
     this.#bytes += size;
   }
 
-  /** Takes the oldest out. */
+  /** Removes and returns the oldest span. */
   shift(): SpanRecord | undefined {
     const span = this.#spans[this.#first];
     if (span === undefined) return undefined;
@@ -42,7 +42,7 @@ export class SpanRing {
     return this.#spans[this.#first];
   }
 
-  /** A copy of the references, the oldest first. */
+  /** Returns a copy of the references, oldest first. */
   toArray(): SpanRecord[] {
     const all: SpanRecord[] = [];
     for (let index = 0; index < this.#count; index += 1) {

@@ -18,13 +18,13 @@ export interface SampleSpan extends Partial<Omit<SpanRecord, "traceId" | "spanId
   readonly parent?: number;
   readonly service?: string;
   readonly workerId?: string;
-  /** After BASE, in milliseconds. Default 0. */
+  /** Milliseconds after BASE. Default: 0. */
   readonly startMs?: number;
-  /** Null: it has not ended. Default 1. */
+  /** Null: the span is pending. Default: 1. */
   readonly tookMs?: number | null;
 }
 
-/** A span of which only what matters is told. */
+/** Returns a span with defaults for everything that the test does not set. */
 export function sampleSpan(span: SampleSpan): SpanRecord {
   const { trace = 1, id, parent, service = "svc", workerId, startMs = 0, tookMs = 1, ...more } = span;
   const startUnixNano = more.startUnixNano ?? BASE + BigInt(Math.round(startMs * 1e6));

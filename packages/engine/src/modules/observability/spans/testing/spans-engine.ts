@@ -1,6 +1,5 @@
 import { SecretMask } from "@svc/protocol";
-import type { Module } from "../../../../kernel/module.ts";
-import { defineModule } from "../../../../kernel/module.ts";
+import { defineModule, type Module } from "../../../../kernel/module.ts";
 import { type InMemoryEngine, type InMemoryEngineOptions, inMemoryEngine } from "../../../../testing/index.ts";
 import { type ObservabilityConfig, observabilityConfigSchema } from "../../config.ts";
 import type { SpanSink } from "../../model.ts";
@@ -12,7 +11,7 @@ export interface SpansEngine {
   readonly drops: Map<string, number>;
 }
 
-/** An engine whose only module keeps spans, and the end where they go in. */
+/** Returns an engine whose only module stores spans, and the sink of that module. */
 export async function spansEngine(config: Readonly<Record<string, unknown>> = {}, options: InMemoryEngineOptions = {}): Promise<SpansEngine> {
   let running: RunningSpans | undefined;
   const drops = new Map<string, number>();

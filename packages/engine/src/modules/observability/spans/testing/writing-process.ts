@@ -4,7 +4,7 @@ import { createLogger } from "../../../../kernel/logger.ts";
 import { DiskSpanStore } from "../disk/disk-span-store.ts";
 import { sampleSpan } from "./sample-spans.ts";
 
-// Writes traces into the file that its argument names until it is killed. Tells once how many are on the disk.
+// Writes traces to the file given as argument until it is killed. Sends once how many are on disk.
 const log = createLogger({ level: "error", now: Date.now, write: () => {} });
 const drops = { dropped: () => {} };
 const store = new DiskSpanStore({

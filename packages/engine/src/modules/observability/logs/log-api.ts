@@ -11,37 +11,37 @@ import { logJson, type RedactAttributes } from "./log-json.ts";
 import { logLines } from "./log-lines.ts";
 import { cursorOf, LogQueries, positionIn } from "./log-queries.ts";
 import type { LogStore, StoredLog } from "./log-store.ts";
+import { positionOf } from "./log-tally.ts";
 import type { RecentLogs } from "./recent-logs.ts";
 import { SEVERITIES } from "./severity.ts";
-import { positionOf } from "./slices.ts";
 import { Tail } from "./tail.ts";
 
-/** Of one answer, about. The entries beyond are on the next page. */
+/** Approximate maximum size of one result. Further entries are on the next page. */
 const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 const MAX_EXPORTS = 8;
-/** Entries that are taken in before they have to be on the disk. */
+/** Number of imported entries after which the import waits for the disk. */
 const IMPORT_STEP = 1_000;
 const DEFAULT_FACETS = ["level", "service", "function_id", "worker"];
-export interface LogAnswersParts {
+export interface LogApiParts {
   readonly context: Pick<ModuleContext<unknown>, "clock" | "draining" | "createChannel" | "takeChannelReader">;
   readonly store: LogStore;
   readonly recent: RecentLogs;
   readonly redact: RedactAttributes;
-  /** As configured now. */
+  /** Uses the current config. */
   readonly redactKeys: () => readonly string[];
   readonly drops: DropCounter;
-  /** Takes what is imported. */
+  /** Takes imported entries. */
   readonly add: (log: LogRecord) => void;
 }
 
-/** What the functions `engine::logs::*` answer. Loaded when the first of them is called. */
-export class LogAnswers {
-  readonly #parts: LogAnswersParts;
+/** Implements `engine::logs::*`. Loaded when the first of these functions is called. */
+export class LogApi {
+  readonly #parts: LogApiParts;
   readonly #queries: LogQueries;
   readonly #tail: Tail;
   readonly #exports = new Set<Channel>();
 
-  constructor(parts: LogAnswersParts) {
+  constructor(parts: LogApiParts) {
     this.#parts = parts;
     this.#queries = new LogQueries({ store: parts.store, clock: parts.context.clock });
     this.#tail = new Tail({ recent: parts.recent, clock: parts.context.clock, draining: parts.context.draining });
@@ -116,26 +116,27 @@ export class LogAnswers {
 
   export({ format, sort_order, ...filter }: ExportInput, ownedBy: Parameters<ModuleContext<unknown>["createChannel"]>[0]): { readonly lines: ChannelRef } {
     const request = { filter: this.#filter(filter), order: sort_order ?? ("desc" as const), format: format ?? ("ndjson" as const), redact: this.#parts.redact };
-    if (this.#exports.size >= MAX_EXPORTS) throw new CallError("overloaded", `${MAX_EXPORTS} exports of log entries are under way, which is the limit`);
+    if (this.#exports.size >= MAX_EXPORTS) throw new CallError("overloaded", `the limit of ${MAX_EXPORTS} concurrent exports of log entries is reached`);
     const channel = this.#parts.context.createChannel(ownedBy);
     this.#exports.add(channel);
-    // Does not reject.
+    // Never rejects.
     void writeLines(channel.takeWriter(), logLines(this.#queries, request), this.#parts.context.clock).then(() => this.#exports.delete(channel));
     return { lines: channel.readerRef };
   }
 
-  /** Each line counts by itself: one that is no entry spoils no other (L-6). */
+  /** Lines are independent: an invalid line does not affect others. */
   async import({ lines, format }: ImportInput): Promise<unknown> {
     const { context, drops, add, store } = this.#parts;
     const { clock } = context;
     let imported = 0;
     let refused = 0;
     for await (const line of readLines(context.takeChannelReader(lines), clock)) {
-      const read = format === "otlp_json" ? recordsOfOtlp(line, { nowMs: clock.now(), drops }) : oneOf(recordOfLine(line, clock.now()));
+      const read = format === "otlp_json" ? recordsOfOtlp(line, { nowMs: clock.now(), drops }) : resultOf(recordOfLine(line, clock.now()));
       for (const record of read.records) {
         add(record);
         imported += 1;
-        // Else an import would fill the bounded queue of the disk faster than it is written, and entries would be dropped.
+        // Otherwise an import would fill the bounded disk queue faster than it is written, and entries would be
+        // dropped.
         if (imported % IMPORT_STEP === 0) await store.flush();
       }
       refused += read.refused;
@@ -151,7 +152,7 @@ export class LogAnswers {
   }
 
   stop(): void {
-    for (const channel of this.#exports) channel.close("svc-observability stops");
+    for (const channel of this.#exports) channel.close("svc-observability is stopping");
   }
 
   #filter(input: LogFilterInput): LogFilter {
@@ -168,7 +169,7 @@ export class LogAnswers {
   }
 }
 
-function oneOf(record: LogRecord | undefined): { readonly records: readonly LogRecord[]; readonly refused: number } {
+function resultOf(record: LogRecord | undefined): { readonly records: readonly LogRecord[]; readonly refused: number } {
   return record === undefined ? { records: [], refused: 1 } : { records: [record], refused: 0 };
 }
 
@@ -181,7 +182,7 @@ function withinBytes(entries: readonly StoredLog[]): readonly StoredLog[] {
   return end < 0 ? entries : entries.slice(0, Math.max(1, end));
 }
 
-/** Names are users': an object without a prototype takes them all. */
+/** Names come from users: an object without a prototype accepts them all. */
 function recordOf<T>(entries: readonly (readonly [string, T])[]): Record<string, T> {
   const record: Record<string, T> = Object.create(null);
   for (const [name, value] of entries) record[name] = value;

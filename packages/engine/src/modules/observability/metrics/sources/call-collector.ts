@@ -4,7 +4,7 @@ import { type HistogramCounts, NOTHING_COUNTED } from "../histogram.ts";
 import { CALL_DURATION, CALLS, CALLS_IN_FLIGHT } from "../names.ts";
 import type { SeriesStore } from "../series-store.ts";
 
-/** How a call ended, as the label says. */
+/** Outcomes of a call, as in the label. */
 const OUTCOMES = ["ok", "error", "timeout", "cancelled", "refused"] as const;
 type Outcome = (typeof OUTCOMES)[number];
 
@@ -13,8 +13,8 @@ interface Known {
   durations: HistogramCounts;
 }
 
-/** What changed in the statistics of calls since the last sample. Functions that were not called cost a comparison. */
-export class CallFigures {
+/** Samples changes of the call statistics. A function without new calls costs only a comparison. */
+export class CallCollector {
   readonly #stats: CallStats;
   readonly #store: SeriesStore;
   readonly #known = new Map<string, Known>();
@@ -33,14 +33,14 @@ export class CallFigures {
     this.#store.number(CALLS_IN_FLIGHT, {})?.set(at, inFlight);
   }
 
-  /** Only of calls that ended: of the others each 5 s have one sample. */
+  /** Samples only ended calls; the other metrics have one sample per period. */
   sampleEnded(at: number): void {
     this.#stats.forEach((functionId, stats) => {
       this.#function(functionId, stats, at);
     });
   }
 
-  /** What happened until now, while nobody sampled, is left out: it did not happen within the next 5 s. */
+  /** Skips what was counted while sampling was off: it did not happen within the next period. */
   skip(): void {
     this.#stats.forEach((functionId, stats) => {
       const counts = Object.fromEntries(OUTCOMES.map((outcome) => [outcome, countOf(stats, outcome)])) as Record<Outcome, number>;
@@ -60,7 +60,7 @@ export class CallFigures {
       const more = count - known.counts[outcome];
       if (more <= 0) continue;
       known.counts[outcome] = count;
-      // Anew each time: it may have been forgotten, or there was no room for it before.
+      // Looked up each time, because the series may have been evicted, or had no room before.
       this.#store.number(CALLS, { function_id: functionId, outcome })?.increase(at, more);
     }
     if (stats.durations.count === known.durations.count) return;

@@ -1,13 +1,11 @@
-import type { LogRecord } from "../model.ts";
+import { type LogRecord, millisOf } from "../model.ts";
 import { attributeOf, textOfValue } from "../query/attributes.ts";
-import { millisOf } from "../query/times.ts";
 import { fieldOf, functionOf, workerOf } from "./log-filter.ts";
-import type { RedactAttributes } from "./log-json.ts";
+import { type RedactAttributes, redactionOf, redactRecord } from "./log-json.ts";
 import type { LogPosition, StoredLog, TallyRequest, TallySlice } from "./log-store.ts";
-import { redactionOf, redactRecord } from "./redact-record.ts";
 import { SEVERITIES } from "./severity.ts";
 
-/** Different values of one facet that are counted; further ones are counted together. */
+/** Maximum number of different values per facet; further ones are counted together. */
 const MAX_FACET_VALUES = 1_000;
 export const OTHER_VALUES = "(other)";
 
@@ -15,13 +13,13 @@ export function positionOf({ id, log }: StoredLog): LogPosition {
   return { timeUnixNano: log.timeUnixNano, id };
 }
 
-/** Negative when `a` comes before `b` in time. */
+/** Negative if `a` comes before `b` in time. */
 export function comparePositions(a: LogPosition, b: LogPosition): number {
   if (a.timeUnixNano !== b.timeUnixNano) return a.timeUnixNano < b.timeUnixNano ? -1 : 1;
   return a.id - b.id;
 }
 
-/** What a tally gathers, slice by slice. */
+/** Accumulates counts, slice by slice. */
 export class Tally {
   total = 0;
   firstMs: number | undefined;

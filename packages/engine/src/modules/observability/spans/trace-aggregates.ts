@@ -1,16 +1,18 @@
 import type { SpanRecord } from "../model.ts";
 import { attributeOf, textOfValue } from "../query/attributes.ts";
-import { allTraces } from "./all-traces.ts";
-import type { SpanReader, TraceRow } from "./span-store.ts";
+import { allTraces, type SpanReader, type TraceRow } from "./span-store.ts";
 import { durationUsOf, statusOf } from "./trace-facts.ts";
 import type { TraceFilters } from "./trace-query.ts";
 
-/** Traces that are counted, the newest first; `exact` is false when there are more. Fewer where their spans have to be read. */
+/**
+ * Maximum number of counted traces, newest first; fewer if their spans must be read. `exact` is false if there are
+ * more.
+ */
 const MAX_COUNTED = 50_000;
 const MAX_COUNTED_WITH_SPANS = 5_000;
-/** Values of one facet, the most frequent ones. */
+/** Maximum number of values of one facet in a result; the most frequent ones. */
 const MAX_VALUES = 100;
-/** Different values of one facet that are told apart while counting. */
+/** Maximum number of different values of one facet while counting. */
 const MAX_DISTINCT = 10_000;
 
 const FACTS: Readonly<Record<string, (row: TraceRow) => readonly (string | undefined)[]>> = {
@@ -23,7 +25,7 @@ const FACTS: Readonly<Record<string, (row: TraceRow) => readonly (string | undef
 
 export const DEFAULT_FACETS = ["status", "service", "function_id", "trigger_type"];
 
-/** How many traces have which value. A name that is no fact of a trace is an attribute of any of its spans. */
+/** Counts traces by value. A name that is no fact of a trace refers to an attribute of any of its spans. */
 export async function traceFacets(store: SpanReader, filters: TraceFilters, names: readonly string[]) {
   const counts = new Map(names.map((name) => [name, new Map<string, number>()]));
   const needsSpans = names.some((name) => !Object.hasOwn(FACTS, name));
@@ -64,7 +66,10 @@ function mostFrequent(counts: ReadonlyMap<string, number>): { value: string; cou
   return all.sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1)).slice(0, MAX_VALUES);
 }
 
-/** Traces over time, in buckets of equal length from the first beginning to the last, and over their durations, in buckets that grow by a constant factor. */
+/**
+ * Counts traces over time, in equal buckets from the first start to the last, and by duration, in buckets that grow by
+ * a constant factor.
+ */
 export async function traceHistogram(store: SpanReader, filters: TraceFilters, buckets: number) {
   const starts: { readonly ms: number; readonly error: boolean }[] = [];
   const durations: number[] = [];
@@ -83,7 +88,7 @@ export async function traceHistogram(store: SpanReader, filters: TraceFilters, b
 
 function overTime(starts: readonly { readonly ms: number; readonly error: boolean }[], { start_time, end_time }: TraceFilters, buckets: number) {
   if (starts.length === 0) return [];
-  // Newest first, so the last one is the oldest. A trace may have begun before the time that was asked for.
+  // The list is newest first, so the last is the oldest. A trace may have begun before the requested time.
   const first = Math.max(start_time ?? -Infinity, starts.at(-1)?.ms ?? 0);
   const last = Math.min(end_time ?? Infinity, Math.max(starts[0]?.ms ?? first, first));
   const width = Math.max(1, (last - first) / buckets);
@@ -97,7 +102,7 @@ function overTime(starts: readonly { readonly ms: number; readonly error: boolea
   return time;
 }
 
-/** Durations differ by orders of magnitude. */
+/** The buckets are logarithmic, because durations differ by orders of magnitude. */
 function overDurations(durations: readonly number[], buckets: number) {
   if (durations.length === 0) return [];
   const low = Math.max(
@@ -129,7 +134,7 @@ interface Group {
   errors: number;
   firstUs: number;
   lastUs: number;
-  /** With the attribute, the one that began last. */
+  /** The latest span with the attribute. */
   lastSpan: SpanRecord;
 }
 
@@ -140,7 +145,7 @@ function countSpan(group: Group, span: SpanRecord, label: string | undefined): v
   if (span.startUnixNano > group.lastSpan.startUnixNano) group.lastSpan = span;
 }
 
-/** Traces that share the value of an attribute, e.g. a session. */
+/** Groups traces that share the value of an attribute, e.g. a session id. */
 export async function groupTraces(
   store: SpanReader,
   filters: TraceFilters,

@@ -6,7 +6,7 @@ import { DropCounts } from "../../drop-counts.ts";
 import { NumberSeries } from "../series.ts";
 import { SeriesStore } from "../series-store.ts";
 import { TimeLine } from "../time-line.ts";
-import { WorkerFigures } from "./worker-figures.ts";
+import { WorkerCollector } from "./worker-collector.ts";
 
 async function scene(readOf?: (pid: number) => Promise<ProcessFigures | undefined>, more: Partial<WorkerView> = {}) {
   const clock = manualClock();
@@ -26,7 +26,7 @@ async function scene(readOf?: (pid: number) => Promise<ProcessFigures | undefine
         .map(seen)
         .find((view) => view.id === id),
   });
-  const figures = new WorkerFigures({ store, directory, clock, ...(readOf === undefined ? {} : { readProcess: readOf }) });
+  const figures = new WorkerCollector({ store, directory, clock, ...(readOf === undefined ? {} : { readProcess: readOf }) });
   return { clock, worker, store, figures, engine };
 }
 
@@ -35,12 +35,12 @@ const LOCAL: Partial<WorkerView> = { configured_worker: "math", ip_address: "127
 describe("the figures of workers", () => {
   it("are what their SDKs tell, by published names and ours, for two minutes", async () => {
     const { clock, worker, store, figures, engine } = await scene();
-    expect(figures.told("iii.worker.memory.rss", 5_000, worker.id)).toBe(true);
-    expect(figures.told("svc.worker.cpu_percent", 12.5, worker.id)).toBe(true);
-    expect(figures.told("iii.worker.cpu.user_micros", 9, worker.id)).toBe(true);
-    expect(figures.told("my.own.gauge", 1, worker.id)).toBe(false);
-    expect(figures.told("svc.worker.cpu_percent", Number.NaN, worker.id)).toBe(true);
-    expect(figures.told("svc.worker.cpu_percent", 3, "nobody")).toBe(true);
+    expect(figures.receive("iii.worker.memory.rss", 5_000, worker.id)).toBe(true);
+    expect(figures.receive("svc.worker.cpu_percent", 12.5, worker.id)).toBe(true);
+    expect(figures.receive("iii.worker.cpu.user_micros", 9, worker.id)).toBe(true);
+    expect(figures.receive("my.own.gauge", 1, worker.id)).toBe(false);
+    expect(figures.receive("svc.worker.cpu_percent", Number.NaN, worker.id)).toBe(true);
+    expect(figures.receive("svc.worker.cpu_percent", 3, "nobody")).toBe(true);
     expect(figures.latest(worker.id)).toEqual({
       memory_rss: 5_000,
       cpu_percent: 12.5,
@@ -78,7 +78,7 @@ describe("the figures of workers", () => {
     const [cpu] = store.of("svc.worker.cpu_percent");
     expect(cpu instanceof NumberSeries && cpu.latest).toBe(50);
     // From when it tells them itself they are its own.
-    figures.told("svc.worker.rss_bytes", 1, worker.id);
+    figures.receive("svc.worker.rss_bytes", 1, worker.id);
     figures.sample();
     await settle();
     expect(asked).toEqual([77, 77]);

@@ -2,11 +2,11 @@ import { CallError } from "@svc/protocol";
 import { z } from "zod";
 import type { ModuleContext } from "../../../../kernel/module.ts";
 import type { SpanRecord } from "../../model.ts";
+import { textOfValue } from "../../query/attributes.ts";
 import { cursorSchema, readCursor, writeCursor } from "../../query/cursor.ts";
 import { compareTraces } from "../compare-traces.ts";
 import { MAX_READ_SPANS, type SpanReader } from "../span-store.ts";
-import { textMatcher } from "../span-text.ts";
-import { growForest, preorder, type SpanNode, servicesOf } from "../span-tree.ts";
+import { buildSpanForest, preorder, type SpanNode, servicesOf } from "../span-tree.ts";
 import { leanSpan, type StoredSpan, storedSpan, traceSummary } from "../stored-span.ts";
 import { factsOf } from "../trace-facts.ts";
 import type { TraceFunctions } from "./provide-traces.ts";
@@ -27,16 +27,16 @@ type TreeSpan = StoredSpan & { readonly children: TreeSpan[]; readonly child_cou
 
 const FORMS = { full: storedSpan, lean: leanSpan, ids: (span: SpanRecord) => ({ span_id: span.spanId }) } as const;
 
-/** Functions about one trace, or two. */
-export function provideReading(context: ModuleContext<unknown>, functions: TraceFunctions): void {
+/** Functions about one or two traces. */
+export function provideReadFunctions(context: ModuleContext<unknown>, functions: TraceFunctions): void {
   context.provideFunction({
     id: "engine::traces::tree",
-    summary: "A trace as trees of spans, page by page; spans whose parents came on a page before, or are nested too deep, are roots",
+    summary: "A trace as trees of spans, page by page; spans whose parents are on an earlier page, or that are nested too deep, are roots",
     input: () =>
       z.object({
         trace_id: traceId,
-        root_span_id: spanId.optional().meta({ description: "Only this span and those below it" }),
-        max_depth: z.int().min(0).max(100_000).optional().meta({ description: "0: only the roots. child_count tells what is left out" }),
+        root_span_id: spanId.optional().meta({ description: "Only this span and its descendants" }),
+        max_depth: z.int().min(0).max(100_000).optional().meta({ description: "0: only the roots. child_count includes children that are left out" }),
         limit: z.int().min(1).max(20_000).default(2_000),
         cursor: cursorSchema.optional(),
       }),
@@ -44,17 +44,21 @@ export function provideReading(context: ModuleContext<unknown>, functions: Trace
   });
   context.provideFunction({
     id: "engine::traces::spans",
-    summary: "The spans of a trace by their beginning",
+    summary: "The spans of a trace by start time",
     input: () =>
       z.object({
         trace_id: traceId,
         cursor: cursorSchema.optional(),
         limit: z.int().min(1).max(10_000).default(1_000),
-        text: z.string().max(1_000).optional().meta({ description: "Only spans with every word of it in their name, service, id, description or attributes" }),
+        text: z
+          .string()
+          .max(1_000)
+          .optional()
+          .meta({ description: "Only spans that contain every word in their name, service, id, description or attributes" }),
         detail: z
           .enum(["full", "lean", "ids"])
           .default("full")
-          .meta({ description: "lean: without attributes, links, baggage and resource, events by name and time; ids: only the spans' ids" }),
+          .meta({ description: "lean: without attributes, links, baggage and resource, and events only with name and time; ids: only the span ids" }),
       }),
     async handle({ trace_id, cursor, limit, text, detail }, { access }) {
       const kept = await functions.spansFor(access).spansOf(trace_id);
@@ -65,7 +69,7 @@ export function provideReading(context: ModuleContext<unknown>, functions: Trace
   });
   context.provideFunction({
     id: "engine::traces::get_span",
-    summary: "One span with its events, links, baggage and resource; null when it is not kept",
+    summary: "One span with its events, links, baggage and resource; null if it is not found",
     input: () => z.object({ trace_id: traceId, span_id: spanId }),
     async handle({ trace_id, span_id }, { access }) {
       const span = await functions.spansFor(access).span(trace_id, span_id);
@@ -74,20 +78,20 @@ export function provideReading(context: ModuleContext<unknown>, functions: Trace
   });
   context.provideFunction({
     id: "engine::traces::compare",
-    summary: "Two traces over each other: what came, what went, what took longer",
+    summary: "Compare two traces: spans that were added, removed, or took longer",
     input: () => z.object({ a: traceId, b: traceId }),
     async handle({ a, b }, { access }) {
       const store = functions.spansFor(access);
-      const [left, right] = await Promise.all([spansThatAreThere(store, a), spansThatAreThere(store, b)]);
+      const [left, right] = await Promise.all([requireSpans(store, a), requireSpans(store, b)]);
       const { rows, truncated } = compareTraces(left, right);
       return { rows, a: summaryOf(left), b: summaryOf(right), ...(truncated ? { truncated } : {}) };
     },
   });
 }
 
-async function spansThatAreThere(store: SpanReader, id: string): Promise<readonly SpanRecord[]> {
+async function requireSpans(store: SpanReader, id: string): Promise<readonly SpanRecord[]> {
   const spans = await store.spansOf(id);
-  if (spans.length === 0) throw new CallError("NOT_FOUND", `Trace '${id}' is not kept: it never came, or it had to go for newer ones`);
+  if (spans.length === 0) throw new CallError("NOT_FOUND", `Trace '${id}' not found; it may have been evicted`);
   return spans;
 }
 
@@ -100,12 +104,12 @@ function treePage(
   spans: readonly SpanRecord[],
   query: { readonly root_span_id?: string | undefined; readonly max_depth?: number | undefined; readonly limit: number; readonly cursor?: string | undefined },
 ) {
-  const forest = growForest(spans);
+  const forest = buildSpanForest(spans);
   const top = query.root_span_id === undefined ? forest.roots : subtree(forest.roots, query.root_span_id);
   const nodes = [...preorder(top)].filter(({ depth }) => depth <= (query.max_depth ?? Number.POSITIVE_INFINITY)).map(({ node }) => node);
   const { page, next } = pageAfter(nodes, { kind: "tree", cursor: query.cursor, limit: query.limit, idOf: ({ span }) => span.spanId });
   return {
-    roots: hang(page),
+    roots: buildTrees(page),
     span_count: spans.length,
     returned: page.length,
     cursor: next,
@@ -120,11 +124,14 @@ function subtree(roots: readonly SpanNode[], id: string): readonly SpanNode[] {
   return [];
 }
 
-/** Levels of spans within one another in an answer, each two of JSON: the wire takes 136 of those (`MAX_PAYLOAD_DEPTH`). What is deeper begins again as a root. */
+/**
+ * Maximum nesting of spans in a result. Each level takes two JSON levels, of which the wire accepts 136
+ * (`MAX_PAYLOAD_DEPTH`). Deeper spans begin again as roots.
+ */
 const MAX_NESTING = 40;
 
-/** Joins the spans of a page, which come parents first. */
-function hang(page: readonly SpanNode[]): TreeSpan[] {
+/** Builds trees from the spans of a page, in which parents come first. */
+function buildTrees(page: readonly SpanNode[]): TreeSpan[] {
   const roots: TreeSpan[] = [];
   const parents = new Map<SpanNode, { readonly tree: TreeSpan; readonly level: number }>();
   for (const node of page) {
@@ -146,9 +153,29 @@ function pageAfter<T>(
   if (cursor !== undefined) {
     const [last] = readCursor(kind, cursor, spanCursor);
     from = all.findIndex((one) => idOf(one) === last) + 1;
-    if (from === 0) throw new CallError("invalid_input", "`cursor`: the span that it names is no longer kept; begin with the first page");
+    if (from === 0) throw new CallError("invalid_input", "`cursor`: its span is no longer stored; start again from the first page");
   }
   const page = all.slice(from, from + limit);
   const last = page.at(-1);
   return { page, next: last === undefined || from + page.length >= all.length ? null : writeCursor(kind, [idOf(last)]) };
+}
+
+/**
+ * Returns a matcher for spans that contain every word of the text in their name, service, id, error description or
+ * attributes (as `key=value`).
+ */
+function textMatcher(text: string): (span: SpanRecord) => boolean {
+  const words = text
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  return (span) => {
+    const texts = textsOf(span);
+    return words.every((word) => texts.some((one) => one.includes(word)));
+  };
+}
+
+function textsOf({ name, resource, spanId, statusDescription = "", attributes }: SpanRecord): readonly string[] {
+  const own = Object.entries(attributes).map(([key, value]) => (value === undefined ? "" : `${key}=${textOfValue(value)}`));
+  return [name, resource.service, spanId, statusDescription, ...own].map((one) => one.toLowerCase());
 }

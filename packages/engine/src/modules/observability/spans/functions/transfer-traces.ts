@@ -5,40 +5,39 @@ import { schemaOf } from "../../../../kernel/lazy-schema.ts";
 import type { ModuleContext } from "../../../../kernel/module.ts";
 import type { DropCounter, SpanRecord } from "../../model.ts";
 import { readLines, writeLines } from "../../transfer/line-channel.ts";
-import { allTraces } from "../all-traces.ts";
-import { MAX_LISTED_SPANS, type SpanReader, type SpanStore } from "../span-store.ts";
+import { allTraces, MAX_LISTED_SPANS, type SpanReader, type SpanStore } from "../span-store.ts";
 import { storedSpan } from "../stored-span.ts";
 import { type TraceFilters, traceFiltersSchema } from "../trace-query.ts";
 import type { TraceFunctions } from "./provide-traces.ts";
 import { readStoredSpan } from "./read-stored-span.ts";
 
-/** Exports and imports at once. An export whose reader does not come is ended by the channel's own limit. */
+/** Maximum number of concurrent exports and imports. The channel's own limit ends an export without a reader. */
 const MAX_TRANSFERS = 8;
-/** Spans that are taken in before others get their turn. */
+/** Number of imported spans after which the import yields. */
 const TURN_SPANS = 500;
 
 const formatSchema = z.enum(["ndjson", "otlp_json"]).default("ndjson");
 type Format = z.infer<typeof formatSchema>;
-const lines = channelRefSchema.meta({ description: "The reading end of a channel of lines" });
+const lines = channelRefSchema.meta({ description: "The read end of a channel of lines" });
 
 /** Functions that move or remove traces in bulk. */
-export function provideTransferring(context: ModuleContext<unknown>, functions: TraceFunctions, drops: DropCounter): void {
+export function provideTransferFunctions(context: ModuleContext<unknown>, functions: TraceFunctions, drops: DropCounter): void {
   let transfers = 0;
   const enter = (): void => {
-    if (transfers >= MAX_TRANSFERS) throw new CallError("overloaded", `${MAX_TRANSFERS} exports and imports of traces are under way, which is the limit`);
+    if (transfers >= MAX_TRANSFERS) throw new CallError("overloaded", `the limit of ${MAX_TRANSFERS} concurrent exports and imports of traces is reached`);
     transfers += 1;
   };
 
   context.provideFunction({
     id: "engine::traces::export",
-    summary: "Writes the spans of the traces that match into a channel, a line of JSON each; with otlp_json a line is an OTLP request of one trace",
+    summary: "Writes the spans of matching traces to a channel, one JSON line each; with otlp_json each line is an OTLP request with one trace",
     input: () => z.object({ ...schemaOf(traceFiltersSchema).shape, format: formatSchema }),
     output: () => z.object({ lines }),
     handle({ format, ...filters }, { access, caller }) {
       const store = functions.spansFor(access);
       enter();
       const channel = context.createChannel({ ownedBy: caller });
-      // Does not reject.
+      // Never rejects.
       void writeLines(channel.takeWriter(), exportedLines(store, filters, format), context.clock).then(() => {
         transfers -= 1;
       });
@@ -47,7 +46,7 @@ export function provideTransferring(context: ModuleContext<unknown>, functions: 
   });
   context.provideFunction({
     id: "engine::traces::import",
-    summary: "Takes in spans from a channel, as engine::traces::export writes them; a line, or a span of a request, that is none is counted as refused",
+    summary: "Imports spans from a channel in the format of engine::traces::export; invalid lines and spans are counted as refused",
     input: () => z.object({ lines, format: formatSchema }),
     output: () => z.object({ imported: z.int().min(0), refused: z.int().min(0) }),
     async handle(input, { signal }) {
@@ -65,7 +64,7 @@ export function provideTransferring(context: ModuleContext<unknown>, functions: 
   });
   context.provideFunction({
     id: "engine::traces::clear",
-    summary: "Removes every span that is kept; it administers the engine",
+    summary: "Removes all stored spans; requires administrative access",
     input: () => z.object({}),
     output: () => z.object({ success: z.literal(true) }),
     async handle() {
@@ -91,7 +90,7 @@ async function otlpLines(): Promise<(spans: readonly SpanRecord[]) => Iterable<s
   return (spans) => [JSON.stringify(encodeTraces(spans))];
 }
 
-/** Spans of a line, and how many of it were none. */
+/** Returns the spans of a line, and the number of rejected ones. */
 type ReadLine = (line: string) => { readonly spans: readonly SpanRecord[]; readonly refused: number };
 
 async function readerOf(format: Format, clock: Clock, drops: DropCounter): Promise<ReadLine> {
@@ -119,7 +118,7 @@ async function importLines(
     for (const span of line.spans) {
       store.ended(span);
       imported += 1;
-      // Else an import would fill the bounded queue of the disk faster than it is written, and spans would be dropped.
+      // Otherwise an import would fill the bounded disk queue faster than it is written, and spans would be dropped.
       if (imported % TURN_SPANS === 0) await store.flush();
     }
   }

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { manualClock } from "../../../testing/index.ts";
 import { DropCounts } from "../drop-counts.ts";
 import type { MetricPoint, MetricRecord } from "../model.ts";
+import { ExternalMetrics } from "./external-metrics.ts";
 import { CALLS } from "./names.ts";
-import { OutsideMetrics } from "./outside-metrics.ts";
 import { metricReader } from "./reader.ts";
 import { NumberSeries, type Series } from "./series.ts";
 import { SeriesStore } from "./series-store.ts";
@@ -18,13 +18,13 @@ function scene(limits = { maxSeries: 100, retentionMs: 3_600_000 }) {
   const store = new SeriesStore({ timeLine: new TimeLine(clock), limits: () => limits, drops });
   const told: unknown[] = [];
   const workers = {
-    told(name: string, value: number, workerId: string): boolean {
+    receive(name: string, value: number, workerId: string): boolean {
       if (!name.startsWith("svc.worker.")) return false;
       told.push({ name, value, workerId });
       return true;
     },
   };
-  const sink = new OutsideMetrics({ store, workers, drops });
+  const sink = new ExternalMetrics({ store, workers, drops });
   const add = (
     type: MetricRecord["type"],
     values: readonly (readonly [MetricPoint["value"] | number, MetricPoint["attributes"]?])[],

@@ -5,16 +5,16 @@ import { severityTextOf, validSeverityNumber } from "./severity.ts";
 const NO_ATTRIBUTES: Attributes = Object.freeze(Object.create(null) as Record<string, never>);
 const TRACE_ID = /^(?!0{32})[0-9a-f]{32}$/;
 const SPAN_ID = /^(?!0{16})[0-9a-f]{16}$/;
-/** What OTLP's unsigned 64 bits of nanoseconds can hold, in milliseconds: the year 2554. */
+/** Maximum time that OTLP's unsigned 64-bit nanoseconds can hold, in milliseconds: the year 2554. */
 const MAX_TIME_MS = 18_446_744_073_709;
 
 export interface RecordDefaults {
-  /** The engine's own. */
+  /** The engine's own service name. */
   readonly service: string;
   readonly nowMs: number;
 }
 
-/** An entry told by a module or the engine as a record. Its time is kept when nanoseconds can hold it. */
+/** Converts an entry of a module or of the engine to a record. A time out of range is replaced by `nowMs`. */
 export function recordOfEntry(entry: LogEntry, { service, nowMs }: RecordDefaults): LogRecord {
   const severityNumber = validSeverityNumber(entry.severity);
   const resource: Resource = {
@@ -37,7 +37,7 @@ export function recordOfEntry(entry: LogEntry, { service, nowMs }: RecordDefault
   };
 }
 
-/** The id in lower case; undefined when it is none. */
+/** Returns the id in lower case; undefined if it is invalid. */
 export function validTraceId(text: string | null | undefined): string | undefined {
   const id = text?.toLowerCase();
   return id !== undefined && TRACE_ID.test(id) ? id : undefined;
@@ -48,7 +48,7 @@ export function validSpanId(text: string | null | undefined): string | undefined
   return id !== undefined && SPAN_ID.test(id) ? id : undefined;
 }
 
-/** Milliseconds with a fraction as nanoseconds; `otherwiseMs` for a time that cannot be held. */
+/** Converts milliseconds with a fraction to nanoseconds; uses `otherwiseMs` if the time is out of range. */
 export function nanosOf(ms: number, otherwiseMs: number): bigint {
   const held = ms >= 0 && ms < MAX_TIME_MS ? ms : otherwiseMs;
   const whole = Math.floor(held);

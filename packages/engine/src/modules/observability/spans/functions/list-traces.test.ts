@@ -3,7 +3,7 @@ import { defineModule } from "../../../../kernel/module.ts";
 import { inMemoryEngine } from "../../../../testing/index.ts";
 import { observabilityConfigSchema } from "../../config.ts";
 import type { SpanStore, TracePage } from "../span-store.ts";
-import { provideListing } from "./listing.ts";
+import { provideListFunctions } from "./list-traces.ts";
 
 /** What `engine::traces::list` answers for this page of a store. */
 async function answerFor(page: Omit<TracePage, "rows" | "total" | "totalIsExact">, limit: number): Promise<unknown> {
@@ -24,7 +24,7 @@ async function answerFor(page: Omit<TracePage, "rows" | "total" | "totalIsExact"
     summary: "",
     config: observabilityConfigSchema,
     start(context) {
-      provideListing(context, { store: () => store, spansFor: () => store });
+      provideListFunctions(context, { store: () => store, spansFor: () => store });
       return { stop: () => {} };
     },
   });

@@ -1,20 +1,20 @@
 import { bytesOf, type HistogramCounts } from "./histogram.ts";
 import { HistogramSeries, type Series } from "./series.ts";
 
-/** What is remembered of series that were forgotten, in bytes, about. */
+/** Approximate maximum size of the remembered totals, in bytes. */
 const MAX_BYTES = 4 * 1024 * 1024;
 const ENTRY_BYTES = 300;
 
 type Total = ({ readonly number: number } | { readonly counts: HistogramCounts; readonly layoutKey: string }) & {
-  /** As the series had it: a sender that was started again meanwhile is known by it. */
+  /** The start time of the series, which shows if its sender restarted meanwhile. */
   readonly countedSince: bigint | undefined;
 };
 
 /**
- * What counters stood at when their series were forgotten for silence. One that comes back goes on from there: else all that it ever counted would look
- * like the increase of one moment. Bounded; the earliest give way.
+ * Last totals of counters whose series were evicted for inactivity. A counter that returns continues from its total;
+ * otherwise its whole total would look like a sudden increase. Bounded; the oldest are evicted first.
  */
-export class ForgottenTotals {
+export class EvictedTotals {
   readonly #totals = new Map<string, Total>();
   #bytes = 0;
 
@@ -34,14 +34,14 @@ export class ForgottenTotals {
     }
   }
 
-  /** Gives a series that begins what it stood at before, if that is known. */
+  /** Restores the total of a new series, if it is known. */
   restore(key: string, series: Series): void {
     const total = this.#totals.get(key);
     if (total === undefined) return;
     this.#forget(key);
     series.countedSince = total.countedSince;
     if (!(series instanceof HistogramSeries)) series.cumulative = "number" in total ? total.number : undefined;
-    // Buckets that lie elsewhere now cannot be compared.
+    // Counts with other bucket bounds cannot be compared.
     else if ("counts" in total && total.layoutKey === series.layout.key) series.cumulative = total.counts;
   }
 

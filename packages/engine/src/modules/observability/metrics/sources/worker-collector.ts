@@ -6,14 +6,14 @@ import { WORKER_CPU, WORKER_HEAP, WORKER_LAG, WORKER_RSS, WORKER_UPTIME } from "
 import type { MetricInfo } from "../series.ts";
 import type { SeriesStore } from "../series-store.ts";
 
-/** What was told longer ago says nothing of the present, in milliseconds. */
+/** Values older than this are not current; milliseconds. */
 const FRESH_MS = 120_000;
-/** Processes that are looked at in one sample. */
+/** Maximum number of processes that are read in one sample. */
 const MAX_PROCESSES = 256;
 
 type Member = Exclude<keyof WorkerMetrics, "timestamp_ms" | "runtime">;
 
-/** Gauges of workers by their names, those of published clients and ours. */
+/** Gauges of workers by name: those of published clients and ours. */
 const GAUGES: ReadonlyMap<string, Member> = new Map<string, Member>([
   ["iii.worker.memory.heap_used", "memory_heap_used"],
   ["iii.worker.memory.heap_total", "memory_heap_total"],
@@ -31,7 +31,7 @@ const GAUGES: ReadonlyMap<string, Member> = new Map<string, Member>([
   [WORKER_UPTIME.name, "uptime_seconds"],
 ]);
 
-/** Members that have a series of our name. */
+/** Members with a series under our name. */
 const SERIES: ReadonlyMap<Member, MetricInfo> = new Map([
   ["memory_heap_used", WORKER_HEAP],
   ["memory_rss", WORKER_RSS],
@@ -42,7 +42,7 @@ const SERIES: ReadonlyMap<Member, MetricInfo> = new Map([
 
 export type WorkerSource = "sdk" | "process";
 
-interface Told {
+interface LatestValues {
   readonly source: WorkerSource;
   readonly values: Partial<Record<Member, number>>;
   /** In stored time. */
@@ -53,14 +53,16 @@ interface Parts {
   readonly store: SeriesStore;
   readonly directory: Directory;
   readonly clock: Clock;
-  /** Default: `/proc`. */
+  /** Default: reads `/proc`. */
   readonly readProcess?: (pid: number) => Promise<ProcessFigures | undefined>;
 }
 
-/** How the processes of workers do: by what their SDKs tell, and for local ones that the engine started by what the system tells. */
-export class WorkerFigures {
+/**
+ * Metrics of worker processes: sent by their SDKs, or read from the system for local workers that the engine started.
+ */
+export class WorkerCollector {
   readonly #parts: Parts;
-  readonly #told = new Map<string, Told>();
+  readonly #latest = new Map<string, LatestValues>();
   readonly #processes = new Map<string, { readonly figures: ProcessFigures; readonly atMs: number }>();
   #isReading = false;
 
@@ -68,8 +70,8 @@ export class WorkerFigures {
     this.#parts = parts;
   }
 
-  /** Takes a gauge that a worker told. False when it is none of a worker's process. */
-  told(name: string, value: number, workerId: string): boolean {
+  /** Takes a gauge that a worker sent. Returns false if it is no gauge of a worker process. */
+  receive(name: string, value: number, workerId: string): boolean {
     const member = GAUGES.get(name);
     if (member === undefined) return false;
     const worker = this.#parts.directory.workerById(workerId);
@@ -78,24 +80,24 @@ export class WorkerFigures {
     return true;
   }
 
-  /** In the shape of listings; undefined when nothing was told lately. */
+  /** Returns the latest values in the form of worker listings; undefined if there are no current ones. */
   latest(workerId: string): (WorkerMetrics & { readonly source: WorkerSource }) | undefined {
     const { store, directory } = this.#parts;
-    const told = this.#told.get(workerId);
-    if (told === undefined || store.timeLine.now() - told.at > FRESH_MS) return undefined;
+    const latest = this.#latest.get(workerId);
+    if (latest === undefined || store.timeLine.now() - latest.at > FRESH_MS) return undefined;
     const runtime = directory.workerById(workerId)?.runtime ?? "unknown";
-    return { ...told.values, timestamp_ms: Math.round(store.timeLine.shown(told.at)), runtime, source: told.source };
+    return { ...latest.values, timestamp_ms: Math.round(store.timeLine.shown(latest.at)), runtime, source: latest.source };
   }
 
-  /** Looks at the processes that tell nothing by themselves. */
+  /** Reads the processes of local workers whose SDK sends no metrics. */
   sample(): void {
     const { directory, store } = this.#parts;
     const now = store.timeLine.now();
-    for (const [id, { at }] of this.#told) if (now - at > FRESH_MS) this.#told.delete(id);
+    for (const [id, { at }] of this.#latest) if (now - at > FRESH_MS) this.#latest.delete(id);
     if (this.#isReading || (this.#parts.readProcess === undefined && process.platform !== "linux")) return;
     const silent: WorkerLoad[] = [];
     directory.eachWorker((worker) => {
-      if (silent.length < MAX_PROCESSES && isLocal(worker) && this.#told.get(worker.id)?.source !== "sdk") silent.push(worker);
+      if (silent.length < MAX_PROCESSES && isLocal(worker) && this.#latest.get(worker.id)?.source !== "sdk") silent.push(worker);
     });
     const ids = new Set(silent.map(({ id }) => id));
     for (const id of this.#processes.keys()) if (!ids.has(id)) this.#processes.delete(id);
@@ -128,21 +130,21 @@ export class WorkerFigures {
   #take(worker: Pick<WorkerLoad, "id" | "name">, source: WorkerSource, values: Partial<Record<Member, number>>): void {
     const { store } = this.#parts;
     const at = store.timeLine.now();
-    let told = this.#told.get(worker.id);
-    if (told?.source !== source) {
-      told = { source, values: {}, at };
-      this.#told.set(worker.id, told);
+    let latest = this.#latest.get(worker.id);
+    if (latest?.source !== source) {
+      latest = { source, values: {}, at };
+      this.#latest.set(worker.id, latest);
     }
-    told.at = at;
+    latest.at = at;
     for (const [member, value] of Object.entries(values) as [Member, number][]) {
-      told.values[member] = value;
+      latest.values[member] = value;
       const info = SERIES.get(member);
       if (info !== undefined) store.number(info, { worker_id: worker.id, worker: worker.name })?.set(at, value);
     }
   }
 }
 
-/** The engine started it itself, and it is on this machine: its process id is one of ours. */
+/** True if the engine started the worker on this machine, so its process id is local. */
 function isLocal({ configured_worker, pid, ip_address, status }: WorkerLoad): boolean {
   return status === "connected" && configured_worker !== null && pid !== null && ip_address !== null && /^(127\.|::1|\[::1\]|::ffff:127\.)/.test(ip_address);
 }

@@ -3,9 +3,9 @@ import type { Measure, Measurement, Telemetry } from "../../../../kernel/telemet
 import type { DropCounter } from "../../model.ts";
 import type { SeriesStore } from "../series-store.ts";
 
-/** How long a module may take to answer, in milliseconds. */
+/** Maximum time for a module to return its measurements, in milliseconds. */
 const DEADLINE_MS = 4_000;
-/** Figures of one module at one time; further ones are dropped. */
+/** Maximum number of measurements of one module per sample; further ones are dropped. */
 const MAX_MEASUREMENTS = 5_000;
 
 interface Parts {
@@ -20,8 +20,8 @@ interface When {
   readonly skips: boolean;
 }
 
-/** What modules measure. One that does not answer in time is not asked again until it has. */
-export class ModuleFigures {
+/** Samples the measurements of modules. A module that is late is not called again until it has returned. */
+export class ModuleCollector {
   readonly #parts: Parts;
   readonly #busy = new Set<Measure>();
 
@@ -29,7 +29,7 @@ export class ModuleFigures {
     this.#parts = parts;
   }
 
-  /** `skips`: what counters grew by until now, while nobody sampled, is left out. */
+  /** `skips`: ignores increases from the time when sampling was off. */
   sample(at: number, { skips }: { readonly skips: boolean } = { skips: false }): void {
     for (const measure of this.#parts.telemetry.measures) {
       if (this.#busy.has(measure)) continue;
@@ -79,9 +79,9 @@ export class ModuleFigures {
       }
       const before = series.cumulative ?? 0;
       series.cumulative = value;
-      // It was told, and is not silent though it did not grow.
+      // It was measured, so it is active even if it did not grow.
       series.at = at;
-      // Less than before: the module was started again and counts from 0.
+      // A smaller value means that the module restarted and counts from 0.
       const more = value < before ? value : value - before;
       if (more > 0 && !skips) series.increase(at, more);
     }

@@ -4,22 +4,22 @@ import type { ModuleContext } from "../../../../kernel/module.ts";
 import { readCursor, writeCursor } from "../../query/cursor.ts";
 import type { TracePage } from "../span-store.ts";
 import { storedSpan, traceSummary } from "../stored-span.ts";
-import { DEFAULT_FACETS, groupTraces, traceFacets, traceHistogram } from "../trace-figures.ts";
+import { DEFAULT_FACETS, groupTraces, traceFacets, traceHistogram } from "../trace-aggregates.ts";
 import { type TracePosition, traceFiltersSchema, traceListSchema, traceSortSchema } from "../trace-query.ts";
 import type { TraceFunctions } from "./provide-traces.ts";
 
 const LIST = "traces";
 const scalar = z.union([z.string(), z.number()]);
-/** The sort that it belongs to, and the position. */
+/** The sort order that the cursor belongs to, and the position. */
 const cursorParts = z.tuple([traceSortSchema, scalar, scalar]);
 
 const attributeName = z.string().min(1).max(512);
 
 /** Functions about many traces. */
-export function provideListing(context: ModuleContext<unknown>, functions: TraceFunctions): void {
+export function provideListFunctions(context: ModuleContext<unknown>, functions: TraceFunctions): void {
   context.provideFunction({
     id: "engine::traces::list",
-    summary: "Traces that match, the newest first: the root span of each with what the trace is like",
+    summary: "Traces that match, newest first: the root span of each with a summary of the trace",
     input: traceListSchema,
     async handle(input, { access }) {
       const store = functions.spansFor(access);
@@ -34,7 +34,7 @@ export function provideListing(context: ModuleContext<unknown>, functions: Trace
         offset,
         limit,
         cursor: cursorOf(page, sortBy),
-        // Else a page that lacks rows looks like the last one, or like nothing found.
+        // Without this flag a short page looks like the last one, or like an empty result.
         ...(page.next !== undefined && page.rows.length < limit ? { partial: true } : {}),
         as_of: asOf,
         storage: store.storage,
@@ -43,7 +43,7 @@ export function provideListing(context: ModuleContext<unknown>, functions: Trace
   });
   context.provideFunction({
     id: "engine::traces::facets",
-    summary: "How many of the traces that match have which status, service, function, trigger type or attribute",
+    summary: "Number of matching traces per status, service, function, trigger type or attribute",
     input: () => z.object({ ...schemaOf(traceFiltersSchema).shape, facets: z.array(attributeName).min(1).max(20).default(DEFAULT_FACETS) }),
     async handle({ facets, ...filters }, { access }) {
       const { exact, ...counted } = await traceFacets(functions.spansFor(access), filters, facets);
@@ -52,7 +52,7 @@ export function provideListing(context: ModuleContext<unknown>, functions: Trace
   });
   context.provideFunction({
     id: "engine::traces::histogram",
-    summary: "The traces that match over time, and over their durations",
+    summary: "Number of matching traces over time, and by duration",
     input: () => z.object({ ...schemaOf(traceFiltersSchema).shape, buckets: z.int().min(1).max(1_000).default(60) }),
     async handle({ buckets, ...filters }, { access }) {
       const { exact, ...counted } = await traceHistogram(functions.spansFor(access), filters, buckets);
@@ -68,7 +68,7 @@ export function provideListing(context: ModuleContext<unknown>, functions: Trace
         since_ms: z.number().optional().meta({ description: "Milliseconds since 1970; earlier traces are left out" }),
         limit: z.int().min(1).max(1_000).default(100),
         include_internal: z.boolean().default(false),
-        label_attribute: attributeName.optional().meta({ description: "Attribute whose value names the group; default the value itself" }),
+        label_attribute: attributeName.optional().meta({ description: "Attribute whose value labels the group; default: the value itself" }),
       }),
     async handle({ attribute, since_ms, limit, include_internal, label_attribute }, { access }) {
       const filters = schemaOf(traceFiltersSchema).parse({ include_internal, start_time: since_ms, filters: [{ key: attribute, op: "exists" }] });
@@ -81,7 +81,7 @@ function cursorOf({ next }: TracePage, sortBy: z.infer<typeof traceSortSchema>):
   return next === undefined ? null : writeCursor(LIST, [sortBy, next.value, next.tie]);
 }
 
-/** A cursor of another sort is none. */
+/** Rejects a cursor that belongs to another sort order. */
 function positionIn(cursor: string, sortBy: z.infer<typeof traceSortSchema>): TracePosition {
   const parts = cursorParts.refine(([of]) => of === sortBy);
   const [, value, tie] = readCursor(LIST, cursor, parts);

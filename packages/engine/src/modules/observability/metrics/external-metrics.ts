@@ -4,25 +4,28 @@ import { explicitLayout, type HistogramCounts } from "./histogram.ts";
 import { labelsOf } from "./labels.ts";
 import type { HistogramSeries, MetricInfo, NumberSeries, Origin } from "./series.ts";
 import type { SeriesStore } from "./series-store.ts";
-import type { WorkerFigures } from "./sources/worker-figures.ts";
+import type { WorkerCollector } from "./sources/worker-collector.ts";
 
-/** Of a name, a unit and a description from outside. */
+/** Maximum lengths of external names, units and descriptions. */
 const MAX_NAME_LENGTH = 256;
 const MAX_UNIT_LENGTH = 63;
 const MAX_DESCRIPTION_LENGTH = 1_024;
-/** Buckets of a histogram; one with more is dropped. */
+/** Maximum number of histogram buckets; a histogram with more is dropped. */
 const MAX_BUCKETS = 512;
-/** Counts are kept in 32 bits. */
+/** Counts are stored in 32 bits. */
 const MAX_COUNT = 0xffff_ffff;
-/** Names of gauges of worker processes. As ordinary series of a restricted sender they could carry the labels of another worker. */
+/**
+ * Names of gauges of worker processes. As ordinary series of a restricted sender they could carry the labels of another
+ * worker.
+ */
 const WORKER_GAUGE = /^(?:svc|iii)\.worker\./;
-/** Names that only the engine fills; what comes from outside under them is no worker's to say. */
-const OWN = /^svc\.(calls|call|engine|workers|module|telemetry|queue|stream|state|event|cron|http)(\.|$)/;
+/** Names that only the engine may use; external metrics with them are dropped. */
+const RESERVED_NAMES = /^svc\.(calls|call|engine|workers|module|telemetry|queue|stream|state|event|cron|http)(\.|$)/;
 
 type HistogramValue = Extract<MetricPoint["value"], { readonly type: "histogram" }>;
 
-/** How a point was told. */
-interface Telling {
+/** A received point with its context. */
+interface ReceivedPoint {
   readonly origin: Origin;
   readonly isDelta: boolean;
   readonly point: MetricPoint;
@@ -30,12 +33,15 @@ interface Telling {
 
 interface Parts {
   readonly store: SeriesStore;
-  readonly workers: Pick<WorkerFigures, "told">;
+  readonly workers: Pick<WorkerCollector, "receive">;
   readonly drops: DropCounter;
 }
 
-/** Takes metrics that workers and other programs send, cumulative ones as increases. Times are those of arrival: theirs may be anything. */
-export class OutsideMetrics implements MetricSink {
+/**
+ * Takes metrics that workers and other programs send, and converts cumulative ones to increases. Uses the time of
+ * arrival, because sender clocks cannot be trusted.
+ */
+export class ExternalMetrics implements MetricSink {
   readonly #parts: Parts;
 
   constructor(parts: Parts) {
@@ -44,7 +50,7 @@ export class OutsideMetrics implements MetricSink {
 
   add(metric: MetricRecord): void {
     const { name, type, resource } = metric;
-    if (name === "" || name.length > MAX_NAME_LENGTH || OWN.test(name)) {
+    if (name === "" || name.length > MAX_NAME_LENGTH || RESERVED_NAMES.test(name)) {
       this.#parts.drops.dropped("metrics", "bad_name", metric.points.length);
       return;
     }
@@ -58,21 +64,23 @@ export class OutsideMetrics implements MetricSink {
         this.#parts.drops.dropped("metrics", "bad_name", 1);
         continue;
       }
-      const how: Telling = { origin, isDelta, point };
+      const how: ReceivedPoint = { origin, isDelta, point };
       if (value.type === "number" && type !== "histogram") this.#number(info, value.value, how);
       else if (value.type === "histogram" && type === "histogram") this.#histogram(info, value, how);
       else this.#parts.drops.dropped("metrics", "bad_point", 1);
     }
   }
 
-  /** A gauge of a worker's process: only the worker itself may tell it, as far as who sends it is known by connection or address. */
+  /**
+   * Handles a gauge of a worker's process. Only the worker itself may send it, identified by its connection or address.
+   */
   #isOfWorker(name: string, value: number, attributes: Attributes, sender: string | undefined): boolean {
     const named = attributes["worker.id"];
     if (sender === undefined || (typeof named === "string" && named !== sender)) return false;
-    return this.#parts.workers.told(name, value, sender);
+    return this.#parts.workers.receive(name, value, sender);
   }
 
-  #number(info: MetricInfo, value: number, { origin, isDelta, point }: Telling): void {
+  #number(info: MetricInfo, value: number, { origin, isDelta, point }: ReceivedPoint): void {
     if (!Number.isFinite(value)) {
       this.#parts.drops.dropped("metrics", "not_finite", 1);
       return;
@@ -89,7 +97,7 @@ export class OutsideMetrics implements MetricSink {
     else series.set(at, info.type === "up_down_counter" && isDelta ? series.latest + value : value);
   }
 
-  #histogram(info: MetricInfo, value: HistogramValue, { origin, isDelta, point }: Telling): void {
+  #histogram(info: MetricInfo, value: HistogramValue, { origin, isDelta, point }: ReceivedPoint): void {
     const { store, drops } = this.#parts;
     const labels = labelsOf(point.attributes);
     const counts = countsOf(value);
@@ -99,29 +107,30 @@ export class OutsideMetrics implements MetricSink {
     }
     const series = store.histogram(info, labels, explicitLayout(value.bounds), origin);
     if (series === undefined) return;
-    const more = isDelta ? counts : moreOf(series, counts, point);
+    const more = isDelta ? counts : countsSinceLast(series, counts, point);
     if (more.count > 0 && !series.add(store.timeLine.now(), more)) drops.dropped("metrics", "histogram_bytes", 1);
   }
 }
 
-/** What a cumulative counter counted since it was told last. */
+/** Returns how much a cumulative counter grew since its last point. */
 function increaseOf(series: NumberSeries, value: number, point: MetricPoint): number {
-  const before = isStartedAgain(series, point) ? undefined : series.cumulative;
+  const before = hasRestarted(series, point) ? undefined : series.cumulative;
   series.cumulative = value;
   return Math.max(0, before === undefined || value < before ? value : value - before);
 }
 
-function moreOf(series: HistogramSeries, counts: HistogramCounts, point: MetricPoint): HistogramCounts {
-  const before = isStartedAgain(series, point) ? undefined : series.cumulative;
+function countsSinceLast(series: HistogramSeries, counts: HistogramCounts, point: MetricPoint): HistogramCounts {
+  const before = hasRestarted(series, point) ? undefined : series.cumulative;
   series.cumulative = counts;
   return before === undefined || counts.count < before.count ? counts : between(before, counts);
 }
 
 /**
- * Whether a cumulative point counts from nothing again, as its sender says by a later start. One that is less than before does in any case, without a start.
- * A start that is the very time of the point says nothing: some tell it with every point. Nor does an earlier one: two senders of one name tell by turns.
+ * True if a cumulative point restarted from zero, according to a later start time. A smaller value means a restart in
+ * any case. A start equal to the time of the point is ignored, because some senders set it on every point. So is an
+ * earlier start: two senders may share a name and alternate.
  */
-function isStartedAgain(series: NumberSeries | HistogramSeries, { startUnixNano: start, timeUnixNano }: MetricPoint): boolean {
+function hasRestarted(series: NumberSeries | HistogramSeries, { startUnixNano: start, timeUnixNano }: MetricPoint): boolean {
   const { countedSince } = series;
   if (start === undefined || (countedSince !== undefined && start <= countedSince)) return false;
   series.countedSince = start;
@@ -133,7 +142,7 @@ function countsOf({ bounds, bucketCounts, sum, max }: HistogramValue): Histogram
   if (bounds.some((bound, index) => !Number.isFinite(bound) || (index > 0 && bound <= (bounds[index - 1] as number)))) return undefined;
   if (bucketCounts.some((count) => !Number.isInteger(count) || count < 0 || count > MAX_COUNT)) return undefined;
   const buckets = Uint32Array.from(bucketCounts);
-  // Of the buckets, so that percentiles and counts agree.
+  // The sum of the buckets, so that percentiles and counts agree.
   return { count: bucketCounts.reduce((total, count) => total + count, 0), sum, first: 0, buckets, max: Number.isFinite(max) ? max : undefined };
 }
 

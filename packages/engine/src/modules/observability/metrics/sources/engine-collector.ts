@@ -18,7 +18,7 @@ import {
 } from "../names.ts";
 import type { SeriesStore } from "../series-store.ts";
 
-/** File descriptors are counted each so many samples: each minute. */
+/** File descriptors are counted every 12 samples, i.e. every minute. */
 const SAMPLES_PER_COUNT = 12;
 
 interface Parts {
@@ -28,8 +28,8 @@ interface Parts {
   readonly drops: Pick<DropCounts, "entries">;
 }
 
-/** The engine's process, its connections and modules, and what telemetry dropped. */
-export class EngineFigures {
+/** Samples the engine's process, its connections and modules, and dropped telemetry. */
+export class EngineCollector {
   readonly #parts: Parts;
   readonly #dropped = new Map<string, number>();
   #cpu = process.cpuUsage();
@@ -77,7 +77,7 @@ export class EngineFigures {
       connections++;
       if (internal) return;
       workers++;
-      // Ten thousand connections that wait need no series each.
+      // Ten thousand idle connections need no series each.
       if (has_run) store.number(WORKER_IN_FLIGHT, { worker_id: id, worker: name })?.set(at, active_invocations);
     });
     this.#set(ENGINE_CONNECTIONS, at, connections);

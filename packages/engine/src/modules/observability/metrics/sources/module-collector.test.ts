@@ -6,7 +6,7 @@ import { DropCounts } from "../../drop-counts.ts";
 import { metricReader } from "../reader.ts";
 import { SeriesStore } from "../series-store.ts";
 import { TimeLine } from "../time-line.ts";
-import { ModuleFigures } from "./module-figures.ts";
+import { ModuleCollector } from "./module-collector.ts";
 
 const HOUR_MS = 3_600_000;
 const COUNTER = { name: "meter.total", type: "counter" } as const;
@@ -16,7 +16,7 @@ function scene(told: () => Iterable<Measurement>) {
   const clock = manualClock();
   const drops = new DropCounts();
   const store = new SeriesStore({ timeLine: new TimeLine(clock), limits: () => ({ maxSeries: 100, retentionMs: HOUR_MS }), drops });
-  const figures = new ModuleFigures({ telemetry: { measures: [told] }, store, clock, drops });
+  const figures = new ModuleCollector({ telemetry: { measures: [told] }, store, clock, drops });
   every(clock, HOUR_MS, () => {
     figures.sample(store.timeLine.now());
     store.sweep();

@@ -1,17 +1,17 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import type { SpanRecord } from "../model.ts";
-import { HOLD_MS, MAX_HELD_BYTES, MAX_HELD_SPANS, WorthwhileSpans } from "./keep-worthwhile.ts";
+import { HOLD_MS, MAX_HELD_BYTES, MAX_HELD_SPANS, TailSampler } from "./tail-sampler.ts";
 
 let handedOn: SpanRecord[];
 let dropped: number;
 let now: number;
-let spans: WorthwhileSpans;
+let spans: TailSampler;
 
 beforeEach(() => {
   handedOn = [];
   dropped = 0;
   now = 0;
-  spans = new WorthwhileSpans(
+  spans = new TailSampler(
     { started: (span) => handedOn.push(span), ended: (span) => handedOn.push(span) },
     { keepErrors: true, keepSlowMs: 1_000, now: () => now, drops: { dropped: (_signal, _reason, count) => (dropped += count) } },
   );

@@ -3,8 +3,8 @@ import type { WorkerCounts } from "../../calls/worker-counts.ts";
 import { CALLS_DEFERRED, CALLS_REFUSED, WORKER_DEATHS, WORKER_SPAWNS } from "../names.ts";
 import type { SeriesStore } from "../series-store.ts";
 
-/** Published counters that no other source keeps, so that alerts can compare them within a window. */
-export class BuiltInCounts {
+/** Samples published counters that no other source has, so that alerts can compare them within a window. */
+export class BuiltinCounters {
   readonly #parts: {
     readonly store: SeriesStore;
     readonly stats: Pick<CallStats, "deferred" | "refused">;
@@ -24,7 +24,7 @@ export class BuiltInCounts {
   sample(at: number): void {
     const { store } = this.#parts;
     const now = this.#now();
-    // Zero counts as well: there is such a series, and it did not grow.
+    // An increase of 0 creates the series, so that it exists before it grows.
     store.number(CALLS_DEFERRED, {})?.increase(at, Math.max(0, now.deferred - this.#known.deferred));
     store.number(WORKER_SPAWNS, {})?.increase(at, now.spawns - this.#known.spawns);
     store.number(WORKER_DEATHS, {})?.increase(at, now.deaths - this.#known.deaths);
@@ -35,7 +35,7 @@ export class BuiltInCounts {
     this.#known = now;
   }
 
-  /** What happened until now, while nobody sampled, is left out. */
+  /** Skips what was counted while sampling was off. */
   skip(): void {
     this.#known = this.#now();
     for (const [code, count] of this.#parts.stats.refused) this.#refused.set(code, count);

@@ -1,0 +1,139 @@
+import { type DropCounter, durationOf, type SpanRecord, type SpanSink } from "../model.ts";
+import { HeldSpans } from "./held-spans.ts";
+
+/**
+ * How long unsampled spans wait for an error or a slow span in their trace, and how many may wait. The oldest are
+ * dropped first.
+ */
+export const HOLD_MS = 10_000;
+export const MAX_HELD_SPANS = 5_000;
+/** Maximum size of all waiting spans in bytes: spans sent by workers may have large attributes. */
+export const MAX_HELD_BYTES = 16 * 1024 * 1024;
+/**
+ * Share of both limits for external spans. Workers send many more spans than the engine creates; without it they would
+ * evict the engine's own too early.
+ */
+const EXTERNAL_SHARE = 0.5;
+/** Maximum number of remembered traces whose further spans are forwarded. */
+const MAX_KEPT_TRACES = 2_000;
+
+export interface TailSamplingOptions {
+  readonly keepErrors: boolean;
+  /** Milliseconds; 0: no trace is kept for being slow. */
+  readonly keepSlowMs: number;
+}
+
+/**
+ * A tail-based sampler. Forwards sampled spans at once. Buffers unsampled spans until their trace has an error or a
+ * slow span, and then forwards all of the trace. Otherwise it drops them without counting them as lost, because the
+ * config asks for that. Pending spans are forwarded only if they are sampled.
+ */
+export class TailSampler implements SpanSink {
+  options: TailSamplingOptions;
+  readonly #sink: SpanSink;
+  /** Monotonic time in milliseconds. */
+  readonly #now: () => number;
+  readonly #drops: DropCounter | undefined;
+  readonly #own = new HeldSpans(MAX_HELD_SPANS);
+  /** External spans; they are evicted before the engine's own. */
+  readonly #external = new HeldSpans(MAX_HELD_SPANS * EXTERNAL_SHARE);
+  /** Trace ids, oldest first. */
+  readonly #kept = new Set<string>();
+
+  constructor(sink: SpanSink, options: TailSamplingOptions & { readonly now: () => number; readonly drops?: DropCounter | undefined }) {
+    this.#sink = sink;
+    this.options = options;
+    this.#now = options.now;
+    this.#drops = options.drops;
+  }
+
+  get heldSpans(): number {
+    return this.#own.count + this.#external.count;
+  }
+
+  started(span: SpanRecord): void {
+    if (span.sampled) this.#sink.started(span);
+  }
+
+  ended(span: SpanRecord): void {
+    if (span.sampled) {
+      // A trace that its first span sampled may have parts that others did not sample.
+      if (this.heldSpans > 0 && this.#isWorthKeeping(span)) this.#keep(span.traceId);
+      this.#sink.ended(span);
+      return;
+    }
+    if (this.#kept.size > 0 && this.#kept.has(span.traceId)) {
+      this.#forward(span);
+      return;
+    }
+    if (this.#isWorthKeeping(span)) {
+      this.#keep(span.traceId);
+      this.#forward(span);
+      return;
+    }
+    this.#hold(span);
+  }
+
+  /** It will be stored longer than the calls around it. */
+  readonly #forward = (span: SpanRecord): void => {
+    span.unpack?.();
+    this.#sink.ended(span);
+  };
+
+  /** Drops everything that waits. */
+  clear(): void {
+    this.#own.clear();
+    this.#external.clear();
+    this.#kept.clear();
+  }
+
+  #isWorthKeeping(span: SpanRecord): boolean {
+    const { keepErrors, keepSlowMs } = this.options;
+    if (keepErrors && span.status === "error") return true;
+    return keepSlowMs > 0 && durationOf(span) >= keepSlowMs;
+  }
+
+  #hold(span: SpanRecord): void {
+    const { keepErrors, keepSlowMs } = this.options;
+    if (!keepErrors && keepSlowMs === 0) return;
+    const own = this.#own;
+    const external = this.#external;
+    const now = this.#now();
+    own.dropUntil(now - HOLD_MS);
+    if (external.count > 0) external.dropUntil(now - HOLD_MS);
+    const { size } = span;
+    if (span.outside === true) {
+      while (external.isFull || (external.count > 0 && external.bytes + size > MAX_HELD_BYTES * EXTERNAL_SHARE)) this.#evict(external);
+      while (external.count > 0 && this.#isOverLimit(size)) this.#evict(external);
+      if (this.#isOverLimit(size)) this.#drops?.dropped("spans", "not_sampled_full", 1);
+      else external.add(span, now);
+      return;
+    }
+    while (this.#isOverLimit(size)) this.#evict(external.count > 0 ? external : own);
+    while (own.isFull) this.#evict(own);
+    own.add(span, now);
+  }
+
+  #isOverLimit(size: number): boolean {
+    const held = this.#own.count + this.#external.count;
+    return held >= MAX_HELD_SPANS || (held > 0 && this.#own.bytes + this.#external.bytes + size > MAX_HELD_BYTES);
+  }
+
+  #evict(from: HeldSpans): void {
+    if (from.dropFirst()) this.#drops?.dropped("spans", "not_sampled_full", 1);
+  }
+
+  /** Forwards the buffered spans of the trace, and all its further ones. */
+  #keep(traceId: string): void {
+    this.#kept.add(traceId);
+    if (this.#kept.size > MAX_KEPT_TRACES) {
+      for (const oldest of this.#kept) {
+        this.#kept.delete(oldest);
+        break;
+      }
+    }
+    const since = this.#now() - HOLD_MS;
+    this.#own.take(traceId, since, this.#forward);
+    this.#external.take(traceId, since, this.#forward);
+  }
+}

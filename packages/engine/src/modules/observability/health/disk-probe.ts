@@ -1,0 +1,43 @@
+import { randomUUID } from "node:crypto";
+import { readdir, rm, statfs, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+/** State of the disk that contains a folder. */
+export interface DiskProbe {
+  /** Bytes that this user may still write. */
+  readonly freeBytes: number;
+  /** 0 if the file system does not report it. */
+  readonly totalBytes: number;
+  /** Why a write into the folder failed; undefined if it succeeded. */
+  readonly writeProblem: string | undefined;
+}
+
+/** Rejects if the file system does not report on the folder. */
+export type ProbeDisk = (folder: string) => Promise<DiskProbe>;
+
+/** Reads the file system statistics, and writes a small file that it removes at once. */
+export const probeDisk: ProbeDisk = async (folder) => {
+  const { bavail, blocks, bsize } = await statfs(folder);
+  return { freeBytes: bavail * bsize, totalBytes: blocks * bsize, writeProblem: await writeProblem(folder) };
+};
+
+/** File names that `writeProblem` uses. */
+const PROBE_FILE = /^health-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.probe$/;
+
+/** Removes probe files that a killed engine left behind. Never rejects: the next probe reports problems. */
+export async function removeStaleProbes(folder: string): Promise<void> {
+  const names = await readdir(folder).catch(() => []);
+  await Promise.all(names.filter((name) => PROBE_FILE.test(name)).map((name) => rm(join(folder, name), { force: true }).catch(() => {})));
+}
+
+async function writeProblem(folder: string): Promise<string | undefined> {
+  const file = join(folder, `health-${randomUUID()}.probe`);
+  try {
+    await writeFile(file, "svc\n", { flag: "wx", mode: 0o600 });
+    return undefined;
+  } catch (error) {
+    return error instanceof Error && "code" in error ? String(error.code) : String(error);
+  } finally {
+    await rm(file, { force: true }).catch(() => {});
+  }
+}
