@@ -12,7 +12,6 @@ import type {
 } from "../../kernel/telemetry-contract.ts";
 import type { CallRecorder } from "./calls/recorder.ts";
 
-/** Takes telemetry other than calls and spans. */
 export interface LogAndIngestSink {
   log(entry: LogEntry): void;
   ingest(signal: Signal, body: Uint8Array, source: IngestSource): void;

@@ -58,7 +58,6 @@ const alertFields = {
   cooldown_seconds: z.number().int().min(0).max(86_400).meta({ description: "Minimum time between two notifications of this alert" }),
 };
 
-/** One alert rule, in the config and at run time. */
 export const alertRuleSchema = z.strictObject({
   ...alertFields,
   operator: alertFields.operator.default(">"),
@@ -203,25 +202,19 @@ export const observabilityConfigSchema = z.strictObject({
 });
 export type ObservabilityConfig = z.infer<typeof observabilityConfigSchema>;
 
-/** True if the signal is sent to a collector. */
 export function isExported(config: ObservabilityConfig, signal: Signal): boolean {
   const { exporter, enabled, logs_exporter = exporter, logs_enabled = enabled, metrics_exporter = exporter, metrics_enabled } = config;
   if (signal === "traces") return enabled && exporter !== "memory";
   return signal === "logs" ? logs_enabled && logs_exporter !== "memory" : metrics_enabled && metrics_exporter !== "memory";
 }
 
-/**
- * Shares of `max_disk_bytes` for the two database files. The rest is for SQLite's write-ahead logs, and for what is
- * written between two checks.
- */
+/** Shares of `max_disk_bytes` for the two database files. The rest is for SQLite's write-ahead logs. */
 export const SPANS_SHARE = 0.65;
 export const LOGS_SHARE = 0.25;
 
 type Storage = NonNullable<ObservabilityConfig["trace_storage"]>;
 
-/**
- * Returns the folder of the files. A configured folder is relative to the config file, beside which `.svc/data` lies.
- */
+/** Returns the folder of the files. `directory` is relative to the config file, beside which `.svc/data` lies. */
 export function storageFolder({ directory }: Pick<Storage, "directory">, dataDir: string): string {
   if (directory === undefined) return join(dataDir, "observability");
   return isAbsolute(directory) ? directory : resolve(dirname(dirname(dataDir)), directory);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Clock } from "../../kernel/clock.ts";
 import { EventLoopLag } from "./event-loop-lag.ts";
 
-/** A clock whose timers run as late as the test says. */
+/** A clock whose timers run as late as the test sets. */
 function lateClock() {
   let now = 0;
   let next: { readonly at: number; readonly action: () => void } | undefined;
@@ -35,7 +35,7 @@ describe("the lag of the event loop", () => {
     lag.start();
     for (let turn = 0; turn < 100; turn++) tick(1);
     expect(lag.health()).toMatchObject({ status: "healthy" });
-    // One hiccup in 10 s is no lag, a second one is.
+    // One late tick in 10 s is no lag, a second one is.
     tick(300);
     expect(lag.health()).toMatchObject({ status: "healthy" });
     tick(300);

@@ -12,7 +12,6 @@ export interface SpanLink {
   readonly attributes: Attributes;
 }
 
-/** The producer of a span, a log entry or a metric. */
 export interface Resource {
   /** `service.name`: a worker's name, or the engine's own. */
   readonly service: string;
@@ -71,10 +70,7 @@ export interface SpanRecord {
   release?(): void;
 }
 
-/**
- * Returns milliseconds, or 0 while the span is pending. For the hot path: reading the times would compute them each
- * time.
- */
+/** Returns milliseconds, or 0 while the span is pending. Faster than reading the times, which may be computed. */
 export function durationOf(span: SpanRecord): number {
   const { durationMs } = span;
   if (durationMs !== undefined) return durationMs;

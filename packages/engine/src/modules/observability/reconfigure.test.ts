@@ -16,7 +16,7 @@ async function withOneCall(): Promise<{ engine: InMemoryEngine; spans: () => Pro
   engines.push(engine);
   const worker = await engine.connectWorker({ name: "w" });
   worker.serve("w::f", () => null);
-  // Answered after the function was registered.
+  // The response arrives after the function was registered.
   await worker.call("engine::telemetry::status", {});
   await engine.call("w::f", { iban: "DE02", session: "a workshop" });
   const { spans: listed } = (await engine.call("engine::traces::list", { function_id: "w::f" })) as { spans: Stored[] };
@@ -30,7 +30,7 @@ describe("a change of the config of svc-observability", () => {
   it("takes up keys to redact at once, for what was recorded before as well, and loses nothing", async () => {
     const { engine, spans } = await withOneCall();
     expect(await spans()).toContain("DE02");
-    // A word of everyday, unlike `session_id`.
+    // A common word, unlike `session_id`.
     expect(await spans()).toContain("a workshop");
     expect(await configured(engine, { redact_keys: ["iban"] })).toEqual([]);
     expect(await spans()).not.toContain("DE02");
@@ -51,7 +51,7 @@ describe("a change of the config of svc-observability", () => {
     ["service_name", { service_name: "other" }],
     ["exporter", { exporter: "both", endpoint: "http://127.0.0.1:1" }],
     ["trace_storage", { trace_storage: {} }],
-  ])("tells once, by its name, that %s makes what is in memory begin anew", async (name, config) => {
+  ])("logs once, with its name, that %s clears what is in memory", async (name, config) => {
     const { engine } = await withOneCall();
     const warnings = (): string[] =>
       engine.logs.filter(({ level, message }) => level === "warn" && message.includes("in memory are cleared")).map(({ message }) => message);
@@ -61,14 +61,14 @@ describe("a change of the config of svc-observability", () => {
     expect(warnings()).toEqual([expect.stringContaining(`\`${name}\` changed`)]);
   });
 
-  it("begins anew only where it changes what spans are kept in", async () => {
+  it("restarts only if it changes where spans are stored", async () => {
     const { engine } = await withOneCall();
     expect(await configured(engine, { trace_storage: {} })).toEqual([]);
     expect(await engine.call("engine::traces::list", {})).toMatchObject({ total: 0, storage: "disk" });
     await engine.call("w::f", {});
     expect(await configured(engine, { trace_storage: { retention_seconds: 600, max_disk_bytes: 2 ** 24 } })).toEqual([]);
     expect(await engine.call("engine::traces::list", {})).toMatchObject({ total: 1, storage: "disk" });
-    // A quarter for logs, the rest but a tenth for spans: both together stay within what is allowed.
+    // A quarter for logs, and the rest except a tenth for spans: both stay within the limit.
     expect(await engine.call("engine::telemetry::status", {})).toMatchObject({ spans: { max_bytes: 0.65 * 2 ** 24 }, logs: { max_bytes: 0.25 * 2 ** 24 } });
     expect(await engine.call("engine::invocations::list", { function_id: "w::f" })).toMatchObject({ total: 1 });
   });

@@ -1,10 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ObservabilityConfig } from "./config.ts";
 
-/**
- * Settings that define the engine's identity and where telemetry is stored. A change restarts the module and clears
- * what is in memory.
- */
+/** Settings for the engine's identity and storage. A change restarts the module and clears what is in memory. */
 const RESTARTING: readonly (readonly [name: string, valueOf: (config: ObservabilityConfig) => unknown])[] = [
   ["service_name", (config) => config.service_name],
   ["service_version", (config) => config.service_version],

@@ -22,7 +22,6 @@ import type { SpanStoreStats } from "./spans/span-store.ts";
 import { startSpans } from "./spans/start-spans.ts";
 import { measureStores, provideTelemetryStatus, type StatusParts, type StoreStats } from "./status.ts";
 
-/** Starts and connects the parts of the module. */
 export async function startObservability(outer: ModuleContext<ObservabilityConfig>): Promise<RunningModule<ObservabilityConfig>> {
   const context = rejectingUnknownMembers(outer);
   let { config } = context;
@@ -111,7 +110,6 @@ function rejectingUnknownMembers(context: ModuleContext<ObservabilityConfig>): M
   return Object.create(context, { provideFunction: { value: provideFunction } }) as ModuleContext<ObservabilityConfig>;
 }
 
-/** Returns the engine's own resource. */
 function engineResource({ service_name, service_version, service_namespace }: ObservabilityConfig): Resource {
   const attributes: Record<string, string> = {};
   if (service_version !== undefined) attributes["service.version"] = service_version;

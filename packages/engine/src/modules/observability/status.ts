@@ -8,7 +8,6 @@ import { protocolOf } from "./export/collector.ts";
 import type { Export } from "./export/start-export.ts";
 import type { Otlp } from "./otlp/start-otlp.ts";
 
-/** What a store contains, and its limits. */
 export interface StoreStats {
   readonly stored: number;
   readonly limit: number | null;

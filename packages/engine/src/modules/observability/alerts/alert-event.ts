@@ -10,7 +10,6 @@ export interface AlertEvent {
   readonly threshold: number;
   readonly operator: OperatorName;
   readonly firing: boolean;
-  /** Milliseconds since 1970. */
   readonly timestamp: number;
   readonly state: "firing" | "resolved";
   readonly labels: Readonly<Record<string, string>>;

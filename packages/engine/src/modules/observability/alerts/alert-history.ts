@@ -13,10 +13,7 @@ export class AlertHistory {
     if (this.#events.length >= 2 * MAX_EVENTS) this.#events = this.#kept();
   }
 
-  /**
-   * Returns the latest events first. `cursor` is that of the previous page; `total` counts all stored events that
-   * match.
-   */
+  /** Returns the latest events first. `cursor` is that of the previous page; `total` counts all matches. */
   page({ name, limit, cursor }: { readonly name: string | undefined; readonly limit: number; readonly cursor: number | undefined }) {
     const fitting = this.#kept()
       .filter(({ event }) => name === undefined || event.name === name)

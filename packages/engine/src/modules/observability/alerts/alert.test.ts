@@ -119,7 +119,7 @@ describe("an alert", () => {
     expect(after(5, 11)).toEqual({ event: "firing", notification: undefined });
     expect(after(45, 11)).toEqual({ event: undefined, notification: "firing" });
     alert.silencedUntil = now() + 60_000;
-    // Whoever was told waits for this.
+    // The receiver of the firing notification waits for this.
     expect(after(5, 0)).toEqual({ event: "resolved", notification: "resolved" });
   });
 

@@ -4,14 +4,10 @@ import { metricOf } from "./metric-alias.ts";
 import { operatorOf } from "./operator.ts";
 import type { SavedRule } from "./saved-rules.ts";
 
-/** Result of one evaluation. */
 export interface Evaluation {
   /** Set if the alert started or stopped firing. */
   readonly event: AlertEvent | undefined;
-  /**
-   * The notification to send now. It may differ from `event`, because it may have been delayed by a silence or a
-   * cooldown.
-   */
+  /** The notification to send now. A silence or a cooldown may have delayed it, so it may differ from `event`. */
   readonly notification: AlertEvent | undefined;
 }
 
@@ -28,7 +24,6 @@ export class Alert {
   lastEvaluated: number | undefined;
   lastTriggered: number | undefined;
   lastResolved: number | undefined;
-  /** Number of failed notifications. */
   failures = 0;
   lastFailure: string | undefined;
   /** Monotonic time since which the condition has held. */

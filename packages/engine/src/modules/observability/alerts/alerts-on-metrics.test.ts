@@ -59,7 +59,7 @@ describe("alerts on the metrics of calls", () => {
     [10, 4.6],
     [10, 4.8],
   ])("with a window of %d s see three failures within 0.75 s that begin %d s into a step, whenever they are evaluated", async (window_seconds, begin) => {
-    // The evaluations lie where the engine was started within a step.
+    // Evaluations happen at the offset within a step at which the engine was started.
     for (const started of [0, 700, 2_500, 4_900]) {
       const clock = manualClock(Date.UTC(2026, 0, 1) + started);
       const rule = { name: "failures", metric: "svc.calls.errors", labels: { function_id: "work::fails" }, operator: ">=", threshold: 3, window_seconds };
@@ -82,7 +82,7 @@ describe("alerts on the metrics of calls", () => {
     }
   });
 
-  it("fire when there is nobody any more to run a function", async () => {
+  it("fire when no worker provides a function any more", async () => {
     const clock = manualClock();
     const rule = { name: "gone", metric: "svc.calls.errors", labels: { function_id: "work::gone" }, operator: ">=", threshold: 2 };
     const started = await inMemoryEngine({ modules: [observability], config: { "svc-observability": { alerts: [rule] } }, clock });

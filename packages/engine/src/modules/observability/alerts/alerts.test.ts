@@ -24,7 +24,7 @@ function folder(): string {
   return path;
 }
 
-/** An engine whose metrics are what the test says. */
+/** Returns an engine with the metric values that the test sets. */
 async function alerting(alerts: readonly unknown[] = [], dataDir = folder()) {
   const values = new Map<string, number>();
   const reader: MetricReader = { refresh: () => {}, missing: () => undefined, value: (metric) => values.get(metric) ?? null, problem: () => undefined };
@@ -121,7 +121,7 @@ describe("alerts", () => {
     });
   });
 
-  it("are told on the stream svc.alerts as they change", async () => {
+  it("are published on the stream svc.alerts as they change", async () => {
     const { clock, values, call, engine } = await alerting([errors]);
     const socket = engine.openSocket("/");
     cleanUps.push(() => socket.close());
@@ -160,7 +160,7 @@ describe("alerts", () => {
     values.set("errors", 11);
     clock.advance(5_000);
     expect(JSON.parse((await hook.next()).body)).toMatchObject({ alert: "errors", metric: "errors", value: 11, threshold: 10, firing: true, state: "firing" });
-    // The pause before the second try has begun once its timer is there.
+    // The pause before the second try has begun when its timer is set.
     await until("a second try", () => {
       clock.advance(1_000);
       return hook.requests.length === 2;
@@ -172,7 +172,7 @@ describe("alerts", () => {
     expect(await state("errors")).toMatchObject({ action_failures: 0, action: { type: "webhook", url: `http://127.0.0.1:${hook.port}/***` } });
   });
 
-  it("count and log a notice that nobody takes, after three tries", async () => {
+  it("count and log a notification that fails three times", async () => {
     const hook = await endpoint((_request, response) => json(response, {}, 503));
     cleanUps.push(() => hook.stop());
     const { clock, values, until, state, engine } = await alerting([{ ...errors, action: { type: "webhook", url: `http://127.0.0.1:${hook.port}/` } }]);
@@ -270,7 +270,7 @@ describe("alerts made at run time", () => {
     expect(await state("errors")).toMatchObject({ silenced_until: null });
   });
 
-  it("give way to one of the config that takes their name, and come back when it goes", async () => {
+  it("are replaced by one of the config with the same name, and return when it is removed", async () => {
     const { call, state, reconfigure } = await alerting();
     await call("create", { ...errors, threshold: 1 });
     await reconfigure([errors]);
@@ -294,7 +294,7 @@ describe("alerts made at run time", () => {
     await expect(call("create", { ...errors, name: "one more" })).rejects.toMatchObject({ code: "registration_refused" });
   });
 
-  it("are put aside when their file is damaged, and the config's go on", async () => {
+  it("are dropped when their file is damaged, which is renamed, and rules of the config still apply", async () => {
     const dataDir = folder();
     writeFileSync(join(dataDir, "alerts.json"), '{"version":1,"rules":[{"na');
     const { call, engine } = await alerting([errors], dataDir);
@@ -303,7 +303,7 @@ describe("alerts made at run time", () => {
     expect(engine.logs.find(({ level }) => level === "error")?.message).toContain("was renamed");
   });
 
-  it("are reported as degraded health when their file is damaged, over restarts too, until somebody has dealt with it", async () => {
+  it("are reported as degraded health when their file is damaged, after restarts too, until it is repaired or deleted", async () => {
     const dataDir = folder();
     writeFileSync(join(dataDir, "alerts.json"), '{"version":1,"rules":[{"na');
     const aside = join(dataDir, "alerts.json.damaged");
@@ -374,7 +374,7 @@ describe("alerts made at run time", () => {
     expect(ran).toEqual([]);
   });
 
-  it("call only functions that whoever makes them may call, and are for no restricted connection by a pattern", async () => {
+  it("call only functions that their maker may call, and are not allowed to a restricted connection by a pattern", async () => {
     const { engine } = await alerting();
     const rule = { ...errors, action: { type: "function", path: "secret::function" } };
     const named = await engine.connectWorker({ access: accessTo(["engine::alerts::create"]) });

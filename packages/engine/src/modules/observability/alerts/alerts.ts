@@ -12,12 +12,10 @@ import { type AlertMaker, type AlertOverride, RulesFile, type SavedRule, type Sa
 
 const EVALUATE_MS = 5_000;
 const MAX_RULES = 1_000;
-/** Maximum number of changes that wait for the disk. */
 const MAX_CHANGES = 100;
 
 export interface AlertsParts {
   readonly context: Pick<ModuleContext<unknown>, "clock" | "log" | "identity" | "outboundRules" | "call" | "providerOf" | "reserveFunction" | "isRoleInForce">;
-  /** Rules of the config file. */
   readonly rules: readonly AlertRule[];
   /** File with the rules made at run time. */
   readonly file: string;

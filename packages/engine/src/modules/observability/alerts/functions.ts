@@ -20,19 +20,14 @@ const LIST = "engine::alerts::list";
 const name = z.string().min(1).max(256);
 const eventShape = () => z.looseObject({ name: z.string(), firing: z.boolean(), state: z.enum(["firing", "resolved"]), timestamp: z.number() });
 
-/** Returns the current state of an alert. */
 type Show = (alert: Alert, to?: Pick<HandlerContext, "access">) => AlertState;
 
 export interface AlertFunctions {
-  /** Applies the rules of a changed config. */
   reconfigure(rules: readonly AlertRule[]): Promise<void>;
   stop(): Promise<void>;
 }
 
-/**
- * Provides `engine::alerts::*`. The implementation is loaded when there is a rule or at the first call. Rejects with an
- * Error for users.
- */
+/** Provides `engine::alerts::*`. Loads the implementation when it is needed. Rejects with an Error for users. */
 export async function provideAlerts(context: ModuleContext<ObservabilityConfig>, reader: MetricReader): Promise<AlertFunctions> {
   const file = join(context.dataDir, "alerts.json");
   let rules: readonly AlertRule[] = context.config.alerts;

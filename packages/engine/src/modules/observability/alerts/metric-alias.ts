@@ -14,7 +14,6 @@ const ALIASES: ReadonlyMap<string, Metric> = new Map([
   ["workers.active", { name: "svc.workers", labels: {} }],
 ]);
 
-/** Resolves the alias of a rule's `metric` and `labels`. */
 export function metricOf(metric: string, labels: Readonly<Record<string, string>>): Metric {
   const alias = /^(?:iii|svc)\./.test(metric) ? ALIASES.get(metric.slice(4)) : undefined;
   return alias === undefined ? { name: metric, labels } : { name: alias.name, labels: { ...labels, ...alias.labels } };

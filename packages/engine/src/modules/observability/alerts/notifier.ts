@@ -9,7 +9,6 @@ import type { AlertEvent } from "./alert-event.ts";
 import { takenActionOf } from "./alert-problem.ts";
 import { Webhooks } from "./webhook.ts";
 
-/** Maximum number of concurrent notifications. */
 const MAX_IN_FLIGHT = 16;
 /** Maximum number of queued notifications; further ones are dropped, counted as failures of their alerts and logged. */
 const MAX_WAITING = 1_000;

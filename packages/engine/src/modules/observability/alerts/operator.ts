@@ -3,7 +3,6 @@ import type { AlertRule } from "../config.ts";
 export type OperatorName = "GreaterThan" | "GreaterThanOrEqual" | "LessThan" | "LessThanOrEqual" | "Equal" | "NotEqual";
 
 interface Operator {
-  /** The name in alert states and events. */
   readonly name: OperatorName;
   readonly symbol: string;
   holds(value: number, threshold: number): boolean;
@@ -18,7 +17,6 @@ const OPERATORS: readonly Operator[] = [
   { name: "NotEqual", symbol: "!=", holds: (value, threshold) => value !== threshold },
 ];
 
-/** Finds an operator by symbol or by name in any case. */
 export function operatorOf({ operator }: Pick<AlertRule, "operator">): Operator {
   const found = OPERATORS.find(({ name, symbol }) => symbol === operator || name.toLowerCase() === operator.toLowerCase());
   if (found === undefined) throw new TypeError(`there is no operator ${operator}`);

@@ -4,7 +4,6 @@ import type { Logger } from "../../../kernel/logger.ts";
 import { replaceWhole } from "../../../store/whole-file.ts";
 import { type AlertRule, alertRuleSchema } from "../config.ts";
 
-/** Run-time decisions about one alert. */
 const overrideSchema = z.looseObject({
   name: z.string(),
   /** Overrides `enabled` of a config rule. */

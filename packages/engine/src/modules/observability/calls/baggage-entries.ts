@@ -1,12 +1,8 @@
-/** Maximum number of entries read from one header. */
 const MAX_ENTRIES = 180;
 
 const NONE: Readonly<Record<string, string>> = Object.freeze(Object.create(null) as Record<string, string>);
 
-/**
- * Returns the entries of a W3C baggage header, `key=value;property,key2=value2`, with percent-decoded values. A value
- * that cannot be decoded stays encoded.
- */
+/** Returns the entries of a W3C baggage header, percent-decoded where possible: `key=value;property,key2=value2`. */
 export function baggageEntries(header: string | undefined): Readonly<Record<string, string>> {
   if (header === undefined || header === "") return NONE;
   const entries = Object.create(null) as Record<string, string>;

@@ -10,9 +10,7 @@ import type { SpanClock, TimeAnchor } from "./span-clock.ts";
 import { TextArena, type TextChunk } from "./text-arena.ts";
 import { traceparentOf } from "./trace-ids.ts";
 
-/**
- * Approximate size of a record without its payloads, in bytes. Includes the frames that small payloads are slices of.
- */
+/** Approximate size of a record without its payloads, in bytes. Includes the frames of small payloads. */
 const RECORD_BYTES = 700;
 
 const NO_LINKS: readonly SpanLink[] = [];
@@ -34,10 +32,7 @@ export interface RecordHost {
   readonly previews: boolean;
   /** Maximum length of each payload on a span, in characters. */
   readonly previewLength: number;
-  /**
-   * Arenas for the texts of ended calls. Two, so that sampled calls, which live long, do not keep the chunks of the
-   * others alive.
-   */
+  /** Arenas for the texts of ended calls. Two, because sampled calls live longer than the others. */
   readonly sampledTexts: TextArena;
   readonly otherTexts: TextArena;
   /** Called when the record is no longer referenced and can be reused. */
@@ -108,7 +103,6 @@ export class CallRecord implements SpanRecord, CallSpan {
   /** Length of everything stored besides the record itself, in characters. */
   #keptLength = 0;
 
-  /** Call `begin` before use. */
   constructor(host: RecordHost, facts: FunctionFacts, resource: Resource) {
     this.#host = host;
     this.#anchor = host.clock.anchor;

@@ -4,7 +4,6 @@ import type { Resource, SpanEvent } from "../model.ts";
 import type { CallFailure } from "./call-failure.ts";
 import { cutText } from "./payload-preview.ts";
 
-/** The parts of a call that become span attributes. */
 interface CallFacts {
   /** The function's id. */
   readonly name: string;
@@ -26,7 +25,6 @@ interface CallPayloads {
   /** True: the stored text is only the beginning of the payload. */
   readonly inputCut: boolean;
   readonly outputCut: boolean;
-  /** Size of the whole payload. */
   readonly inputBytes: number;
   readonly outputBytes: number;
 }
@@ -48,10 +46,7 @@ export function attributesOf({ name, invocationId, resource, caller, job, failur
   return attributes;
 }
 
-/**
- * Returns the events `svc.input`, `svc.output` and `exception` that the call has. `previewLength` limits each payload,
- * in characters.
- */
+/** Returns the events `svc.input`, `svc.output` and `exception`. `previewLength` limits each payload, in characters. */
 export function eventsOf(call: CallPayloads, previewLength: number): readonly SpanEvent[] {
   const { input, output, failure } = call;
   const events: SpanEvent[] = [];

@@ -1,6 +1,5 @@
 import { DurationHistogram } from "./duration-histogram.ts";
 
-/** Maximum number of functions that are counted by id. */
 export const MAX_FUNCTIONS = 10_000;
 /** Counts calls of all further functions, and rejected calls of functions that were never called. */
 export const OTHER_FUNCTIONS = "(other)";
@@ -14,10 +13,7 @@ const REFUSALS = ["FORBIDDEN", "draining", "enqueue_error", "function_not_found"
 /** Outcome of a call. `refused`: the call was rejected before it ran. */
 export type CallResult = "ok" | "error" | "timeout" | "cancelled" | "refused";
 
-/**
- * Calls of one function since the engine started. A live object: copy the numbers, or `durations.counts()`, to compare
- * them later.
- */
+/** Calls of one function since the engine started. A live object: copy what you need to compare later. */
 export class FunctionStats {
   /** Started calls, rejected ones included. */
   calls = 0;
@@ -64,7 +60,6 @@ export class FunctionStats {
   }
 }
 
-/** Sums over functions since the engine started. */
 export interface CallTotals {
   readonly total: number;
   readonly success: number;

@@ -10,7 +10,6 @@ export class Deque<T> {
     return this.#length;
   }
 
-  /** The item that `shift` removes next. */
   get first(): T | undefined {
     return this.#length === 0 ? undefined : this.#ring[this.#head];
   }

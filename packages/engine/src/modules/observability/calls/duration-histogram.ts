@@ -8,10 +8,7 @@ const BUCKETS = DOUBLINGS * BUCKETS_PER_DOUBLING + 1;
 /** Step in which buckets are added. Durations of one function are close together. */
 const GROWTH = 32;
 
-/**
- * A histogram of durations with buckets that are at most 5 % wide. It allocates only the range that it has seen, 2.2 KB
- * at most.
- */
+/** A histogram of durations with buckets at most 5 % wide. Allocates only the range that it has seen, up to 2.2 KB. */
 export class DurationHistogram {
   count = 0;
   /** Milliseconds; 0 if nothing was counted. */
@@ -73,7 +70,6 @@ export function bucketStartMs(index: number): number {
   return index <= 0 ? 0 : 2 ** ((index - 1) / BUCKETS_PER_DOUBLING) / 1_000;
 }
 
-/** The bucket layout of `DurationHistogram`. */
 export const DURATION_LAYOUT: BucketLayout = { key: "durations", size: BUCKETS, startOf: bucketStartMs };
 
 /** Returns what was counted after `earlier` and up to `later`. Both must come from the same histogram. */

@@ -65,7 +65,7 @@ describe("the history of invocations", () => {
     expect(ids(await list({ trace_id: pending.invocations[0]?.trace_id }))).toEqual(ids(pending));
   });
 
-  test("goes on page by page while further calls come", async () => {
+  test("continues page by page while further calls arrive", async () => {
     const worker = await withWorker();
     for (let index = 0; index < 5; index++) await worker.call("math::add", index);
     const first = await list({ function_id: "math::add", limit: 2 });
@@ -78,7 +78,7 @@ describe("the history of invocations", () => {
     await expect(list({ cursor: "nonsense" })).rejects.toMatchObject({ code: "invalid_input" });
   });
 
-  test("tells of one what went in and out, without what is secret", async () => {
+  test("returns the input and output of a call, with secrets masked", async () => {
     const worker = await withWorker();
     await worker.call("math::add", { user: "ann", password: "hush" });
     const [row] = (await list({ function_id: "math::add" })).invocations;
@@ -87,7 +87,7 @@ describe("the history of invocations", () => {
     expect(await engine.call("engine::invocations::get", { invocation_id: crypto.randomUUID() })).toBeNull();
   });
 
-  test("keeps so many, and failed ones longer than those that succeeded", async () => {
+  test("is bounded in number, and keeps failed calls longer than successful ones", async () => {
     const worker = await withWorker({ invocations_max_count: 20 });
     for (let index = 0; index < 3; index++) await worker.call("math::break", index);
     for (let index = 0; index < 200; index++) await worker.call("math::add", index);
@@ -97,7 +97,7 @@ describe("the history of invocations", () => {
     expect(engine.calls.history.size).toBeLessThanOrEqual(20);
   });
 
-  test("keeps so many bytes, whatever calls carry", async () => {
+  test("is bounded in bytes, whatever the payloads", async () => {
     const worker = await withWorker({ invocations_max_bytes: 300_000 });
     for (let index = 0; index < 20; index++) await worker.call("math::add", "x".repeat(200_000));
     expect(engine.calls.history.bytes).toBeLessThan(300_000);
@@ -118,7 +118,7 @@ describe("the history of invocations", () => {
     expect(engine.calls.history.size).toBeLessThanOrEqual(8);
   });
 
-  test("shows nothing where it is told to keep nothing", async () => {
+  test("shows nothing when its limit is 0", async () => {
     const worker = await withWorker({ invocations_max_count: 0 });
     await worker.call("math::add");
     expect(await list()).toEqual({ invocations: [], cursor: null, total: 0 });
@@ -139,7 +139,7 @@ describe("the history of invocations", () => {
   });
 });
 
-test("engine::sampling::rules tells what is kept", async () => {
+test("engine::sampling::rules returns the sampling settings", async () => {
   await withWorker({ sampling_ratio: 0.5 });
   expect(await engine.call("engine::sampling::rules", {})).toMatchObject({
     traces: { default_ratio: 0.5, rules: [], parent_based: true, keep_errors: true, keep_slow_ms: 1_000 },

@@ -1,10 +1,7 @@
 import type { CallRecord } from "./call-record.ts";
 import { Deque } from "./deque.ts";
 
-/**
- * Share of the count and byte limits that is reserved for failed calls, so that many later successful calls do not
- * evict them.
- */
+/** Share of both limits that is reserved for failed calls, so that later successful calls do not evict them. */
 const FAILED_SHARE = 0.25;
 
 export interface HistoryLimits {
@@ -25,7 +22,6 @@ export class InvocationHistory {
   #recentMaxBytes = 0;
   readonly #recent = new Deque<CallRecord>();
   readonly #failed = new Deque<CallRecord>();
-  /** Calls that were evicted while they run. */
   readonly #running = new Set<CallRecord>();
   #recentBytes = 0;
   #failedBytes = 0;
@@ -74,14 +70,12 @@ export class InvocationHistory {
     else record.trim();
   }
 
-  /** Newest first. */
   *[Symbol.iterator](): Generator<CallRecord> {
     const all = [...this.#recent, ...this.#failed, ...this.#running];
     all.sort((a, b) => b.sequence - a.sequence);
     yield* all;
   }
 
-  /** Returns the newest call with that id. */
   byId(invocationId: string): CallRecord | undefined {
     for (const record of this) if (record.invocationId === invocationId) return record;
     return undefined;

@@ -17,9 +17,7 @@ const MAX_STACK = 16_384;
 export interface ModuleSpanHost {
   readonly clock: SpanClock;
   readonly sink: SpanSink;
-  /** The engine's own resource. */
   readonly resource: Resource;
-  /** Called when the span has ended. */
   onEnd(span: ModuleSpan): void;
 }
 

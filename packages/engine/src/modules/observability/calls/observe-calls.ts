@@ -11,7 +11,6 @@ import { TailSampler } from "./tail-sampler.ts";
 import { WorkerCounts } from "./worker-counts.ts";
 
 export interface ObservedCalls {
-  /** The collector for calls and for the work of modules. */
   readonly recorder: CallRecorder;
   readonly stats: CallStats;
   readonly workers: WorkerCounts;

@@ -1,13 +1,11 @@
 import type { Payload } from "@svc/protocol";
 
-/** Maximum stored length of one payload, in characters. */
 const MAX_KEPT = 64 * 1024;
 /** Longer texts are copied: a slice would keep the whole frame alive. */
 export const COPY_ABOVE = 2_048;
 
 /**
- * Returns a copy of the beginning of a payload, which does not keep its frame alive. Returns an empty string for an
- * empty payload.
+ * Returns a copy of the beginning of a payload, which does not keep its frame alive; an empty string without payload.
  */
 export function beginningOf(payload: Payload): string {
   const bytes = payload.rawBytes;
@@ -16,7 +14,6 @@ export function beginningOf(payload: Payload): string {
   return text.length <= COPY_ABOVE ? text : cutText(text, MAX_KEPT);
 }
 
-/** True if `beginningOf` cuts the payload. */
 export function isLong(payload: Payload): boolean {
   return (payload.rawBytes?.byteLength ?? payload.text().length) > MAX_KEPT;
 }

@@ -21,7 +21,7 @@ async function twoHops(config: Parameters<typeof observedEngine>[0] = {}): Promi
     "front::sum",
     async (_data, frame) => (await front.call("math::add", { a: 1 }, { traceparent: frame.traceparent, baggage: "user=ann%20b" })).result,
   );
-  // A call in the same connection after the registration finds it.
+  // A call on the same connection after the registration finds the function.
   await math.call("engine::none");
   await front.call("engine::none");
   return { caller };
@@ -44,7 +44,7 @@ describe("spans of calls", () => {
     expect(add.attributes).toMatchObject({ "svc.function_id": "math::add", "svc.caller.name": "front-worker", "svc.worker.name": "math-worker" });
   });
 
-  test("are told to published clients in every answer, and to ours when they trace", async () => {
+  test("are sent to published clients in every result, and to ours when they trace", async () => {
     await twoHops();
     const published = await engine.connectWorker({ name: "published", features: [] });
     expect((await published.call("math::add", {})).traceparent).toMatch(W3C);
@@ -162,7 +162,7 @@ describe("spans of calls", () => {
     expect(engine.calls.stats.of("slow::wait")).toMatchObject({ timedOut: 1, errors: 1, inFlight: 0, lastResult: "timeout" });
   });
 
-  test("are made of calls that nobody takes, with the engine as their service", async () => {
+  test("are created for calls without a provider, with the engine as their service", async () => {
     const { caller } = await twoHops();
     await caller.call("no::such", { a: 1 }, { traceparent: OUTSIDE });
     const span = engine.spanOf("no::such");
@@ -246,7 +246,7 @@ describe("spans of calls", () => {
     worker?.serve("math::add", () => 3);
     await worker?.call("engine::none");
 
-    // The console has a span of its own for each call, which what follows from the call then hangs below.
+    // The console opens a span for each call, and the calls that follow are below it.
     expect((await page?.call("keep::get", {}, { traceparent: OUTSIDE }))?.result).toBe(7);
     await page?.call("keep::get");
     await command?.call("keep::get");
@@ -341,7 +341,7 @@ test("of a trace that was not sampled an error keeps all of it", async () => {
   expect(engine.spanOf("front::sum").spanId).toBe(engine.spanOf("math::add").parentSpanId);
 });
 
-test("when the wall clock is set, later spans are told by the new time, and durations stay true", async () => {
+test("when the wall clock is set, later spans use the new time, and durations stay correct", async () => {
   const clock = manualClock();
   engine = await observedEngine({}, { clock });
   const before = engine.telemetry.startSpan({ name: "before", kind: "internal" });

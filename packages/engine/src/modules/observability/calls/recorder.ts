@@ -15,7 +15,6 @@ import { SpanClock } from "./span-clock.ts";
 import { TextArena } from "./text-arena.ts";
 import { isSampled, isTraceparent, newSpanId, newTraceId, spanIdOf, traceIdOf } from "./trace-ids.ts";
 
-/** The function that enqueues a call instead of making it. */
 const ENQUEUE = "engine::queue::enqueue";
 const CONSOLE = "console";
 /** Maximum number of pooled records. In a steady state one returns for each that is taken. */
@@ -208,7 +207,6 @@ class Facts implements FunctionFacts {
   /** True for ids of the engine, whichever worker provides them. */
   readonly isOfEngine: boolean;
   readonly defers: boolean;
-  /** The resource of the last call. */
   resource: Resource | undefined;
 
   constructor(functionId: string, stats: FunctionFacts["stats"]) {
@@ -221,8 +219,7 @@ class Facts implements FunctionFacts {
 }
 
 /**
- * As in function listings, plus the supervisor's functions. The queue's functions are excluded, because users call
- * them.
+ * As in function listings, plus the supervisor's functions. Users call the queue's functions, so these are excluded.
  */
 export function isInternal(functionId: string): boolean {
   return (functionId.startsWith("engine::") && !functionId.startsWith("engine::queue::")) || functionId.startsWith("worker::");

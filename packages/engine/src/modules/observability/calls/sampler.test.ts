@@ -44,7 +44,7 @@ describe("sampling", () => {
     expect(sampler.decide(id, "math::add", "other")).toBe(true);
   });
 
-  test("begins no more traces in a second than it is told", () => {
+  test("begins no more traces in a second than configured", () => {
     const sampler = samplerOf(1, { rate_limit: { max_traces_per_second: 10 } });
     const begun = (nowMs: number): number => traceIds.slice(0, 100).filter((id) => sampler.decideRoot(id, "", "", nowMs)).length;
     expect([begun(0), begun(0), begun(500), begun(60_000)]).toEqual([10, 0, 5, 10]);

@@ -10,8 +10,7 @@ interface Rule {
 }
 
 /**
- * Number of digits at the end of a trace id that decide; W3C Trace Context defines those as random. As many as a number
- * holds.
+ * Digits at the end of a trace id that decide; W3C Trace Context defines those as random. As many as a number holds.
  */
 const DECIDING_DIGITS = 13;
 const RANGE = 16 ** DECIDING_DIGITS;

@@ -2,7 +2,7 @@ import type { Caller } from "@svc/protocol";
 import type { Directory } from "../../../kernel/directory.ts";
 
 /**
- * What caused a call: `call` from a worker, `http`, `cron`, `event`, `queue`, `state`, `stream`, `console`, `cli`,
+ * What caused a call: `call` (a worker), `http`, `cron`, `event`, `queue`, `state`, `stream`, `console`, `cli`,
  * `engine`.
  */
 export type Source = string;
@@ -17,7 +17,6 @@ const BY_MODULE: ReadonlyMap<string, Source> = new Map([
 /** Maximum number of tracked open spans of modules. */
 const MAX_OPEN_SPANS = 100_000;
 
-/** Finds the source of a call. */
 export class Sources {
   readonly #directory: Pick<Directory, "workerById">;
   readonly #ofModules = new Map<string, Source>();

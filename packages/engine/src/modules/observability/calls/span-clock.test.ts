@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Clock } from "../../../kernel/clock.ts";
 import { SpanClock } from "./span-clock.ts";
 
-/** A clock whose wall time is `originMs` and some fraction after it began, told in whole milliseconds. */
+/** A clock whose wall time began at `originMs` plus a fraction, and is read in whole milliseconds. */
 function clockAt(monotonicMs: number, originMs: number, setByMs = 0): Clock {
   return { now: () => Math.floor(originMs + setByMs + monotonicMs), monotonic: () => monotonicMs, originMs, after: () => () => undefined };
 }

@@ -1,21 +1,16 @@
 import type { Clock } from "../../../kernel/clock.ts";
 
-/**
- * How often the wall clock is compared with the monotonic clock, and which difference counts as a jump; milliseconds.
- */
+/** How often the wall clock is compared with the monotonic clock, and which difference is a jump; milliseconds. */
 const CHECK_MS = 1_000;
 const JUMP_MS = 20;
 /** Maximum difference between the two clocks without a jump, because the wall clock is read in whole milliseconds. */
 const COARSE_MS = 2;
 /**
- * Lifetime of an anchor. Times are counted in microseconds from their anchor, and stay small integers without heap
- * allocation for half an hour.
+ * Lifetime of an anchor. Microseconds since the anchor stay small integers, without heap allocation, for half an hour.
  */
 const ANCHOR_MS = 20 * 60_000;
 
-/**
- * Maps the monotonic clock to the wall clock: `wall = offsetMs + monotonic`. Times of spans are microseconds after it.
- */
+/** Maps the monotonic clock to the wall clock: `wall = offsetMs + monotonic`. */
 export class TimeAnchor {
   readonly offsetMs: number;
   readonly #baseMs: number;

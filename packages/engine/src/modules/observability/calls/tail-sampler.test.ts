@@ -79,7 +79,7 @@ describe("spans that were not sampled", () => {
     expect(handedOn).toHaveLength(1);
   });
 
-  test("wait only so many: the oldest go, counted", () => {
+  test("are bounded: the oldest are dropped and counted", () => {
     for (let index = 0; index < MAX_HELD_SPANS + 100; index++) spans.ended(spanOf(`trace ${index}`));
     expect([spans.heldSpans, dropped]).toEqual([MAX_HELD_SPANS, 100]);
     spans.ended(spanOf("trace 5", { status: "error" }));
@@ -100,7 +100,7 @@ describe("spans that were not sampled", () => {
     expect([handedOn.length, spans.heldSpans]).toEqual([2, 15]);
   });
 
-  test("from outside take half of the room at most and give way first, so that the engine's own wait as long as ever", () => {
+  test("that are external take at most half of the limit and are dropped first, so that the engine's own wait as long as before", () => {
     spans.ended(spanOf("own"));
     for (let index = 0; index < MAX_HELD_SPANS * 2; index++) spans.ended(spanOf(`outside ${index}`, { outside: true }));
     expect([spans.heldSpans, dropped]).toEqual([1 + MAX_HELD_SPANS / 2, MAX_HELD_SPANS * 1.5]);

@@ -2,17 +2,13 @@ import { type DropCounter, durationOf, type SpanRecord, type SpanSink } from "..
 import { HeldSpans } from "./held-spans.ts";
 
 /**
- * How long unsampled spans wait for an error or a slow span in their trace, and how many may wait. The oldest are
- * dropped first.
+ * How long and how many unsampled spans wait for an error or a slow span in their trace; the oldest are dropped first.
  */
 export const HOLD_MS = 10_000;
 export const MAX_HELD_SPANS = 5_000;
 /** Maximum size of all waiting spans in bytes: spans sent by workers may have large attributes. */
 export const MAX_HELD_BYTES = 16 * 1024 * 1024;
-/**
- * Share of both limits for external spans. Workers send many more spans than the engine creates; without it they would
- * evict the engine's own too early.
- */
+/** Share of both limits for external spans. They are more frequent and would evict the engine's own too early. */
 const EXTERNAL_SHARE = 0.5;
 /** Maximum number of remembered traces whose further spans are forwarded. */
 const MAX_KEPT_TRACES = 2_000;
@@ -31,7 +27,6 @@ export interface TailSamplingOptions {
 export class TailSampler implements SpanSink {
   options: TailSamplingOptions;
   readonly #sink: SpanSink;
-  /** Monotonic time in milliseconds. */
   readonly #now: () => number;
   readonly #drops: DropCounter | undefined;
   readonly #own = new HeldSpans(MAX_HELD_SPANS);
@@ -80,7 +75,6 @@ export class TailSampler implements SpanSink {
     this.#sink.ended(span);
   };
 
-  /** Drops everything that waits. */
   clear(): void {
     this.#own.clear();
     this.#external.clear();

@@ -1,7 +1,4 @@
-/**
- * Bytes of one chunk, enough for about eighty calls. One stored call keeps its chunk alive, so long-lived calls must
- * unpack their texts.
- */
+/** Bytes of one chunk, about eighty calls. One stored call keeps its chunk alive: long-lived calls must unpack. */
 const CHUNK_BYTES = 32 * 1024;
 /** Maximum number of UTF-8 bytes for one UTF-16 character. */
 const BYTES_PER_CHARACTER = 3;
@@ -12,8 +9,7 @@ const MAX_EMPTY_CHUNKS = 16;
 export class TextChunk {
   readonly bytes = Buffer.allocUnsafeSlow(CHUNK_BYTES);
   /**
-   * Number of stored texts. Texts of a garbage-collected call stay counted; the chunk is then collected too instead of
-   * being reused.
+   * Number of stored texts. Texts of a garbage-collected call stay counted: the chunk is then collected, not reused.
    */
   texts = 0;
 }

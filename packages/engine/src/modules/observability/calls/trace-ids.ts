@@ -5,10 +5,7 @@ const NO_ID = "0".repeat(ID_DIGITS);
 const bytes = Buffer.alloc(POOL_BYTES);
 const words = new Uint32Array(bytes.buffer, bytes.byteOffset, POOL_BYTES / Uint32Array.BYTES_PER_ELEMENT);
 const WORD_RANGE = 2 ** 32;
-/**
- * Random hex digits. Ids are slices of this string, so that one costs no more than a small object. The pool is small,
- * because a few stored ids keep it alive.
- */
+/** Random hex digits; ids are slices of it, which is cheap. Small, because a few stored ids keep all of it alive. */
 let pool = "";
 let at = 0;
 
@@ -62,7 +59,6 @@ export function isSampled(traceparent: string): boolean {
   return digit <= 0x39 ? (digit & 1) === 1 : (digit & 1) === 0;
 }
 
-/** For a trace that begins where the engine records no span. */
 export function newTraceparent(): string {
   return traceparentOf(newTraceId(), newSpanId(), true);
 }

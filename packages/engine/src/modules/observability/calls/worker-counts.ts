@@ -1,10 +1,7 @@
 import type { Directory } from "../../../kernel/directory.ts";
 import type { Undo } from "../../../kernel/scope.ts";
 
-/**
- * Worker processes that connected and disconnected since the engine started. Consoles, CLI commands and modules are not
- * counted.
- */
+/** Workers that connected and disconnected since the engine started, without consoles, CLI commands and modules. */
 export class WorkerCounts {
   spawns = 0;
   deaths = 0;

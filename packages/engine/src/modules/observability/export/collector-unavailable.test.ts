@@ -9,7 +9,7 @@ afterEach(async () => {
   for (const action of undo.splice(0).reverse()) await action();
 });
 
-it("a collector that takes nothing is told once, makes otel degraded after 30 s, and is told once when it is back", async () => {
+it("a collector that rejects everything is logged once, makes otel degraded after 30 s, and is logged once when it is back", async () => {
   let isAway = true;
   const server = createServer((request, response) => {
     request.resume();
@@ -35,7 +35,7 @@ it("a collector that takes nothing is told once, makes otel degraded after 30 s,
   const otel = async (): Promise<unknown> => ((await engine.call("engine::health::check", {})) as { components: { otel: unknown } }).components.otel;
   const queued = async (): Promise<unknown> =>
     ((await engine.call("engine::telemetry::status", {})) as { exporters: readonly { readonly queued: number }[] }).exporters[0]?.queued;
-  /** Lets time pass, and requests be made, until the exporter is so. */
+  /** Advances the clock until the exporter has this state. */
   const until = (wanted: string): Promise<void> =>
     vi.waitFor(
       async () => {

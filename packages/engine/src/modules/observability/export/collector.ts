@@ -3,7 +3,6 @@ import type { ObservabilityConfig } from "../config.ts";
 
 export type Protocol = "grpc" | "http/protobuf" | "http/json";
 
-/** Where and how one signal is sent. */
 export interface CollectorAddress {
   readonly signal: Signal;
   readonly protocol: Protocol;
@@ -21,10 +20,7 @@ export function protocolOf({ protocol, endpoint }: Pick<ObservabilityConfig, "pr
   return protocol ?? (new URL(endpoint).port === OTLP_HTTP_PORT ? "http/protobuf" : "grpc");
 }
 
-/**
- * Returns the address for a signal. An HTTP endpoint is the base URL of the three paths, as OpenTelemetry specifies for
- * exporters.
- */
+/** Returns the address for a signal. An HTTP endpoint is the base URL of the paths, as in OpenTelemetry's exporters. */
 export function collectorAddress(config: Pick<ObservabilityConfig, "protocol" | "endpoint" | "headers">, signal: Signal): CollectorAddress {
   const protocol = protocolOf(config);
   const endpoint = new URL(config.endpoint);

@@ -2,7 +2,6 @@ import { type BackoffOptions, backoffMs } from "@svc/protocol";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { DropCounter } from "../model.ts";
 
-/** Result of one request to the collector. */
 export type SendResult =
   | { readonly kind: "sent"; readonly rejected: number }
   /** The collector is down, slow or overloaded: try the same request again later. */
@@ -23,7 +22,6 @@ export interface ExportQueueOptions<T> {
   readonly signal: "spans" | "logs" | "metrics";
   readonly sizeOf: (record: T) => number;
   readonly maxBytes: number;
-  /** Maximum number of records in one request. */
   readonly batchSize: number;
   /** How long a record waits for others, in milliseconds. */
   readonly flushMs: number;
@@ -74,7 +72,6 @@ export class ExportQueue<T> {
   #isPausing = false;
   #stopped = false;
   #failures = 0;
-  /** Monotonic. */
   #failingSinceMs = 0;
   #unexpectedResponses = 0;
   #sent = 0;

@@ -24,7 +24,7 @@ interface Collector {
   server: Server;
 }
 
-/** A collector that takes OTLP/HTTP, or answers as `answer` does. */
+/** A collector for OTLP/HTTP, with the responses of `answer`. */
 async function collector(
   port = 0,
   answer: ((request: IncomingMessage) => { status: number; body?: string } | "hang" | "cut") | undefined = undefined,
@@ -72,7 +72,7 @@ function exporter(port: number, more: Record<string, unknown> = {}): { readonly 
   return { sender, dropped };
 }
 
-/** Hides what is named `secret`. */
+/** Masks attributes named `secret`. */
 function masked(attributes: Attributes): Attributes {
   return Object.fromEntries(Object.entries(attributes).map(([key, value]) => [key, key === "secret" ? "***" : value]));
 }
@@ -180,7 +180,7 @@ test("what a collector refuses of a request is counted; an answer that is none i
   await until(() => sender.states[0]?.sent === 2);
 });
 
-test("the queue is bounded by bytes: the oldest give way and are counted", async () => {
+test("the queue is bounded by bytes: the oldest are dropped and counted", async () => {
   const dropped = new CollectedTelemetry();
   const sent: number[] = [];
   let answer: SendResult = { kind: "retry", message: "away" };

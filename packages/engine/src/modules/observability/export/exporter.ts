@@ -88,7 +88,6 @@ export class Exporter implements SpanSink, LogSink {
     this.#stopMetrics = this.#metrics === undefined ? () => {} : every(clock, config.metrics_interval_seconds * 1_000, () => this.#takeMetrics());
   }
 
-  /** One state for each exported signal. */
   get states(): readonly ExportState[] {
     return [this.#spans, this.#logs, this.#metrics].flatMap((queue) => (queue === undefined ? [] : [queue.state]));
   }

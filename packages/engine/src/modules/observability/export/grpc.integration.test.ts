@@ -19,7 +19,7 @@ const SERVICES = {
   metrics: "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export",
 } as const;
 
-/** A collector by another library: gRPC's own server. */
+/** A collector based on another library: gRPC's own server. */
 async function grpcCollector(options: { readonly code?: status; readonly port?: number } = {}) {
   const telemetry = new CollectedTelemetry();
   const authorizations: unknown[] = [];
@@ -82,7 +82,7 @@ test("spans, logs and metrics reach a collector by gRPC, with the configured hea
   const { sender } = exporter(port);
   sender.ended(someSpan());
   sender.add(someLog());
-  // The stop sends the metrics; it waits for two seconds only.
+  // The stop sends the metrics, and waits at most two seconds.
   await until(() => telemetry.ended.length === 1 && telemetry.logRecords.length === 1);
   await sender.stop();
   expect([telemetry.ended.length, telemetry.logRecords.length, telemetry.metricRecords.length]).toEqual([1, 1, 1]);

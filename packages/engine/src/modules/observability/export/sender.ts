@@ -16,8 +16,8 @@ const SERVICES: Readonly<Record<Signal, readonly [name: string, path: string]>> 
   metrics: ["MetricsExportService", "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"],
 };
 /**
- * Retryable gRPC codes according to the OTLP specification: cancelled, deadline exceeded, aborted, out of range,
- * unavailable, data loss.
+ * gRPC codes that OTLP defines as retryable: cancelled, deadline exceeded, aborted, out of range, unavailable, data
+ * loss.
  */
 const RETRYABLE: ReadonlySet<number> = new Set([1, 4, 10, 11, 14, 15]);
 /** Overloaded (temporary), or the message is too large (permanent). */
@@ -128,10 +128,7 @@ function rejectedBy(bytes: Uint8Array, signal: Signal, isJson: boolean): number 
   }
 }
 
-/**
- * The library's error has a numeric code if the collector responded: the HTTP status or the gRPC code. A retryable HTTP
- * status has none.
- */
+/** The error's code is the HTTP status or the gRPC code of a response. Retryable HTTP errors have none. */
 function resultOf(error: Error & { readonly code?: unknown }): SendResult {
   const { code, message } = error;
   const text = message === "" ? `the collector responded with ${String(code)}` : message;

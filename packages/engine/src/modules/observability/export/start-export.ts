@@ -54,10 +54,7 @@ function settingsOf(config: ObservabilityConfig): string {
 /** The collector may restart within this time. */
 const TOLERATED_MS = 30_000;
 
-/**
- * Returns the health of `otel` if exporters keep failing. The engine works without a collector, so it is never worse
- * than degraded.
- */
+/** Returns the health of `otel`. The engine works without a collector, so it is never worse than degraded. */
 function exportHealth(states: readonly ExportState[]): ComponentHealth | undefined {
   const failing = states.filter(({ failing_for_ms }) => (failing_for_ms ?? 0) > TOLERATED_MS);
   if (failing.length === 0) return undefined;

@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { readdir, rm, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
-/** State of the disk that contains a folder. */
 export interface DiskProbe {
   /** Bytes that this user may still write. */
   readonly freeBytes: number;

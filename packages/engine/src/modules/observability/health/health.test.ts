@@ -75,7 +75,7 @@ describe("engine::health::check", () => {
     expect(found.components.disk?.details).toContain(dataDir);
   });
 
-  it("removes what looks left that were cut off with their engine, and nothing else", async () => {
+  it("removes the files of interrupted probes, and nothing else", async () => {
     const others = ["health-notes.probe", "health.probe", "state.db"];
     const left = [`health-${randomUUID()}.probe`, `health-${randomUUID()}.probe`];
     const { check, dataDir } = await checking({}, [...others, ...left]);
@@ -85,7 +85,7 @@ describe("engine::health::check", () => {
 
   it("finds a folder that went away", async () => {
     const { check, dataDir } = await checking();
-    // The look that the start began is over.
+    // The probe that the start began has ended.
     await check();
     rmSync(dataDir, { recursive: true, force: true });
     expect(await check()).toMatchObject({ status: "unhealthy", components: { disk: { status: "unhealthy", details: expect.stringContaining("ENOENT") } } });
@@ -94,7 +94,7 @@ describe("engine::health::check", () => {
   it("finds a folder that takes no files", async () => {
     const { check, dataDir } = await checking();
     await check();
-    // What stands in its way holds for root as well.
+    // This blocks root too.
     rmSync(dataDir, { recursive: true, force: true });
     writeFileSync(dataDir, "");
     expect(await check()).toMatchObject({ status: "unhealthy", components: { disk: { details: expect.stringContaining("ENOTDIR") } } });

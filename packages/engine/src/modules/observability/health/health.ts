@@ -29,7 +29,6 @@ const answer = () =>
   });
 
 export interface HealthOptions {
-  /** Returns the current config. */
   readonly config: () => ObservabilityConfig;
   /** The caller starts and stops it. */
   readonly lag: Pick<EventLoopLag, "health">;

@@ -6,7 +6,6 @@ export const MAX_NAME_CHARACTERS = 256;
 const MAX_ATTRIBUTES = 128;
 const MAX_KEY_CHARACTERS = 256;
 export const MAX_VALUE_CHARACTERS = 16 * 1024;
-/** Maximum length of all attributes of one entry together. */
 const MAX_TOTAL_CHARACTERS = 64 * 1024;
 const MAX_DEPTH = 16;
 /** Approximate overhead of an object. */
@@ -14,7 +13,6 @@ const OBJECT_BYTES = 96;
 
 const CUT_MARK = "…[cut]";
 
-/** Returns the text, or its beginning with a mark. */
 export function cutText(text: string, maxCharacters: number): string {
   // A cut between the halves of a surrogate pair would leave half a character.
   return text.length <= maxCharacters ? text : `${text.slice(0, maxCharacters).replace(/[\ud800-\udbff]$/, "")}${CUT_MARK}`;
@@ -79,8 +77,7 @@ class Budget {
 }
 
 /**
- * Returns the attributes that fit, in order. A string that is too long is cut. An object that is too deep or too large
- * is replaced by the mark.
+ * Returns the attributes that fit, in order. Cuts long strings, and replaces objects that are too deep or too large.
  */
 function reduced(attributes: Attributes, keys: readonly string[]): Attributes {
   const kept: Record<string, AttributeValue> = Object.create(null);

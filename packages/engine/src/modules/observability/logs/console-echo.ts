@@ -10,10 +10,7 @@ const MAX_PER_WINDOW = 100;
 const WINDOW_MS = 1_000;
 const MAX_DATA_CHARACTERS = 64 * 1024;
 
-/**
- * Writes entries of workers to the engine's own output, at most 100 per second. Escapes control characters, so that
- * they cannot steer a terminal.
- */
+/** Writes at most 100 worker entries per second to the engine's output. Escapes control characters for terminals. */
 export class ConsoleEcho {
   readonly #log: Logger;
   readonly #clock: Clock;

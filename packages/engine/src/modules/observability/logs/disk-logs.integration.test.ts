@@ -56,7 +56,7 @@ describe("log entries on the disk", () => {
     const file = newFile();
     const clock = manualClock();
     const first = await open(file, { clock });
-    // Whatever time they tell themselves. More than go in one step come at once.
+    // The entries' own times do not matter. More entries than fit in one step arrive at once.
     for (let id = 1; id <= 700; id++) first.add({ id, log: logRecord({ body: "early", atMs: 1e9 }) });
     await first.flush();
     clock.advance(3_600_000);
@@ -105,7 +105,7 @@ describe("log entries on the disk", () => {
     const logs = await open(newFile(), { clock, limits: { maxBytes: 600_000, maxAgeMs: 1e15 } });
     for (let id = 1; id <= 1_500; id++) logs.add({ id, log: logRecord({ body: `${"x".repeat(400)} ${id}` }) });
     await logs.flush();
-    // The clock stands still: nothing looks at the limits but what was written.
+    // The clock stands still, so only the written bytes trigger a check of the limits.
     await expect.poll(() => logs.stats().bytes, { timeout: 25_000 }).toBeLessThanOrEqual(600_000);
   }, 30_000);
 
@@ -124,7 +124,7 @@ describe("log entries on the disk", () => {
     expect(left.chatty).toBeLessThan(3_000);
   });
 
-  it("begin anew when the file is damaged, which is put aside and told", async () => {
+  it("start empty when the file is damaged, which is renamed and logged", async () => {
     const file = newFile();
     writeFileSync(file, "this is no database at all, and longer than a header of one would be: ".repeat(20));
     const lines: Line[] = [];

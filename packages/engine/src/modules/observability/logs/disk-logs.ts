@@ -62,9 +62,7 @@ export class DiskLogs implements LogStore {
     this.#stopTrimming = every(parts.clock, TRIM_EVERY_MS, () => void this.trim());
   }
 
-  /**
-   * Opens or creates the file. A damaged file is renamed, because telemetry must not prevent the engine from starting.
-   */
+  /** Opens or creates the file. Renames a damaged file, because telemetry must not prevent the engine's start. */
   static async open(parts: DiskLogsParts): Promise<DiskLogs> {
     mkdirSync(dirname(parts.file), { recursive: true, mode: 0o700 });
     const store = await openOrReplaceDamaged(parts);
@@ -73,7 +71,6 @@ export class DiskLogs implements LogStore {
     return logs;
   }
 
-  /** The greatest id in the file. */
   get lastId(): number {
     return this.#stats.lastId;
   }

@@ -42,7 +42,7 @@ describe.each(Object.entries(STORES))("log entries in %s", (_name, make) => {
     return new LogQueries({ store, clock: systemClock });
   }
 
-  /** The same store for all tests of one filter each, which only read it. */
+  /** One store for all tests of a filter, which only read it. */
   let shared: LogStore | undefined;
   let sharedQueries: LogQueries | undefined;
   afterAll(() => shared?.stop());

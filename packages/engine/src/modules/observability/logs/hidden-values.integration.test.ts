@@ -57,7 +57,7 @@ describe.each([
 
   it("does not come to the disk", async () => {
     const { dataDir, total } = await withSecret();
-    // Whoever asks has it written first.
+    // A query writes the queued entries first.
     expect(await total({ text: "signed in" })).toBe(1);
     const written = readdirSync(dataDir, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())

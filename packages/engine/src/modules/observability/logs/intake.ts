@@ -10,10 +10,7 @@ const LOG_ID = "svc.log.id";
 /** Called for each stored entry. Must not block, throw or wait. */
 export type LogListener = (entry: StoredLog) => void;
 
-/**
- * The single entry point for log entries: bounds each entry, drops duplicates and unsampled ones, assigns ids, and
- * calls the listeners.
- */
+/** The single entry point for log entries: bounds and deduplicates them, assigns ids, and calls the listeners. */
 export class LogIntake implements LogSink {
   readonly #listeners: readonly LogListener[];
   readonly #remembered = new Set<string>();
@@ -40,10 +37,7 @@ export class LogIntake implements LogSink {
     return true;
   }
 
-  /**
-   * Compares only the id: an output line has the worker's name from the config, and a frame the name that the worker
-   * sent.
-   */
+  /** Compares only the id: the output line has the worker's name from the config, and the frame the worker's own. */
   #isDouble({ attributes }: LogRecord): boolean {
     const id = attributes[LOG_ID];
     if (typeof id !== "string" || id.length > 64) return false;

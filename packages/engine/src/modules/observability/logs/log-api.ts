@@ -30,7 +30,6 @@ export interface LogApiParts {
   /** Uses the current config. */
   readonly redactKeys: () => readonly string[];
   readonly drops: DropCounter;
-  /** Takes imported entries. */
   readonly add: (log: LogRecord) => void;
 }
 

@@ -3,9 +3,7 @@ import type { LogFilter } from "./log-filter.ts";
 import { searchable } from "./log-row.ts";
 import { firstNumberOf, SEVERITIES } from "./severity.ts";
 
-/**
- * Maximum number of trigrams of a text that the index is searched for. Results are compared with the whole text anyway.
- */
+/** Maximum number of trigrams of a text in an index query. Results are compared with the whole text anyway. */
 const MAX_TRIGRAMS = 24;
 
 export interface Conditions {

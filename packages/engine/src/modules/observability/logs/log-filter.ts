@@ -25,8 +25,7 @@ export interface LogFilter {
   readonly excludeServices: readonly string[];
   readonly excludeText: string | undefined;
   /**
-   * Keys whose values are masked and therefore not found. They are part of the filter, so that a change applies at
-   * once, on disk as well.
+   * Keys whose values are masked and not found. Sent with each filter, so that a change applies at once, on disk too.
    */
   readonly redactKeys: readonly string[];
 }
@@ -49,13 +48,9 @@ export const NO_FILTER: LogFilter = {
   redactKeys: [],
 };
 
-/** Tests one entry. */
 export type LogMatcher = (log: LogRecord) => boolean;
 
-/**
- * Returns a function that selects matching entries in order. It throws the error made by `refuse` if the regular
- * expression takes too long.
- */
+/** Returns a function that selects matching entries in order. Throws the error of `refuse` if the regex times out. */
 export function logSelector(filter: LogFilter, refuse: (message: string) => Error): (entries: readonly StoredLog[]) => StoredLog[] {
   const matches = logMatcher(filter);
   const expression = filter.regex === undefined ? undefined : compileRegex(filter.regex);
@@ -65,10 +60,7 @@ export function logSelector(filter: LogFilter, refuse: (message: string) => Erro
   };
 }
 
-/**
- * Tests everything in the filter except the regular expression, which `logSelector` handles. Texts and attributes are
- * compared after masking.
- */
+/** Tests everything except the regular expression. Texts and attributes are compared after masking. */
 export function logMatcher(filter: LogFilter, redact: RedactAttributes = redactionOf(filter.redactKeys)): LogMatcher {
   const checks: LogMatcher[] = [];
   const { startMs, endMs, severityMin, functionId, worker } = filter;

@@ -55,10 +55,7 @@ export function recordOfLine(text: string, nowMs: number): LogRecord | undefined
   };
 }
 
-/**
- * Returns the entries of one line of OTLP/JSON, which is one request, and the number of rejected ones. A line that is
- * no request counts as one.
- */
+/** Returns the entries of one OTLP/JSON request, and the number of rejected ones; an invalid line counts as one. */
 export function recordsOfOtlp(
   text: string,
   options: { readonly nowMs: number; readonly drops: DropCounter },

@@ -4,10 +4,7 @@ import { type LogRecord, millisOf } from "../model.ts";
 import type { StoredLog } from "./log-store.ts";
 import { isFatal } from "./severity.ts";
 
-/**
- * An entry as functions, the trigger and the stream return it: the specification's fields, the published ones, then
- * ours.
- */
+/** An entry in results, triggers and the stream: the specification's fields, the published ones, then ours. */
 export interface LogJson {
   /** Rounded, like all JSON numbers; `timestamp_unix_nano_text` is exact. */
   readonly timestamp_unix_nano: number;
@@ -25,7 +22,6 @@ export interface LogJson {
   readonly id: string;
   readonly timestamp_unix_nano_text: string;
   readonly observed_timestamp_unix_nano_text: string;
-  /** With a fraction. */
   readonly timestamp_ms: number;
   /** True for severity numbers from 21, whose `severity_text` is ERROR. */
   readonly fatal?: true;

@@ -44,8 +44,7 @@ function csvLine(entry: StoredLog, redact: RedactAttributes): string {
 }
 
 /**
- * Quotes a CSV cell. Spreadsheets evaluate a cell that begins with = + - @, a tab or a line break as a formula; an
- * apostrophe before it prevents that.
+ * Quotes a CSV cell. An apostrophe prevents spreadsheets from evaluating it as a formula (= + - @, tab, line break).
  */
 export function csvCell(text: string): string {
   const safe = /^[^\p{L}\p{N}"'([{<]*[=+\-@\uff0b\uff0d\uff1d\uff20]|^\s/u.test(text) ? `'${text}` : text;

@@ -26,7 +26,6 @@ export interface LogFileStats {
   readonly lastId: number;
   /** Size of the file without its free pages. */
   readonly bytes: number;
-  /** Size of the file. */
   readonly fileBytes: number;
 }
 
@@ -34,7 +33,6 @@ export interface TrimRequest {
   readonly maxBytes: number;
   /** Entries that arrived earlier are removed. */
   readonly oldestMs: number;
-  /** Maximum number of entries removed in one step. */
   readonly rows: number;
 }
 

@@ -15,7 +15,6 @@ const cursorParts = z.tuple([z.string().regex(/^\d{1,20}$/), z.int().min(0)]);
 
 export interface LogPage {
   readonly entries: readonly StoredLog[];
-  /** Undefined at the end. */
   readonly next: LogPosition | undefined;
 }
 
@@ -91,7 +90,6 @@ export class LogQueries {
     return { ...page, total: tally.total, isWhole };
   }
 
-  /** Throws `NOT_FOUND`. */
   async get(id: number): Promise<StoredLog> {
     const entry = await this.#store.get(id);
     if (entry === undefined) throw new CallError("NOT_FOUND", `log entry ${id} not found; it may have been evicted`);

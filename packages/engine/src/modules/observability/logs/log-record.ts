@@ -9,7 +9,6 @@ const SPAN_ID = /^(?!0{16})[0-9a-f]{16}$/;
 const MAX_TIME_MS = 18_446_744_073_709;
 
 export interface RecordDefaults {
-  /** The engine's own service name. */
   readonly service: string;
   readonly nowMs: number;
 }

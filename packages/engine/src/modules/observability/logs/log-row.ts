@@ -8,8 +8,7 @@ import { severityTextOf } from "./severity.ts";
 const NANOS_PER_MS = 1_000_000n;
 
 /**
- * An entry as a database row. Nanoseconds are split into two columns, because SQLite drivers return numbers that cannot
- * hold them.
+ * An entry as a database row. Nanoseconds take two columns, because SQLite drivers cannot return them as one number.
  */
 export interface LogRow {
   readonly id: number;
@@ -24,10 +23,7 @@ export interface LogRow {
   readonly function_id: string | null;
   readonly trace_id: string | null;
   readonly span_id: string | null;
-  /**
-   * JSON of everything else, and of texts that columns cannot store exactly, because SQLite ends texts at a NUL
-   * character.
-   */
+  /** JSON of everything else, and of texts with NUL characters, at which SQLite ends texts. */
   readonly rest: string;
   readonly [column: string]: string | number | null;
 }
@@ -93,9 +89,7 @@ export function entryOf(row: LogRow): StoredLog {
   };
 }
 
-/**
- * Returns the text for the text index. It must be deterministic, because removal from the index needs the same text.
- */
+/** Returns the text for the text index. Deterministic, because removal from the index needs the same text. */
 export function indexedText(entry: StoredLog): string {
   return searchable([...searchedTexts(entry.log)].join("\n").toLowerCase());
 }

@@ -2,7 +2,6 @@ import type { Awaitable } from "../../../kernel/module.ts";
 import type { LogRecord } from "../model.ts";
 import type { LogFilter } from "./log-filter.ts";
 
-/** An entry with its id. */
 export interface StoredLog {
   /** Grows with each entry, by one while the engine runs; never reused. */
   readonly id: number;
@@ -25,7 +24,6 @@ export interface PageRequest {
   readonly order: LogOrder;
   /** Position after which the page begins, in the requested order. */
   readonly after: LogPosition | undefined;
-  /** Maximum number of entries to return. */
   readonly limit: number;
   /** Maximum number of entries to search: the work of one turn. */
   readonly rows: number;
@@ -33,7 +31,6 @@ export interface PageRequest {
 
 export interface PageSlice {
   readonly entries: readonly StoredLog[];
-  /** Where to continue; undefined at the end. */
   readonly next: LogPosition | undefined;
 }
 
@@ -51,7 +48,6 @@ export interface TallySlice {
   readonly facets: FacetCounts;
   /** One array of counts by level for each bucket. */
   readonly histogram: readonly (readonly number[])[];
-  /** First and last time of the counted entries. */
   readonly firstMs: number | undefined;
   readonly lastMs: number | undefined;
   readonly next: LogPosition | undefined;

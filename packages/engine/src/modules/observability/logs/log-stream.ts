@@ -12,7 +12,6 @@ const MAX_BATCH = 500;
 /** Number of entries that a new subscriber receives. */
 const SNAPSHOT_COUNT = 200;
 
-/** Publishes entries to subscribers of `svc.logs`, in batches. */
 export class LogStream {
   readonly #stream: SystemStream;
   readonly #clock: Clock;

@@ -19,7 +19,6 @@ export function comparePositions(a: LogPosition, b: LogPosition): number {
   return a.id - b.id;
 }
 
-/** Accumulates counts, slice by slice. */
 export class Tally {
   total = 0;
   firstMs: number | undefined;

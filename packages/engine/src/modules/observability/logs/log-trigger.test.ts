@@ -24,7 +24,7 @@ async function watching(config: object, handle: (log: LogJson, worker: InMemoryW
 }
 
 describe("a trigger of type log", () => {
-  it("tells entries of its level and of more severe ones (gap 45)", async () => {
+  it("delivers entries of its level and of more severe ones (gap 45)", async () => {
     const { log, bodies } = await watching({ level: "WARN" });
     for (const [severity, body] of [
       [1, "trace"],
@@ -39,7 +39,7 @@ describe("a trigger of type log", () => {
     expect([...(await bodies.count(4))].sort()).toEqual(["error", "fatal", "warn", "warn4"]);
   });
 
-  it("tells all levels unless it names one, and the whole entry", async () => {
+  it("delivers all levels by default, and the whole entry", async () => {
     let told: LogJson | undefined;
     const { log, bodies } = await watching({}, (data) => {
       told = data;
@@ -104,20 +104,20 @@ describe("a trigger of type log", () => {
     expect(bodies.items).toHaveLength(2);
   });
 
-  it("goes on after a handler failed, and drops and counts what comes faster than it is handled", async () => {
+  it("continues after a handler failed, and drops and counts what arrives faster than it is handled", async () => {
     const { log, bodies } = await watching({}, (data) => {
       if (data.body === "0") throw new Error("no");
       return null;
     });
     for (let index = 0; index < 1_500; index++) log(9, String(index));
-    // As many wait as may, besides those that are being handled.
+    // The queue is full, and the maximum number of deliveries is running.
     expect(await bodies.count(1_008)).toContain("1007");
     log(9, "later");
     expect((await bodies.count(1_009)).slice(1_008)).toEqual(["later"]);
   });
 });
 
-/** Lets all that is under way come to its end: a call there and back after it. */
+/** Waits until everything in flight has ended: a call, and another one after it. */
 async function settled(engine: InMemoryEngine): Promise<void> {
   for (let round = 0; round < 5; round++) {
     await engine.call("engine::logs::list", { limit: 1 });
@@ -126,7 +126,7 @@ async function settled(engine: InMemoryEngine): Promise<void> {
 }
 
 describe("the stream svc.logs", () => {
-  it("tells entries in batches to those who watch, and the last ones to who joins", async () => {
+  it("publishes entries in batches to subscribers, and the last ones to a new subscriber", async () => {
     const clock = manualClock();
     const engine = await logsEngine({}, { clock });
     engines.push(engine);

@@ -43,10 +43,7 @@ export interface LogTriggersParts {
   readonly redact: RedactAttributes;
 }
 
-/**
- * Bindings of type `log`. Entries that a handler writes, itself or through its calls, trigger nothing, to prevent
- * endless loops.
- */
+/** Bindings of type `log`. Entries that a handler causes trigger nothing, to prevent endless loops. */
 export class LogTriggers {
   readonly #parts: LogTriggersParts;
   readonly #queues = new Set<LogTriggerQueue>();
@@ -186,8 +183,7 @@ class LogTriggerQueue {
   }
 
   /**
-   * True for entries of the bound function, and for entries without a trace from its worker while it runs or just
-   * after.
+   * True for entries of the bound function, and for entries without a trace from its worker around the time it runs.
    */
   #isOwn({ log }: StoredLog): boolean {
     const { functionId } = this.#binding;

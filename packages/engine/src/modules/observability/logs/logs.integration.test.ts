@@ -262,7 +262,7 @@ describe("engine::logs::*", () => {
     const importing = engine.call("engine::logs::import", { lines: channel.readerRef });
     const into = channel.takeWriter();
     const text = `${ndjson}no json\n{"body":1}\n{"body":"plain","severity_text":"warning"}\n`;
-    // Cut anywhere, within characters too.
+    // Cut at any byte, within characters too.
     for (const piece of text.match(/.{1,50}/gs) ?? []) await into.write({ kind: "binary", bytes: Buffer.from(piece) });
     into.end();
     expect(await importing).toEqual({ imported: 3, refused: 2 });

@@ -25,7 +25,7 @@ function memory(limits: Partial<MemoryLimits>) {
 }
 
 describe("log entries in memory", () => {
-  it("are at most so many, the oldest go first (L-2)", () => {
+  it("are bounded in number, the oldest are evicted first (L-2)", () => {
     const { add, held, store } = memory({ maxCount: 3 });
     add(...Array.from({ length: 1_000 }, () => logRecord()));
     expect(held().map(({ id }) => id)).toEqual([998, 999, 1_000]);
@@ -34,7 +34,7 @@ describe("log entries in memory", () => {
     expect(held().map(({ id }) => id)).toEqual([999, 1_000]);
   });
 
-  it("take at most so many bytes, the oldest go first (L-2)", () => {
+  it("are bounded in bytes, the oldest are evicted first (L-2)", () => {
     const big = logRecord({ body: "x".repeat(10_000) });
     const { add, held, store } = memory({ maxBytes: 3.5 * sizeOf(big) });
     add(...Array.from({ length: 50 }, () => big));

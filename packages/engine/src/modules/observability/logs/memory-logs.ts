@@ -24,7 +24,6 @@ interface Held {
   readonly arrivedMs: number;
 }
 
-/** Entries of one source in order of arrival. */
 class Source {
   readonly #held: Held[] = [];
   #head = 0;
@@ -175,7 +174,6 @@ export class MemoryLogs implements LogStore {
   }
 }
 
-/** A snapshot of entries in time order. */
 export class OrderedLogs implements LogSource {
   readonly #entries: readonly StoredLog[];
 

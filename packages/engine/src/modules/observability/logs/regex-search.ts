@@ -4,7 +4,6 @@ import { createContext, Script } from "node:vm";
 const LIMIT_MS = 100;
 const MAX_TRIES = 3;
 const PORTION_CHARACTERS = 1024 * 1024;
-/** Maximum number of characters searched per text. */
 const MAX_CHARACTERS = 16 * 1024;
 
 // Only the timeout of a vm script can interrupt a regular expression.

@@ -28,11 +28,9 @@ export interface LogsOptions {
   readonly sinks?: readonly LogSink[];
 }
 
-/** The running logs part of the module. */
 export interface LogsPart {
   /** Takes complete records, e.g. from OTLP. */
   readonly sink: LogSink;
-  /** Takes entries of modules and of the engine itself. */
   log(entry: LogEntry): void;
   /** Undefined if entries are not stored. */
   stats(): LogStoreStats | undefined;

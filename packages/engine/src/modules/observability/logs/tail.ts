@@ -7,7 +7,6 @@ import { invalidInput } from "./log-filter-input.ts";
 import type { StoredLog } from "./log-store.ts";
 import type { RecentLogs } from "./recent-logs.ts";
 
-/** Maximum number of waiting calls. */
 const MAX_WAITING = 200;
 /** Minimum time between two searches of a waiting call, in milliseconds. */
 const SEARCH_EVERY_MS = 50;

@@ -93,14 +93,14 @@ describe("metrics from outside", () => {
     store.sweep();
     expect(store.size).toBe(0);
     add("counter", [[1_000_003]]);
-    // Its sender was started again meanwhile.
+    // The sender restarted meanwhile.
     add("counter", [[7]], { name: "again" });
     add("histogram", [[histogram([700, 302])]], { name: "times" });
     expect([reader.value("orders", {}, 60, false), reader.value("again", {}, 60, false), reader.value("times", {}, 60, false)]).toEqual([3, 7, 2]);
     expect((only() as NumberSeries).latest).toBe(3);
     clock.advance(7 * 24 * 3_600_000);
     store.sweep();
-    // Buckets that lie elsewhere cannot be compared.
+    // Different bucket bounds cannot be compared.
     add("histogram", [[histogram([1, 2, 1], [5, 10])]], { name: "times" });
     expect(reader.value("times", {}, 60, false)).toBe(4);
   });
@@ -121,7 +121,7 @@ describe("metrics from outside", () => {
       bounds: [],
     });
     const increases: unknown[] = [];
-    // A job of each night, of no worker; its total is forgotten and remembered in between.
+    // A nightly job without a worker; its series is evicted and its total restored in between.
     for (const [day, value] of [500, 501, 502, 503].entries()) {
       add("counter", [], told({ type: "number", value }, day + 1));
       add("histogram", [], { ...told(histogram(value), day + 1), name: "times" });
@@ -131,20 +131,20 @@ describe("metrics from outside", () => {
       expect(store.size).toBe(0);
     }
     expect(increases).toEqual([500, 501, 502, 503].map((value) => [value, value]));
-    // The same start goes on, also after it was forgotten, and so does one that is not known.
+    // The same start continues the total, even after an eviction, and so does an unknown start.
     add("counter", [], told({ type: "number", value: 510 }, 4));
     add("histogram", [], { ...told(histogram(510), 4), name: "times" });
     add("counter", [[512]]);
     expect([reader.value("orders", {}, 60, false), reader.value("times", {}, 60, false)]).toEqual([9, 7]);
-    // Without a pause as well.
+    // Also without a pause.
     add("counter", [], told({ type: "number", value: 600 }, 5));
     add("histogram", [], { ...told(histogram(600), 5), name: "times" });
     expect([reader.value("orders", {}, 60, false), reader.value("times", {}, 60, false)]).toEqual([609, 607]);
-    // An earlier start is that of another sender: what is told by turns is compared by value, as without a start.
+    // An earlier start belongs to another sender; alternating points are compared by value, as without a start.
     add("counter", [], told({ type: "number", value: 601 }, 4));
     add("counter", [], told({ type: "number", value: 602 }, 5));
     expect((only() as NumberSeries).latest).toBe(611);
-    // Some tell the time of sending as the start of every point, which says nothing.
+    // Some senders set the start of every point to the time of sending; it is ignored.
     add("counter", [], { ...told({ type: "number", value: 10 }, 1, 0n), name: "careless" });
     add("counter", [], { ...told({ type: "number", value: 11 }, 2, 0n), name: "careless" });
     expect((only("careless") as NumberSeries).latest).toBe(11);
@@ -171,7 +171,7 @@ describe("metrics from outside", () => {
     expect(reader.value("orders", {}, 60, false)).toBe(15);
     clock.advance(120_000);
     expect(reader.value("orders", {}, 60, false)).toBeNull();
-    // Null never crashes: nothing of this name.
+    // Null without a crash: there is no metric of this name.
     expect(reader.value("nothing", {}, 60, true)).toBeNull();
   });
 
@@ -271,7 +271,7 @@ describe("metrics from outside", () => {
     expect(store.size).toBe(0);
   });
 
-  it("of a worker's process go to the worker; nobody else tells them", () => {
+  it("of a worker's process belong to the worker; no other sender can set them", () => {
     const { add, told, store } = scene();
     add(
       "gauge",
@@ -297,7 +297,7 @@ describe("metrics from outside", () => {
     expect(drops.entries()).toEqual([{ signal: "metrics", reason: "bad_name", count: 2 }]);
   });
 
-  it("whose buckets are others from one day begin anew", () => {
+  it("whose buckets change start again", () => {
     const { add, only } = scene();
     const histogram = (bounds: readonly number[]): MetricPoint["value"] => ({
       type: "histogram",

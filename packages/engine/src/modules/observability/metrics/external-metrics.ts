@@ -6,7 +6,6 @@ import type { HistogramSeries, MetricInfo, NumberSeries, Origin } from "./series
 import type { SeriesStore } from "./series-store.ts";
 import type { WorkerCollector } from "./sources/worker-collector.ts";
 
-/** Maximum lengths of external names, units and descriptions. */
 const MAX_NAME_LENGTH = 256;
 const MAX_UNIT_LENGTH = 63;
 const MAX_DESCRIPTION_LENGTH = 1_024;
@@ -14,17 +13,13 @@ const MAX_DESCRIPTION_LENGTH = 1_024;
 const MAX_BUCKETS = 512;
 /** Counts are stored in 32 bits. */
 const MAX_COUNT = 0xffff_ffff;
-/**
- * Names of gauges of worker processes. As ordinary series of a restricted sender they could carry the labels of another
- * worker.
- */
+/** Gauges of worker processes. As ordinary series of a restricted sender they could carry another worker's labels. */
 const WORKER_GAUGE = /^(?:svc|iii)\.worker\./;
 /** Names that only the engine may use; external metrics with them are dropped. */
 const RESERVED_NAMES = /^svc\.(calls|call|engine|workers|module|telemetry|queue|stream|state|event|cron|http)(\.|$)/;
 
 type HistogramValue = Extract<MetricPoint["value"], { readonly type: "histogram" }>;
 
-/** A received point with its context. */
 interface ReceivedPoint {
   readonly origin: Origin;
   readonly isDelta: boolean;
@@ -71,9 +66,7 @@ export class ExternalMetrics implements MetricSink {
     }
   }
 
-  /**
-   * Handles a gauge of a worker's process. Only the worker itself may send it, identified by its connection or address.
-   */
+  /** Handles a gauge of a worker's process, which only the worker itself may send. */
   #isOfWorker(name: string, value: number, attributes: Attributes, sender: string | undefined): boolean {
     const named = attributes["worker.id"];
     if (sender === undefined || (typeof named === "string" && named !== sender)) return false;

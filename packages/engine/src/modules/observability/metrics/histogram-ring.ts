@@ -8,7 +8,6 @@ export interface ByteBudget {
   take(bytes: number): boolean;
 }
 
-/** A ring buffer of histogram counts by period. */
 export class HistogramRing {
   readonly #level: Level;
   readonly #budget: ByteBudget;
@@ -28,7 +27,6 @@ export class HistogramRing {
     });
   }
 
-  /** Returns false if there was no room. */
   add(at: number, counts: HistogramCounts): boolean {
     const slot = this.#ring.place(periodOf(at, this.#level));
     if (slot === -1) return true;

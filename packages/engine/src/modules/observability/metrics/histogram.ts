@@ -15,11 +15,8 @@ export const NOTHING_COUNTED: HistogramCounts = { count: 0, sum: 0, first: 0, bu
 export interface BucketLayout {
   /** Equal for layouts whose counts may be added. */
   readonly key: string;
-  /** Number of buckets. */
   readonly size: number;
-  /**
-   * Returns where bucket `index` begins; it ends where the next one begins. The last bucket has no upper end: Infinity.
-   */
+  /** Returns where bucket `index` begins; it ends where the next one begins. The last bucket ends at Infinity. */
   startOf(index: number): number;
 }
 
@@ -32,7 +29,6 @@ export function explicitLayout(bounds: readonly number[]): BucketLayout {
   };
 }
 
-/** Adds the counts of both. */
 export function mergeHistograms(a: HistogramCounts, b: HistogramCounts): HistogramCounts {
   if (a.count === 0) return b;
   if (b.count === 0) return a;
@@ -57,7 +53,6 @@ export function trimmed(counts: HistogramCounts): HistogramCounts {
   return from === 0 && to === buckets.length ? counts : { ...counts, first: counts.first + from, buckets: buckets.slice(from, to) };
 }
 
-/** Returns the approximate size in bytes. */
 export function bytesOf({ buckets }: HistogramCounts): number {
   return 160 + 4 * buckets.length;
 }
@@ -84,10 +79,7 @@ export function percentileOf(counts: HistogramCounts, layout: BucketLayout, perc
   return layout.startOf(first + buckets.length - 1);
 }
 
-/**
- * Returns the exact maximum if it is known, or else the end of the highest nonempty bucket. Null if nothing was
- * counted.
- */
+/** Returns the exact maximum if it is known, or else the end of the highest nonempty bucket; null without values. */
 export function maxOf(counts: HistogramCounts, layout: BucketLayout): number | null {
   if (counts.count <= 0) return null;
   if (counts.max !== undefined) return counts.max;

@@ -12,15 +12,12 @@ export function labelsKey(labels: Labels): string {
   return JSON.stringify(Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** True if `labels` contains all of `wanted`. */
 export function hasLabels(labels: Labels, wanted: Labels): boolean {
   for (const name of Object.keys(wanted)) if (!Object.hasOwn(labels, name) || labels[name] !== wanted[name]) return false;
   return true;
 }
 
-/**
- * Converts attributes to labels. Undefined if they are too many or too long: truncation would merge different series.
- */
+/** Converts attributes to labels. Undefined if they exceed the limits: truncation would merge different series. */
 export function labelsOf(attributes: Attributes, more: Labels = {}): Labels | undefined {
   const labels: Record<string, string> = Object.create(null) as Record<string, string>;
   let count = 0;

@@ -2,9 +2,7 @@ import { STEP_MS } from "./time-line.ts";
 
 /** One resolution of stored series. */
 export interface Level {
-  /** Length of a period, in milliseconds. */
   readonly stepMs: number;
-  /** Number of stored periods. */
   readonly periods: number;
 }
 
@@ -26,9 +24,7 @@ export function levelAt(index: LevelIndex): Level {
   return LEVELS[index] as Level;
 }
 
-/**
- * Returns the finest level that reaches from `now` back to `from`, `rounded` to its periods; the coarsest if none does.
- */
+/** Returns the finest level that reaches from `now` back to `from`, `rounded` to its periods; else the coarsest. */
 export function levelFor(from: number, now: number, rounded: (periods: number) => number = Math.round): LevelIndex {
   const found = LEVELS.findIndex(({ stepMs, periods }) => rounded(from / stepMs) > Math.floor(now / stepMs) - periods);
   return (found === -1 ? LEVELS.length - 1 : found) as LevelIndex;

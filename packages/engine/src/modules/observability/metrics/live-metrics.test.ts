@@ -14,7 +14,7 @@ interface Sample {
   readonly errors_per_second: number;
 }
 
-/** Counts how often somebody reads series. */
+/** Counts how often series are read. */
 class ReadCounter extends SeriesStore {
   reads = 0;
 
@@ -36,7 +36,7 @@ function scene() {
       return { subscribers: 1, publish: ({ json }) => void published.push(json), onDemand: () => () => {}, stop: () => {} };
     },
   });
-  /** Takes so many samples, each with one call more than the one before. */
+  /** Takes this many samples, each with one call more than the previous one. */
   const sample = (count: number): void => {
     for (let index = 1; index <= count; index++) {
       const at = store.timeLine.now();
@@ -51,7 +51,7 @@ function scene() {
   return { clock, store, published, sample, joined: joined as (id?: string) => Sample[], one: joined as (id: string) => Sample | null };
 }
 
-test("who joins is told the samples of 15 minutes without any series being read for it", () => {
+test("a new subscriber receives the samples of 15 minutes without a read of any series", () => {
   const { store, sample, joined, published } = scene();
   sample(200);
   store.reads = 0;
@@ -63,7 +63,7 @@ test("who joins is told the samples of 15 minutes without any series being read 
   expect(published.map((json) => (JSON.parse(json) as { readonly data: Sample }).data).slice(-180)).toEqual(samples);
 });
 
-test("samples that are older than 15 minutes are not told, and one is found by its time", () => {
+test("samples older than 15 minutes are not sent, and one is found by its time", () => {
   const { clock, sample, joined, one } = scene();
   sample(180);
   clock.advance(100 * STEP_MS);

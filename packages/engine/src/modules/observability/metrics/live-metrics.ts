@@ -31,8 +31,7 @@ interface MetricsSample extends Values {
 const KEPT_SAMPLES = SAMPLES.periods - 1;
 
 /**
- * The stream `svc.metrics`: a subscriber receives the samples of the last 15 min, then each new one as an event of type
- * `sample`.
+ * The stream `svc.metrics`: a subscriber receives the last 15 min, then each new sample as an event of type `sample`.
  */
 export class LiveMetrics {
   readonly #store: SeriesStore;
@@ -49,7 +48,6 @@ export class LiveMetrics {
     });
   }
 
-  /** Called when a sample is complete. */
   sampled(at: number): void {
     const period = periodOf(at, SAMPLES);
     if (this.#samples.at(-1)?.period === period) this.#samples.pop();

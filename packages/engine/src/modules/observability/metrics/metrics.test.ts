@@ -154,7 +154,7 @@ describe("metrics of the engine", () => {
     expect(await longest(103, 103, 103)).toMatchObject([highest(103), highest(103)]);
     expect(await longest(1_003)).toMatchObject([highest(1_003), highest(1_003)]);
     clock.advance(120_000);
-    // It is not that of all times.
+    // Not the total since the start.
     expect(await longest(50.5)).toMatchObject([highest(50.5), { max_ms: 50.5 }]);
   });
 
@@ -195,7 +195,7 @@ describe("metrics of the engine", () => {
     clock.advance(5_000);
     published = 107;
     clock.advance(5_000);
-    // Started again.
+    // Restarted.
     published = 2;
     clock.advance(5_000);
     expect((await series({ names: ["svc.queue.waiting"] })).map(({ labels, points }) => [labels.queue, points.at(-2)?.[1]])).toEqual([["a", 3]]);
@@ -263,7 +263,7 @@ describe("metrics of the engine", () => {
     const seen = async (id: string): Promise<unknown> => (await reader.call(id, {})).result;
     const { engine_metrics, names } = (await seen("engine::metrics::list")) as { engine_metrics: unknown; names: readonly { name: string }[] };
     expect(engine_metrics).toMatchObject({
-      // This call has begun and not ended.
+      // This call has started and not ended.
       invocations: { total: 2, success: 1, error: 0, deferred: 0, by_function: { "reader::slow": 1, "engine::metrics::list": 1 }, refused: {} },
       workers: { spawns: 1, deaths: 0, active: 1 },
       performance: { max_duration_ms: 0 },
@@ -275,7 +275,7 @@ describe("metrics of the engine", () => {
     for (const sum of sums) expect(all).not.toContain(`"${sum}"`);
     expect(all).toContain('"svc.engine.rss_bytes"');
     expect(all).not.toMatch(/math::|nobody/);
-    // The owner's are those of everybody.
+    // The values of the owner are those of all callers.
     expect(ofOwner).toMatchObject({
       engine_metrics: { invocations: { deferred: 2, by_function: { "math::add": 5 } }, workers: { active: 3 }, performance: { max_duration_ms: 700 } },
     });
@@ -351,7 +351,7 @@ describe("metrics of the engine", () => {
     expect(await ask("engine::metrics::workers")).toMatchObject({ workers: [{ rss_bytes: null, source: null }] });
   });
 
-  it("of workers are null until somebody tells them, and never crash (gap 47)", async () => {
+  it("of workers are null until they are sent, and never crash (gap 47)", async () => {
     const { clock, ask, worker, engine } = await start();
     clock.advance(5_000);
     expect(await ask("engine::metrics::workers")).toMatchObject({
@@ -379,7 +379,7 @@ describe("metrics for Prometheus", () => {
     expect(family("svc_calls_total")?.metrics).toContainEqual({ value: "7", labels: { function_id: "math::add", outcome: "ok" } });
     expect(family("svc_calls_total")?.metrics).toContainEqual({ value: "1", labels: { function_id: "math::fail", outcome: "error" } });
     expect(family("svc_call_duration_milliseconds")?.type).toBe("HISTOGRAM");
-    // The parser keeps no labels of histograms.
+    // The parser drops labels of histograms.
     expect(text).toContain('svc_call_duration_milliseconds_bucket{function_id="math::add",le="+Inf"} 7\n');
     expect(text).toContain('svc_call_duration_milliseconds_count{function_id="math::add"} 7\n');
     expect(family("svc_workers")?.metrics).toEqual([{ value: "1" }]);

@@ -25,15 +25,12 @@ const SAMPLES_PER_SWEEP = 12;
 
 type Config = Pick<ObservabilityConfig, "metrics_enabled" | "metrics_max_count" | "metrics_retention_seconds" | "prometheus">;
 
-/** The metrics part of the module. */
 export interface Metrics {
   /** Takes metrics that workers and other programs send. Drops them while metrics are off. */
   readonly sink: MetricSink;
-  /** For alert rules. */
   readonly reader: MetricReader;
   /** Returns every series with its cumulative value, for export. */
   snapshot(): readonly MetricRecord[];
-  /** For `engine::telemetry::status`. */
   counts(): { readonly series: number; readonly limit: number };
   /** Rejects if the address for Prometheus cannot be bound; the old listener stays then. */
   reconfigure(next: Config): Promise<void>;
@@ -41,10 +38,8 @@ export interface Metrics {
 }
 
 export interface MetricsParts {
-  /** Statistics of all calls. */
   readonly stats: CallStats;
   readonly totals: WorkerCounts;
-  /** Drop counts of the whole module. */
   readonly drops: DropCounts;
   /** The caller starts and stops it. */
   readonly lag: Pick<EventLoopLag, "takeWorst">;
@@ -52,7 +47,6 @@ export interface MetricsParts {
   readonly resource: Resource;
 }
 
-/** Starts sampling. */
 export async function startMetrics(context: ModuleContext<Config>, { stats, totals, drops, lag, resource }: MetricsParts): Promise<Metrics> {
   const { clock, directory, telemetry, streams } = context;
   let config: Config = context.config;

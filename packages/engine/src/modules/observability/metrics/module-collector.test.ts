@@ -35,7 +35,7 @@ test("queues, streams, events, cron and HTTP tell their figures, each queue and 
   await (await fetch(`${await engine.http()}/nothing`)).text();
 
   clock.advance(5_000);
-  // What the store of jobs answers comes a little later.
+  // The job store responds a little later.
   await engine.call("queue::list", {});
   const { series } = (await engine.call("engine::metrics::series", { aggregate: "max" })) as {
     series: readonly { name: string; labels: Record<string, string>; points: readonly (readonly [number, number | null])[] }[];

@@ -30,10 +30,7 @@ export const ENGINE_FDS = info("svc.engine.file_descriptors", "gauge", "1", "Ope
 export const TELEMETRY_DROPPED = info("svc.telemetry.dropped", "counter", "1", "Telemetry that was dropped, by signal and reason");
 export const TELEMETRY_SERIES = info("svc.telemetry.series", "gauge", "1", "Stored metric series");
 
-/**
- * Metrics of the engine's process. Other series without labels are sums over the calls, workers and data of all
- * callers.
- */
+/** Metrics of the engine's process. Other series without labels are sums over all callers. */
 export const OF_PROCESS: ReadonlySet<string> = new Set([ENGINE_CPU, ENGINE_RSS, ENGINE_HEAP, ENGINE_LAG, ENGINE_UPTIME, ENGINE_FDS].map(({ name }) => name));
 
 /** Names that have series sooner or later, whichever modules run. */

@@ -11,7 +11,7 @@ describe("a ring of samples", () => {
     expect(ring.at(1_399 - 180)).toEqual({ count: 1, sum: 1_219, min: 1_219, max: 1_219 });
     expect(ring.at(1_399 - 181)).toBeUndefined();
     expect(ring.at(1_400)).toBeUndefined();
-    // Late by more than there is: nothing is overwritten.
+    // Later by more than the ring holds: nothing is overwritten.
     ring.add(at(1_100), 7);
     expect(ring.at(1_399)?.sum).toBe(1_399);
   });

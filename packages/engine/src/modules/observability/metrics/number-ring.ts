@@ -1,7 +1,6 @@
 import { type Level, periodOf } from "./levels.ts";
 import { PeriodRing } from "./period-ring.ts";
 
-/** Aggregate of the samples of a period. */
 export interface NumberCounts {
   readonly count: number;
   readonly sum: number;
@@ -55,7 +54,6 @@ export class NumberRing {
   }
 }
 
-/** Merges the aggregates of two time ranges. */
 export function mergeNumbers(a: NumberCounts | undefined, b: NumberCounts | undefined): NumberCounts | undefined {
   if (a === undefined) return b;
   if (b === undefined) return a;

@@ -1,7 +1,6 @@
 /** Initial number of slots; it doubles as periods pass. */
 const FIRST_SLOTS = 4;
 
-/** Storage of a ring buffer's slots. */
 export interface RingStorage {
   /** Grows to `to` slots. `places` maps old slots to new ones; the other new slots are empty. */
   grow(to: number, places: readonly (readonly [from: number, to: number])[]): void;

@@ -29,7 +29,7 @@ export interface MetricReader {
    */
   value(metric: string, labels: Readonly<Record<string, string>>, windowSeconds: number, rate: boolean): number | null;
   /**
-   * Returns why there is no series of this name, with the nearest existing name; undefined if there is one, or will be.
+   * Returns why there is no series of this name, with the nearest existing name; undefined if there is or will be one.
    */
   missing(metric: string): string | undefined;
   /** Returns why nothing is measured at present; undefined while metrics are on. */

@@ -9,7 +9,10 @@ afterEach(async () => {
   await engine?.stop();
 });
 
-/** An engine whose callers may have so many calls in flight each, with a worker that provides `math::add`, never answers and holds two calls. */
+/**
+ * Returns an engine with a limit of calls in flight per caller, and a worker that provides `math::add`, never responds
+ * and holds two calls.
+ */
 async function start(maxCallsInFlight = 1) {
   const clock = manualClock();
   const running = await inMemoryEngine({
@@ -31,7 +34,7 @@ async function start(maxCallsInFlight = 1) {
   return { running, clock, refused };
 }
 
-/** What it sent before has been handled. */
+/** Resolves when everything sent before has been handled. */
 async function settled(worker: InMemoryWorker): Promise<void> {
   worker.say({ type: "ping" });
   await worker.next((frame) => frame.type === "pong");
@@ -84,14 +87,14 @@ test("calls that are refused for what they say or what they need are counted by 
   expect(await refused()).toMatchObject({ enqueue_error: 2, invalid_message: 3 });
 });
 
-test("calls that nobody can take are counted by their code", async () => {
+test("calls that cannot be routed are counted by error code", async () => {
   const { running, refused } = await start();
   const outcomes = Array.from({ length: 5 }, () => running.call("math::add").catch((error: unknown) => error));
   expect(await Promise.all(outcomes.slice(2))).toMatchObject(new Array(3).fill({ code: "worker_overloaded" }));
   expect(await refused()).toMatchObject({ worker_overloaded: 3 });
 });
 
-test("what a console asks for in vain is not counted: it asks again and again because somebody looks, and an alert would go off", async () => {
+test("rejected calls of a console are not counted: its polling would trigger an alert", async () => {
   const { running, clock, refused } = await start();
   const page = await running.connectWorker({ name: "console", kind: "console" });
   expect(await codeOf(page.call("cron::list"))).toBe("function_not_found");
@@ -109,7 +112,7 @@ test("what a console asks for in vain is not counted: it asks again and again be
   expect(await counted()).toContain('"(other)"');
 });
 
-test("ids that nobody knows make no series of their own, neither over time nor for Prometheus", async () => {
+test("unknown ids create no series, neither over time nor for Prometheus", async () => {
   const { running, clock, refused } = await start();
   const caller = await running.connectWorker({ name: "caller" });
   for (let call = 0; call < 500; call++) expect(await codeOf(caller.call(`unknown::${call}`))).toBe("function_not_found");

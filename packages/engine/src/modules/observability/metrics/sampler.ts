@@ -31,10 +31,7 @@ export class Sampler {
     });
   }
 
-  /**
-   * Returns a time within the period of events since the last sample: the current one, or one that has just ended and
-   * is due to be sampled.
-   */
+  /** Returns a time within the current period, or within the period that has just ended and is due to be sampled. */
   running(): number {
     const now = this.#timeLine.now();
     // After a suspend, that period is long over.

@@ -8,10 +8,7 @@ import type { TimeLine } from "./time-line.ts";
 
 /** Maximum size of all histograms together, in bytes; beyond it only totals are updated. */
 const MAX_HISTOGRAM_BYTES = 32 * 1024 * 1024;
-/**
- * Maximum share of external series: a sender that keeps creating labels must not use up the room for the engine's own
- * metrics and alerts.
- */
+/** Maximum share of external series. The rest is for the engine's own metrics, which alerts need. */
 const EXTERNAL_SHARE = 0.75;
 /** Time after which an inactive series of the engine has no data left in any rollup. */
 const FORGOTTEN_MS = 7 * 24 * 3_600_000;
@@ -23,7 +20,6 @@ export interface StoreLimits {
   readonly retentionMs: number;
 }
 
-/** All series, by name and labels. */
 export class SeriesStore {
   readonly timeLine: TimeLine;
   readonly #limits: () => StoreLimits;
@@ -31,7 +27,6 @@ export class SeriesStore {
   readonly #byName = new Map<string, { readonly info: MetricInfo; readonly series: Map<string, Series> }>();
   readonly #forgotten = new EvictedTotals();
   #size = 0;
-  /** Number of external series. */
   #external = 0;
   #histogramBytes = 0;
   readonly #budget: ByteBudget = {
@@ -56,7 +51,6 @@ export class SeriesStore {
     return this.#limits().maxSeries;
   }
 
-  /** Returns the sorted names of all metrics. */
   names(): readonly string[] {
     return [...this.#byName.keys()].sort();
   }

@@ -6,7 +6,6 @@ import { NumberRing } from "./number-ring.ts";
 
 export type MetricType = "gauge" | "counter" | "up_down_counter" | "histogram";
 
-/** What all series of one name have in common. */
 export interface MetricInfo {
   readonly name: string;
   readonly type: MetricType;
@@ -80,7 +79,6 @@ export class NumberSeries implements Identity {
   }
 }
 
-/** A histogram over time, with exact bucket counts. */
 export class HistogramSeries implements Identity {
   readonly info: MetricInfo;
   readonly labels: Labels;
@@ -88,11 +86,8 @@ export class HistogramSeries implements Identity {
   readonly since: number;
   at: number;
   readonly layout: BucketLayout;
-  /** Total since its start. */
   total: HistogramCounts = NOTHING_COUNTED;
-  /** Last cumulative counts of an external histogram. */
   cumulative: HistogramCounts | undefined;
-  /** As in `NumberSeries`. */
   countedSince: bigint | undefined;
   readonly #budget: ByteBudget;
   readonly #rings: readonly HistogramRing[];

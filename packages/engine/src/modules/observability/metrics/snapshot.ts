@@ -4,10 +4,7 @@ import { type BucketLayout, type HistogramCounts, minOf } from "./histogram.ts";
 import { HistogramSeries, type Series } from "./series.ts";
 import type { SeriesStore } from "./series-store.ts";
 
-/**
- * Bounds of exported duration histograms: doublings from 0.128 ms to 34 s. They coincide with our bucket bounds, so
- * only resolution is lost.
- */
+/** Bounds of exported durations: doublings from 0.128 ms to 34 s. They coincide with our bucket bounds. */
 const DURATION_BOUNDS: readonly number[] = Array.from({ length: 19 }, (_, index) => 2 ** (index + 7) / 1_000);
 
 /** A histogram with upper bounds; one count more than bounds. */

@@ -13,7 +13,6 @@ export class TimeLine {
   readonly #clock: Clock;
   #at: number;
   #monotonic: number;
-  /** Offset from stored time to shown time. */
   #shift = 0;
 
   constructor(clock: Clock) {

@@ -7,10 +7,7 @@ import type { HistogramSeries, NumberSeries } from "./series.ts";
 export interface Window {
   readonly from: number;
   readonly to: number;
-  /**
-   * True: begins with the period that contains `from`, so that nothing is left out. Default: begins with the nearest
-   * period.
-   */
+  /** True: begins with the period that contains `from`. Default: begins with the nearest period. */
   readonly isWhole?: boolean;
 }
 
@@ -29,7 +26,6 @@ export function periodsOf({ from, to, isWhole = false }: Window, now: number): P
   return { level, first: Math.max(rounded(from / stepMs), latest - periods + 1), last: latest };
 }
 
-/** Undefined if nothing was sampled. */
 export function numbersIn(series: NumberSeries, window: Window, now: number): NumberCounts | undefined {
   const { level, first, last } = periodsOf(window, now);
   const ring = series.level(level);
@@ -38,7 +34,6 @@ export function numbersIn(series: NumberSeries, window: Window, now: number): Nu
   return counts;
 }
 
-/** Undefined if nothing was counted. */
 export function histogramIn(series: HistogramSeries, window: Window, now: number): HistogramCounts | undefined {
   const { level, first, last } = periodsOf(window, now);
   const ring = series.level(level);

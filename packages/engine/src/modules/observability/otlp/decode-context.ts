@@ -4,7 +4,6 @@ import { MAX_KEY_BYTES, RecordBudget } from "./limits.ts";
 import { isReserved, withoutAttributes } from "./reserved-attributes.ts";
 import { asList, asObject, asText, type JsonObject, readAttributes } from "./values.ts";
 
-/** The sender of telemetry. */
 export interface Origin {
   /** The worker whose connection it came over; undefined for `/otel` sockets and the receiver. */
   readonly worker: { readonly id: string; readonly name: string } | undefined;
@@ -12,9 +11,7 @@ export interface Origin {
   readonly isFrame: boolean;
   /** True if a connected worker with that id has the sender's address. */
   readonly mayBeWorker: (workerId: string) => boolean;
-  /**
-   * Id of the principal if the sender is restricted; it becomes part of its service name. Undefined: a trusted sender.
-   */
+  /** Id of the principal if the sender is restricted; becomes part of its service name. Undefined: a trusted sender. */
   readonly restrictedTo?: string | undefined;
   /** True for a function that the principal of a restricted sender provides. Undefined: it provides none. */
   readonly providesFunction?: ((functionId: string) => boolean) | undefined;

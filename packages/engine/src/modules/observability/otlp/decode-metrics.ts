@@ -6,7 +6,6 @@ import { isForeignLabel, withoutAttributes } from "./reserved-attributes.ts";
 import { asDouble, asFinite, asInteger, asList, asObject, asText, type JsonObject, readNanos } from "./values.ts";
 
 const NAMES = { resources: "resourceMetrics", scopes: "scopeMetrics", records: "metrics" } as const;
-/** Maximum number of bounds of one histogram. */
 const MAX_BOUNDS = 512;
 
 type Kind = Pick<MetricRecord, "type" | "temporality"> & {

@@ -72,7 +72,7 @@ test("integers come as numbers or as text, names may be null, lists may be missi
   expect({ ...telemetry.ended[0]?.attributes }).toMatchObject({ a: 5, b: 6 });
 });
 
-test("a span of our clients is sampled as its flags say; elsewhere whoever sends it wants it kept", () => {
+test("a span of our SDKs is sampled by its flags; one of other senders is always sampled", () => {
   const ours = { attributes: [pair("telemetry.sdk.name", { stringValue: "svc" })] };
   const others = { attributes: [pair("telemetry.sdk.name", { stringValue: "opentelemetry" })] };
   const sampledOf = (resource: unknown, flags: unknown, isFrame = true): boolean | undefined => {

@@ -27,10 +27,7 @@ const LISTS: Readonly<Record<Signal, readonly [resources: string, scopes: string
   metrics: ["resourceMetrics", "scopeMetrics", "metrics"],
 };
 
-/**
- * Throws SyntaxError if a member that holds the records is no list. Otherwise no record would be found, and the sender
- * would see a success.
- */
+/** Throws SyntaxError if a list of records is no list: without records the sender would see a success. */
 export function checkShape(signal: Signal, body: unknown): void {
   const [resources, scopes, records] = LISTS[signal];
   for (const [at, ofResource] of listOf(body, resources, "").entries()) {

@@ -20,7 +20,6 @@ export function encodeTraces(spans: readonly SpanRecord[], show: ShowAttributes 
   return { resourceSpans };
 }
 
-/** Encodes log entries as one `ExportLogsServiceRequest`. */
 export function encodeLogs(logs: readonly LogRecord[], show: ShowAttributes = showAll): LogsJson {
   const resourceLogs = byResourceAndScope(logs).map(({ resource, scopes }) => ({
     resource: encodeResource(resource, show),
@@ -29,7 +28,6 @@ export function encodeLogs(logs: readonly LogRecord[], show: ShowAttributes = sh
   return { resourceLogs };
 }
 
-/** Encodes metrics as one `ExportMetricsServiceRequest`. */
 export function encodeMetrics(metrics: readonly MetricRecord[]): MetricsJson {
   const resourceMetrics = byResourceAndScope(metrics).map(({ resource, scopes }) => ({
     resource: encodeResource(resource, showAll),

@@ -28,10 +28,7 @@ export function takeFrame(
   });
 }
 
-/**
- * Returns a test for functions that workers of the principal provide. Caches results, because a frame mostly names the
- * same few functions.
- */
+/** Returns a test for functions that workers of the principal provide. A frame names few functions: caches results. */
 function providedBy(directory: Pick<Directory, "workerById" | "functionById">, principalId: string): (functionId: string) => boolean {
   const known = new Map<string, boolean>();
   return (functionId) => {
@@ -54,10 +51,7 @@ export function workersAt(directory: Pick<Directory, "workerById">, address: str
   };
 }
 
-/**
- * Returns the host without port and brackets. An IPv4-mapped IPv6 address becomes IPv4. Both loopback addresses are the
- * same machine.
- */
+/** Returns the host without port and brackets. IPv4-mapped addresses become IPv4, and `::1` becomes 127.0.0.1. */
 function hostOf(address: string): string {
   const bracketed = /^\[(.*)\](?::[0-9]+)?$/.exec(address)?.[1];
   const host = bracketed ?? (address.split(":").length === 2 ? (address.split(":")[0] as string) : address);

@@ -71,7 +71,7 @@ test("reading leaves the loop to others, turn by turn", async () => {
   }, 1);
   await offer(ingest, "loud", request(20_000));
   clearInterval(watch);
-  // The others had theirs in between, however slow the machine is.
+  // The others had their turns in between, however slow the machine is.
   expect(turns).toBeGreaterThan(5);
 });
 

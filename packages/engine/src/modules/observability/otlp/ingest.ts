@@ -8,9 +8,7 @@ import type { RecordRate } from "./record-rate.ts";
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 const MAX_WAITING_BYTES_OF_RESTRICTED = 16 * 1024 * 1024;
 const MAX_WAITING_BYTES_PER_SOURCE = 16 * 1024 * 1024;
-/**
- * How long decoding runs before it yields, and how long it then pauses in relation: at most a fifth of the event loop.
- */
+/** How long decoding runs, and how much longer it then pauses: it takes at most a fifth of the event loop. */
 const SLICE_MS = 4;
 const PAUSE_PER_SLICE = 4;
 /** Number of records between two checks of the time. */
@@ -29,7 +27,6 @@ export interface IngestSinks {
 
 export type IngestOutcome =
   | { readonly kind: "read"; readonly accepted: number; readonly refused: number }
-  /** The body is invalid. */
   | { readonly kind: "malformed"; readonly message: string }
   /** The body is valid but too large. */
   | { readonly kind: "too_much"; readonly message: string };
@@ -73,15 +70,11 @@ export class Ingest {
     this.#sinks = sinks;
   }
 
-  /** Records since the start. */
   get counts(): { readonly accepted: number; readonly refused: number; readonly waitingBytes: number } {
     return { accepted: this.#accepted, refused: this.#refused, waitingBytes: this.#bytes };
   }
 
-  /**
-   * Returns false and counts a drop if the queue is full; `onDone` is not called then. Bodies with the same `source`
-   * share a turn.
-   */
+  /** Returns false and counts a drop if the queue is full. Bodies with the same `source` share a turn. */
   offer(source: string, body: WaitingBody): boolean {
     const ofSource = this.#bytesOf.get(source) ?? 0;
     const restricted = body.origin.restrictedTo === undefined ? 0 : body.bytes;

@@ -11,7 +11,6 @@ export type AnyValue =
   | { readonly doubleValue: number | "NaN" | "Infinity" | "-Infinity" }
   | { readonly arrayValue: { readonly values: readonly AnyValue[] } }
   | { readonly kvlistValue: { readonly values: readonly KeyValue[] } }
-  /** Null. */
   | Readonly<Record<string, never>>;
 
 export interface KeyValue {

@@ -8,9 +8,7 @@ export const MAX_KEY_BYTES = 256;
 export const MAX_VALUE_BYTES = 16 * 1024;
 export const MAX_BODY_BYTES = 64 * 1024;
 export const MAX_NAME_BYTES = 1_024;
-/** Maximum nesting of values. */
 export const MAX_DEPTH = 16;
-/** Maximum size of one record. */
 export const MAX_RECORD_BYTES = 256 * 1024;
 export const MAX_POINTS = 10_000;
 /** Appended to a string that was cut. */
@@ -29,7 +27,6 @@ export class RecordBudget {
     this.#drops = drops;
   }
 
-  /** Number of bytes used. */
   get used(): number {
     return MAX_RECORD_BYTES - this.#left;
   }

@@ -78,7 +78,7 @@ test("what is no OTLP is refused with the status that OTLP has for it", async ()
   ].map(({ status }) => status);
   expect(statuses).toEqual([400, 400, 400, 415, 415, 400, 404, 405]);
   expect(telemetry.ended).toHaveLength(0);
-  // An exporter that was refused goes on.
+  // An exporter continues after a refused request.
   expect((await post("/v1/traces", JSON.stringify(encodeTraces([someSpan()])), JSON_TYPE)).status).toBe(200);
 });
 
@@ -91,7 +91,7 @@ test("a body that unpacks to far more than it is, is refused before it is unpack
 
 test("a body over 16 MiB is refused by what its head says", async () => {
   const answer = await post("/v1/traces", Buffer.alloc(17 * 1024 * 1024, 0x20), JSON_TYPE).catch((error: unknown) => error as Error);
-  // Whoever is still sending may learn it by the connection's end.
+  // A client that is still sending may only see that the connection ends.
   if (answer instanceof Response) expect(answer.status).toBe(413);
   else expect(String(answer)).toContain("fetch failed");
   expect(telemetry.counts.get("spans receiver_413")).toBe(1);

@@ -30,10 +30,7 @@ export interface ReceiverParts {
   readonly drops: DropCounter;
 }
 
-/**
- * OTLP over HTTP (https://opentelemetry.io/docs/specs/otlp/#otlphttp): `/v1/traces`, `/v1/logs` and `/v1/metrics`, in
- * protobuf and JSON, uncompressed and gzip.
- */
+/** OTLP over HTTP (https://opentelemetry.io/docs/specs/otlp/#otlphttp), in protobuf and JSON, with optional gzip. */
 export class OtlpReceiver {
   readonly #parts: ReceiverParts;
   #reading = 0;
@@ -113,7 +110,6 @@ export class OtlpReceiver {
   }
 }
 
-/** Opens a listener with a receiver. */
 export async function openReceiver(
   listen: (options: { host: string; port: number; what: string; onRequest: OtlpReceiver["answer"] }) => Promise<ModuleListener>,
   address: { readonly host: string; readonly port: number },

@@ -1,6 +1,5 @@
 /**
- * Maximum average number of records per second and burst size of one restricted principal. Spans, log entries and
- * metrics count alike.
+ * Average records per second and burst size of one restricted principal. Spans, log entries and metrics count alike.
  */
 const EACH = { perSecond: 50, burst: 1_000 };
 /** The same for all restricted principals together. */
@@ -12,10 +11,7 @@ interface Bucket {
   at: number;
 }
 
-/**
- * Token buckets for telemetry of restricted senders. Their records evict older records of all senders, so their rate
- * must be limited.
- */
+/** Token buckets for telemetry of restricted senders, whose records evict those of all senders. */
 export class RecordRate {
   readonly #monotonic: () => number;
   readonly #shared: Bucket;
@@ -32,7 +28,6 @@ export class RecordRate {
     return this.#bucketOf(principal).tokens < 1 || this.#shared.tokens < 1;
   }
 
-  /** Counts one record of the principal. */
   take(principal: string): void {
     this.#bucketOf(principal).tokens--;
     this.#shared.tokens--;

@@ -19,10 +19,7 @@ export class BodyError extends Error {
   }
 }
 
-/**
- * Returns the whole body, uncompressed. Rejects with BodyError if it is too large, has another encoding than gzip, or
- * is invalid gzip.
- */
+/** Returns the whole body, uncompressed. Rejects with BodyError if it is too large or cannot be decoded. */
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
   if (Number(request.headers["content-length"] ?? 0) > MAX_BYTES) throw tooLarge();
   const packing = (request.headers["content-encoding"] ?? "identity").trim().toLowerCase();

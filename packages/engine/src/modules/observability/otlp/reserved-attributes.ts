@@ -18,10 +18,7 @@ export function isReserved(name: string, value: AttributeValue | undefined, orig
   return ALIASES.has(name) || (name.startsWith(PREFIX) && name !== LOG_ID);
 }
 
-/**
- * True for a label by which a metric would appear to come from another service or worker. `workerId` is the sender's
- * own.
- */
+/** True for a label that claims another service or worker. `workerId` is the sender's own. */
 export function isForeignLabel(name: string, value: AttributeValue | undefined, workerId: string | undefined): boolean {
   const plain = name.replace(/[^a-zA-Z0-9_]/g, "_");
   return IDENTITY_LABELS.has(plain) && !(plain === "worker_id" && workerId !== undefined && value === workerId);

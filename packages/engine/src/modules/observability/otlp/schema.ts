@@ -1,7 +1,4 @@
-/**
- * Types of protobuf fields in OTLP. `hex`: bytes that are hex in OTLP/JSON. `fixed64`, `sfixed64`, `int64` and `uint64`
- * are decimal strings there.
- */
+/** Protobuf field types of OTLP. `hex`: bytes that are hex in OTLP/JSON. 64-bit integers are decimal strings there. */
 export type ScalarKind =
   | "string"
   | "hex"
@@ -140,7 +137,6 @@ const metric = message(
 const scopeMetrics = message([1, "scope", scope], [2, "metrics", metric, "repeated"]);
 const resourceMetrics = message([1, "resource", resource], [2, "scopeMetrics", scopeMetrics, "repeated"]);
 
-/** The export request of each signal. */
 export const REQUESTS = {
   traces: message([1, "resourceSpans", resourceSpans, "repeated"]),
   logs: message([1, "resourceLogs", resourceLogs, "repeated"]),

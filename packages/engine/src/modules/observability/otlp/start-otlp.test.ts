@@ -37,7 +37,7 @@ test("the receiver is off unless the config has its block", async () => {
   expect((await status()).receivers).toContainEqual({ kind: "otlp_http", address: null, state: "off", accepted: 0, refused: 0 });
 });
 
-test("what programs send to the receiver is counted, refused records too, and the status tells where it listens", async () => {
+test("what programs send to the receiver is counted, refused records too, and the status has its address", async () => {
   const { status } = await start({ otlp_receiver: { port: 0 } });
   const address = (await status()).receivers.find(({ kind }) => kind === "otlp_http")?.address;
   const body = JSON.stringify(encodeTraces([someSpan(), someSpan({ traceId: "0".repeat(32) })]));
@@ -83,7 +83,7 @@ test("an own span of a call that was not sampled is in the trace if that is kept
     if ((data as { readonly fails?: true }).fails === true) throw new Error("sold out");
     return null;
   });
-  // A call in the same connection after the registration finds it.
+  // A call on the same connection after the registration finds the function.
   await worker.call("engine::none");
   await running.call("shop::take", { name: "in vain" });
   await expect(running.call("shop::take", { name: "before it fails", waits: true, fails: true })).rejects.toThrow("sold out");

@@ -26,12 +26,10 @@ export interface ReceiverState {
   readonly kind: "worker" | "otlp_http";
   readonly address: string | null;
   readonly state: "listening" | "off";
-  /** Number of records. */
   readonly accepted: number;
   readonly refused: number;
 }
 
-/** The intake of external telemetry. */
 export interface Otlp {
   /** Takes a frame. Never blocks, throws or waits. */
   ingest(signal: Signal, body: Uint8Array, source: IngestSource): void;

@@ -100,10 +100,7 @@ function readInteger(value: unknown): AttributeValue {
   return Number.isSafeInteger(number) ? number : value;
 }
 
-/**
- * Reads an id with the given number of hex digits, in hex or in base64, which JSON uses for bytes elsewhere. Undefined:
- * missing or all zeros; null: invalid.
- */
+/** Reads an id in hex, or in base64 as JSON uses for bytes. Undefined: missing or all zeros; null: invalid. */
 export function readId(value: unknown, digits: 16 | 32): string | undefined | null {
   if (value === undefined || value === null || value === "") return undefined;
   if (typeof value !== "string") return null;

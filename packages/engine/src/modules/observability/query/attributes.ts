@@ -8,7 +8,6 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
 ]);
 const PUBLISHED: ReadonlyMap<string, string> = new Map([...ALIASES].map(([published, ours]) => [ours, published]));
 
-/** Returns the other name of the same attribute. */
 export function otherNameOf(key: string): string | undefined {
   return ALIASES.get(key) ?? PUBLISHED.get(key);
 }

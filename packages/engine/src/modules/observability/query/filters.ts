@@ -3,7 +3,6 @@ import { nearestName } from "../../../kernel/nearest-name.ts";
 import type { AttributeValue } from "../../../kernel/telemetry-contract.ts";
 import { textOfValue } from "./attributes.ts";
 
-/** Maximum number of filters of one query. */
 export const MAX_FILTERS = 50;
 const MAX_KEY = 512;
 const MAX_VALUE = 8_192;
@@ -34,9 +33,7 @@ export interface CompiledFilter {
   /** True: the filter matches if this condition does not, e.g. for `not_equals`. */
   readonly negated: boolean;
   readonly value: string | number | boolean | undefined;
-  /**
-   * Tests one value against `op`. The caller applies `negated`, because it decides what is negated: a span or a trace.
-   */
+  /** Tests one value against `op`. The caller applies `negated`, to a span or to a trace. */
   matches(value: AttributeValue | undefined): boolean;
 }
 
@@ -78,10 +75,7 @@ function numberOf(value: AttributeValue | undefined): number | undefined {
   return Number.isNaN(number) ? undefined : number;
 }
 
-/**
- * One of the given words, in any case. The error names the nearest of them. `alsoKnown` accepts other spellings, which
- * the error does not list.
- */
+/** One of the given words, in any case. The error names them, but not the other spellings that `alsoKnown` accepts. */
 export function oneOf(words: readonly string[], alsoKnown: (word: string) => boolean = () => false): z.ZodString {
   const known = new Set(words.map((word) => word.toLowerCase()));
   return z

@@ -54,7 +54,7 @@ describe("a text search", () => {
     expect(search.matches(["math::add"])).toBe(false);
   });
 
-  it("finds words of one or two letters only as they are", () => {
+  it("finds words of one or two letters only as whole words", () => {
     expect(new WordSearch("a").matches(["add"])).toBe(false);
     expect(new WordSearch("a").matches(["is a word"])).toBe(true);
   });

@@ -1,9 +1,6 @@
 import { type CallerAccess, isInfrastructure } from "../../../kernel/module.ts";
 
-/**
- * True if a restricted reader may see the call of a function by a worker. `callerId` is undefined if the worker is
- * unknown, or if the engine made the call.
- */
+/** True if a restricted reader may see a worker's call. `callerId`: undefined if unknown, or if the engine called. */
 export type SeesCall = (functionId: string, callerId: string | undefined) => boolean;
 
 /**

@@ -5,10 +5,7 @@ const PLAIN = /^[\0-\x7f]*$/;
 const PLAIN_WORDS = /[a-z0-9]+/g;
 const WORDS = /[\p{L}\p{N}]+/gu;
 
-/**
- * Yields the normalized words of a text: runs of letters and digits in lower case. Lazy, so that callers can stop
- * early.
- */
+/** Yields the words of a text: runs of letters and digits in lower case. Lazy, so that callers can stop early. */
 export function* wordsOf(text: string): Generator<string> {
   const isPlain = PLAIN.test(text);
   for (const [word] of (isPlain ? text : text.normalize("NFKC")).toLowerCase().matchAll(isPlain ? PLAIN_WORDS : WORDS)) yield word.slice(0, MAX_WORD);
@@ -18,8 +15,8 @@ export function* wordsOf(text: string): Generator<string> {
 const MIN_BEGINNING = 3;
 
 /**
- * A text search: every word must be the prefix of a word in the searched texts, in any order. A word of one or two
- * letters must match a whole word.
+ * A text search: every word must be the prefix of a word in the texts; words of one or two letters must match whole
+ * words.
  */
 export class WordSearch {
   readonly words: readonly string[];

@@ -2,12 +2,8 @@ import { durationMs, type SpanRecord } from "../model.ts";
 import { buildSpanForest, type SpanNode } from "./span-tree.ts";
 import { spanStatusOf } from "./trace-match.ts";
 
-/** Maximum number of rows of a comparison. */
 const MAX_ROWS = 10_000;
-/**
- * Maximum length of all paths together. Each row repeats the names of all spans above it, so deep traces would grow
- * quadratically.
- */
+/** Maximum length of all paths together: each row repeats the names of all spans above it. */
 const MAX_PATH_CHARACTERS = 4 * 1024 * 1024;
 /** Differences below 1 % or below 50 microseconds count as `same`. */
 const SAME_SHARE = 0.01;
@@ -20,10 +16,7 @@ interface Side {
 }
 
 export interface ComparedRow {
-  /**
-   * Service and name of each span from the root down, as `SERVICE NAME`. Further siblings with the same name get `#2`
-   * and so on.
-   */
+  /** `SERVICE NAME` of each span from the root down. Further siblings with the same name get `#2` and so on. */
   readonly path: readonly string[];
   readonly a: Side | null;
   readonly b: Side | null;
@@ -37,10 +30,7 @@ interface Pair {
   readonly b: SpanNode | undefined;
 }
 
-/**
- * Compares two traces from the root down. Spans are paired by service, name and position among siblings of the same
- * name.
- */
+/** Compares two traces. Spans are paired by service, name and position among siblings of the same name. */
 export function compareTraces(a: readonly SpanRecord[], b: readonly SpanRecord[]): { readonly rows: ComparedRow[]; readonly truncated: boolean } {
   const rows: ComparedRow[] = [];
   let characters = 0;

@@ -63,13 +63,13 @@ describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
     return rows.map(({ facts }) => Number.parseInt(facts.traceId, 16));
   }
 
-  /** A store of `threeTraces`, the same for all tests that only read it. */
+  /** One store with `threeTraces` for all tests that only read it. */
   function sharedTraces(): SpanStore {
     shared ??= threeTraces(open());
     return shared;
   }
 
-  /** Adds three traces: one of two services over 30 ms, one with an error, one that runs. */
+  /** Adds three traces: one of two services over 30 ms, one with an error, and one pending. */
   function threeTraces(store: SpanStore): SpanStore {
     store.ended(
       sampleSpan({
@@ -205,7 +205,7 @@ describe.each(Object.entries(stores))("spans in the %s", (_, open) => {
       expect(seen).toHaveLength(25);
       let page = await list(store, filters, { limit: 10, offset: 20 });
       let rest = page.rows.length;
-      // A search that takes long answers a short page.
+      // A search that takes long returns a short page.
       while (page.next !== undefined) {
         page = await list(store, filters, { limit: 10, after: page.next });
         rest += page.rows.length;

@@ -31,7 +31,7 @@ const storages = {
   },
 };
 
-/** A trusted `secret::pay` runs a query and calls `api::x` of a guest, which may neither call nor read `secret::pay`. */
+/** A trusted `secret::pay` runs a query and calls `api::x` of a guest, which may neither call nor see `secret::pay`. */
 async function site(config: object) {
   const running = await inMemoryEngine({ modules: [observability], config: { "svc-observability": config } });
   engine = running;
@@ -86,7 +86,7 @@ describe.each(Object.entries(storages))("forged spans with storage on %s", (stor
     await send(asGuest, { traceId, spanId: SQL_SPAN, name: "forged", attributes: claims });
     expect(await spanFor(running, SQL_SPAN)).toContain(QUERY);
     const { dropped } = (await running.call("engine::telemetry::status", {})) as { dropped: readonly object[] };
-    // In memory they are found out when they are read.
+    // In memory they are detected when they are read.
     expect(dropped).toEqual(storage === "disk" ? [{ signal: "spans", reason: "span_of_other_sender", count: 2 }] : []);
     expect(await running.call("engine::traces::list", { trace_id: traceId })).toMatchObject({
       total: 1,

@@ -16,14 +16,10 @@ export interface TraceRow {
 
 export interface TracePage {
   readonly rows: readonly TraceRow[];
-  /** Number of matching traces. */
   readonly total: number;
   /** False: `total` is a lower bound. Counting stops if it takes too long. */
   readonly totalIsExact: boolean;
-  /**
-   * Where the next page begins; undefined on the last page. A page may be short or empty and still have a next one,
-   * which continues the search.
-   */
+  /** Where the next page begins; undefined on the last page. A short or empty page may still have a next one. */
   readonly next: TracePosition | undefined;
 }
 
@@ -53,7 +49,6 @@ export interface SpanStore extends SpanSink {
   close(): Promise<void>;
 }
 
-/** The read-only part of a store. */
 export type SpanReader = Pick<SpanStore, "storage" | "list" | "spansOf" | "span">;
 
 /**
@@ -65,7 +60,6 @@ export function mayReplace(span: Pick<SpanRecord, "resource">, stored: Pick<Span
   return restrictedTo === undefined || restrictedTo === stored.resource.restrictedTo;
 }
 
-/** Returns the value that rows are sorted by. */
 export function sortValueOf(facts: TraceFacts, sortBy: TraceSort): string | number {
   switch (sortBy) {
     case "start_time":

@@ -2,7 +2,6 @@ import { durationMs, type SpanRecord } from "../model.ts";
 import { bySpanStart } from "./span-store.ts";
 import { isRoot } from "./trace-facts.ts";
 
-/** A span with its descendants in the same trace. */
 export interface SpanNode {
   readonly span: SpanRecord;
   readonly children: SpanNode[];
@@ -47,10 +46,7 @@ function reach(from: SpanNode, reached: Set<SpanNode>): void {
   for (const { node } of preorder([from])) reached.add(node);
 }
 
-/**
- * Yields parents before their children, and siblings by start time. Not recursive, so deep traces cannot overflow the
- * stack.
- */
+/** Yields parents before children, and siblings by start time. Not recursive: traces may be deep. */
 export function* preorder(roots: readonly SpanNode[]): Generator<{ readonly node: SpanNode; readonly depth: number }> {
   const waiting = roots.map((node) => ({ node, depth: 0 })).reverse();
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {

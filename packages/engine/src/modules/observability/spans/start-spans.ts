@@ -27,9 +27,7 @@ export interface SpansParts {
   readonly redactor: () => SecretMask;
 }
 
-/**
- * Stores spans as configured, and provides `engine::traces::*`, the stream `svc.traces` and the trigger type `trace`.
- */
+/** Stores spans as configured. Provides `engine::traces::*`, the stream `svc.traces` and the trigger type `trace`. */
 export async function startSpans(context: ModuleContext<ObservabilityConfig>, parts: SpansParts): Promise<RunningSpans> {
   const opened = await openSpanStore(context, parts);
   const store = opened?.store;

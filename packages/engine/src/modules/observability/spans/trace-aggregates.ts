@@ -4,10 +4,7 @@ import { allTraces, type SpanReader, type TraceRow } from "./span-store.ts";
 import { durationUsOf, statusOf } from "./trace-facts.ts";
 import type { TraceFilters } from "./trace-query.ts";
 
-/**
- * Maximum number of counted traces, newest first; fewer if their spans must be read. `exact` is false if there are
- * more.
- */
+/** Maximum number of counted traces, newest first; fewer if spans must be read. With more, `exact` is false. */
 const MAX_COUNTED = 50_000;
 const MAX_COUNTED_WITH_SPANS = 5_000;
 /** Maximum number of values of one facet in a result; the most frequent ones. */
@@ -66,10 +63,7 @@ function mostFrequent(counts: ReadonlyMap<string, number>): { value: string; cou
   return all.sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1)).slice(0, MAX_VALUES);
 }
 
-/**
- * Counts traces over time, in equal buckets from the first start to the last, and by duration, in buckets that grow by
- * a constant factor.
- */
+/** Counts traces over time in equal buckets, and by duration in buckets that grow by a constant factor. */
 export async function traceHistogram(store: SpanReader, filters: TraceFilters, buckets: number) {
   const starts: { readonly ms: number; readonly error: boolean }[] = [];
   const durations: number[] = [];

@@ -7,10 +7,7 @@ const MAX_SERVICES = 100;
 const MAX_FUNCTIONS = 100;
 const MAX_TEXT = 512;
 
-/**
- * Facts about a trace that need no access to its spans; updated with each span. Times are in microseconds since 1970,
- * clamped to safe integers.
- */
+/** Facts about a trace, updated with each span. Times are in microseconds since 1970, clamped to safe integers. */
 export interface TraceFacts {
   readonly traceId: string;
   rootSpanId: string;
@@ -18,9 +15,7 @@ export interface TraceFacts {
   partial: boolean;
   rootStartUs: number;
   rootName: string;
-  /** Service of the root span. */
   service: string;
-  /** In order of arrival. */
   services: string[];
   /** The root span is the engine's own work. */
   internal: boolean;

@@ -34,7 +34,6 @@ export class TraceFeed {
     this.#onChange = parts.onChange;
   }
 
-  /** Activates or deactivates the feed. */
   setActive(wanted: boolean): void {
     this.#isActive = wanted;
     if (!wanted) this.stop();

@@ -10,12 +10,8 @@ import type { TraceFilters } from "./trace-query.ts";
 export interface SpanCondition {
   readonly negated: boolean;
   matches(span: SpanRecord): boolean;
-  /** What an index can use of the condition. */
   readonly lookup: Lookup | undefined;
-  /**
-   * A lower-case string that the JSON of each matching span contains: a quick test that excludes spans. Undefined:
-   * there is no such string.
-   */
+  /** A lower-case string that the JSON of each matching span contains: a quick test. Undefined: there is none. */
   readonly needle?: string | undefined;
 }
 
@@ -38,7 +34,6 @@ function isTraceId(text: string | undefined): text is string {
   return text !== undefined && TRACE_ID.test(text.trim());
 }
 
-/** Returns a test of a trace's facts. */
 export function factsMatcher(filters: TraceFilters): (facts: TraceFacts) => boolean {
   const ids = traceIdsOf(filters);
   const wanted = ids === undefined ? undefined : new Set(ids);
@@ -67,7 +62,6 @@ function liesWithin(facts: TraceFacts, { min_duration_ms, max_duration_ms, start
   return start_time === undefined || facts.pendingCount > 0 || facts.endUs >= start_time * 1_000;
 }
 
-/** Returns the conditions on the spans of a trace. */
 export function spanConditions(filters: TraceFilters): SpanCondition[] {
   const conditions: SpanCondition[] = [];
   const equals = (key: string, value: string, negated = false): void =>
@@ -147,7 +141,6 @@ export function spanStatusOf(span: Pick<SpanRecord, "endUnixNano" | "status">): 
 /** Ids have their own filters, and each id would be a unique word in the index. */
 const NOT_SEARCHED = new Set(["svc.invocation_id", "svc.worker.id", "svc.caller.worker_id", "invocation_id", "worker_id"]);
 
-/** Yields the texts that a text search uses. */
 export function* textsOf(span: SpanRecord): Generator<string> {
   yield span.name;
   yield span.resource.service;
@@ -165,10 +158,7 @@ export function* textsOf(span: SpanRecord): Generator<string> {
   }
 }
 
-/**
- * Tests a trace by its spans. `redact` is applied only to spans that match, so it must not add anything that would
- * match.
- */
+/** Tests a trace by its spans. `redact` is applied only to spans that match, so it must not create matches. */
 export function matchesSpans(conditions: readonly SpanCondition[], spans: readonly SpanRecord[], redact?: (span: SpanRecord) => SpanRecord): boolean {
   return conditions.every(
     (condition) => spans.some((span) => condition.matches(span) && (redact === undefined || condition.matches(redact(span)))) !== condition.negated,

@@ -8,7 +8,6 @@ const name = z.string().min(1).max(512);
 const traceId = z.string().min(1).max(64);
 const milliseconds = z.number();
 
-/** The filters for traces. */
 const filterMembers = () => ({
   trace_id: traceId.optional(),
   trace_ids: z.array(traceId).max(MAX_TRACE_IDS).optional(),
@@ -58,7 +57,6 @@ export interface TracePosition {
   readonly tie: string | number;
 }
 
-/** A request for one page of traces. */
 export interface TraceListRequest {
   readonly filters: TraceFilters;
   readonly sortBy: TraceSort;

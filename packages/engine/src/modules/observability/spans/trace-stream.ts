@@ -3,13 +3,9 @@ import type { SpanStore, TraceRow } from "./span-store.ts";
 import { traceSummary } from "./stored-span.ts";
 import { TraceFeed } from "./trace-feed.ts";
 
-/** At most four events a second. */
 const DELAY_MS = 250;
 
-/**
- * Provides the system stream `svc.traces`: summaries of traces as they change, `{type: "traces", data: {traces:
- * [...]}}`. A subscriber lists the traces first.
- */
+/** Provides the stream `svc.traces`: `{type: "traces", data: {traces: [...]}}` with summaries of changed traces. */
 export function provideTraceStream(context: ModuleContext<unknown>, store: SpanStore): TraceFeed {
   const stream = context.streams.provideSystemStream({
     name: "svc.traces",

@@ -50,10 +50,7 @@ interface Bound {
   inFlight: number;
 }
 
-/**
- * The trigger type `trace`: delivers `{trace_ids}` for ended traces, each once. Traces that its own deliveries started
- * are skipped.
- */
+/** The trigger type `trace`: delivers `{trace_ids}` for ended traces, each once, except those of its own deliveries. */
 export class TraceTriggers {
   readonly #context: ModuleContext<unknown>;
   readonly #store: SpanStore;

@@ -49,7 +49,7 @@ describe("a trace of calls that called each other 1,500 deep", () => {
     expect(allOf(tree.roots).map(({ span_id, parent_span_id }) => [span_id, parent_span_id])).toEqual(
       Array.from({ length: 1_500 }, (_, n) => [spanIdOf(10_000 + n), n === 0 ? null : spanIdOf(10_000 + n - 1)]),
     );
-    // A worker is told no frame that its client could not read.
+    // A worker receives no frame that its client could not read.
     const worker = await engine.connectWorker();
     expect(await worker.call("engine::traces::tree", { trace_id: traceIdOf(1) })).toMatchObject({ result: { span_count: 1_500 } });
   });
@@ -108,7 +108,7 @@ describe("pending spans from outside", () => {
 });
 
 describe("the trigger type trace", () => {
-  it("tells nothing of what its own firings did, also where the engine records no spans itself (gap 45)", async () => {
+  it("ignores what its own deliveries did, even if the engine records no spans itself (gap 45)", async () => {
     const { engine, sink } = await start();
     const worker = await engine.connectWorker();
     const told: string[][] = [];
@@ -126,7 +126,7 @@ describe("the trigger type trace", () => {
     const first = once();
     sink.ended(sampleSpan({ trace: 1, id: 1 }));
     await first;
-    // Were the firing's own trace told, it would be with this one or before it.
+    // If the delivery's own trace were reported, it would be together with this one or before it.
     const second = once();
     sink.ended(sampleSpan({ trace: 2, id: 2 }));
     await second;

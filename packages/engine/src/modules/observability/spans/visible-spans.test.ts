@@ -79,7 +79,7 @@ describe("a restricted caller of engine::traces::*", () => {
     expect(await engine.call("engine::traces::spans", { trace_id: traceIdOf(1) })).toMatchObject({ total: 5 });
   });
 
-  it("is told by a trace trigger of traces that it sees something of", async () => {
+  it("receives from a trace trigger only traces that it sees something of", async () => {
     const { reader, sink } = await site();
     const told: unknown[] = [];
     reader.serve("a::watch", (data) => void told.push(data));

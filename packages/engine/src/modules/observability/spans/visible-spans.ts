@@ -73,10 +73,7 @@ function isCredible(parent: SpanRecord, child: SpanRecord): boolean {
   return restrictedTo === undefined || restrictedTo === child.resource.restrictedTo;
 }
 
-/**
- * True if the parent was evicted or has not arrived: it may be hidden. A request to the engine may have its parent in
- * another system.
- */
+/** True if the parent was evicted or has not arrived. A request to the engine may have its parent in another system. */
 function lacksParent({ parentSpanId, outside, kind }: SpanRecord): boolean {
   return parentSpanId !== undefined && (outside === true || kind !== "server");
 }
@@ -137,10 +134,7 @@ class VisibleSpans implements SpanReader {
   }
 }
 
-/**
- * The part of the filters that reveals nothing about hidden spans: trace ids, and a time range that every visible span
- * is within.
- */
+/** The filters that reveal nothing about hidden spans: trace ids, and a time range that contains all visible spans. */
 function shared(filters: TraceFilters): TraceFilters {
   const ids = traceIdsOf(filters);
   return {

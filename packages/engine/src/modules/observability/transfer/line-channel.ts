@@ -4,7 +4,6 @@ import type { Clock } from "../../../kernel/clock.ts";
 import type { ChannelReader, ChannelWriter } from "../../../kernel/module.ts";
 
 const PIECE_CHARACTERS = 64 * 1024;
-/** Maximum length of one line that is read. */
 const MAX_LINE_CHARACTERS = 16 * 1024 * 1024;
 /** Time after which a reader or writer without progress is given up, in milliseconds. */
 const STALL_LIMIT_MS = 120_000;

@@ -3,7 +3,6 @@ import type { ModuleContext } from "../../../../kernel/module.ts";
 import type { LogApi } from "../log-api.ts";
 import { aroundInput, exportInput, facetsInput, getInput, histogramInput, importInput, listInput, tailInput } from "./inputs.ts";
 
-/** Access to the implementation of the functions. */
 export interface LogApiSource {
   /** Loads the implementation on the first call. Resolves to undefined if entries are not stored here. */
   answers(): Promise<LogApi | undefined>;

@@ -79,7 +79,7 @@ describe("metrics as text", () => {
         "prometheus",
       );
     expect(textWith({ f: "x" })).toContain('d_milliseconds_bucket{f="x",le="10.0"} 3\n');
-    // The parser knows one histogram of a name, without labels.
+    // The parser supports one histogram per name, without labels.
     expect(parsePrometheus(textWith({}))).toMatchObject([
       { name: "d_milliseconds", type: "HISTOGRAM", metrics: [{ buckets: { "0.5": "1", "10.0": "3", "+Inf": "6" }, count: "6", sum: "33" }] },
     ]);

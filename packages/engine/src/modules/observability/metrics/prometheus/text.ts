@@ -29,10 +29,7 @@ interface Family {
   readonly seen: Set<string>;
 }
 
-/**
- * Renders metrics for a scraper. Metrics of `own` get no origin labels. If several metrics map to one name but differ
- * in type, the first one stays.
- */
+/** Renders metrics for a scraper. Metrics of `own` get no origin labels. The first of two types under one name wins. */
 export function metricsText(records: readonly MetricRecord[], own: Resource, format: TextFormat): string {
   const families = new Map<string, Family>();
   for (const record of records) {

@@ -12,7 +12,6 @@ interface Calls {
   durations: HistogramCounts;
 }
 
-/** Implements `engine::metrics::functions`. */
 export function functionsAnswer(
   windowSeconds: number,
   store: SeriesStore,

@@ -64,10 +64,7 @@ function callsOf(functionId: string): SeenSeries {
   return { info: CALLS, labels: { function_id: functionId } };
 }
 
-/**
- * Covers all calls since the start that the caller may see, based on their exact histograms; zeros before the first
- * call.
- */
+/** Covers all calls since the start that the caller may see; zeros before the first call. */
 function performanceOf(stats: CallStats, sees: Parts["sees"]) {
   let all = NOTHING_COUNTED;
   let min = Number.POSITIVE_INFINITY;

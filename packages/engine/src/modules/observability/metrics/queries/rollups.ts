@@ -6,7 +6,6 @@ import type { SeriesStore } from "../series-store.ts";
 import { explicitBuckets } from "../snapshot.ts";
 import { nanosOf, percentilesOf, type rollupsInput } from "./inputs.ts";
 
-/** Maximum number of rollups in a result. */
 const MAX_ROLLUPS = 20_000;
 const DEFAULT_RANGE_MS = 3_600_000;
 

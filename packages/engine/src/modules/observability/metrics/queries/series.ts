@@ -26,7 +26,6 @@ interface Steps {
   readonly stepMs: number;
 }
 
-/** Implements `engine::metrics::series`. */
 export function seriesAnswer(input: Input, store: SeriesStore, sees: (series: Series) => boolean) {
   const now = store.timeLine.now();
   const to = input.end_time == null ? now : Math.min(now, store.timeLine.stored(input.end_time));

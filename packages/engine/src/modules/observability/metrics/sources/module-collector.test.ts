@@ -11,7 +11,7 @@ import { ModuleCollector } from "./module-collector.ts";
 const HOUR_MS = 3_600_000;
 const COUNTER = { name: "meter.total", type: "counter" } as const;
 
-/** A module that is asked each hour, and the sweep after it. */
+/** A module that is sampled every hour, followed by the sweep. */
 function scene(told: () => Iterable<Measurement>) {
   const clock = manualClock();
   const drops = new DropCounts();
@@ -25,7 +25,7 @@ function scene(told: () => Iterable<Measurement>) {
   return { clock, store, grown: () => reader.value(COUNTER.name, {}, 60, false) };
 }
 
-test("a counter that is told and does not grow for weeks is no new one when it grows again", () => {
+test("a counter that is sent but does not grow for weeks is no new one when it grows again", () => {
   let value = 1_000;
   const { clock, store, grown } = scene(() => [{ ...COUNTER, value }]);
   clock.advance(HOUR_MS);
@@ -38,7 +38,7 @@ test("a counter that is told and does not grow for weeks is no new one when it g
   expect([...store.of(COUNTER.name)]).toEqual([series]);
 });
 
-test("a counter that is not told for weeks goes on from where it stood", () => {
+test("a counter that is not sent for weeks continues from its total", () => {
   let told: readonly Measurement[] = [{ ...COUNTER, value: 1_000 }];
   const { clock, store, grown } = scene(() => told);
   clock.advance(HOUR_MS);

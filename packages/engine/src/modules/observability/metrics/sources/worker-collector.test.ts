@@ -15,7 +15,7 @@ async function scene(readOf?: (pid: number) => Promise<ProcessFigures | undefine
   await worker.call("nothing");
   const store = new SeriesStore({ timeLine: new TimeLine(clock), limits: () => ({ maxSeries: 100, retentionMs: 3_600_000 }), drops: new DropCounts() });
   const seen = (view: WorkerView): WorkerView => ({ ...view, ...more });
-  // The real directory, of a worker as the supervisor would have started it.
+  // The real directory, with a worker as the supervisor would start it.
   const directory: Directory = Object.assign(Object.create(engine.directory) as Directory, {
     eachWorker: (visit: (worker: WorkerLoad) => void) => {
       for (const view of engine.directory.workers()) visit({ ...seen(view), has_run: true });
@@ -57,7 +57,7 @@ describe("the figures of workers", () => {
     await engine.stop();
   });
 
-  it("of a process that the engine started and that tells nothing are read from the system", async () => {
+  it("of a process that the engine started and that sends nothing are read from the system", async () => {
     let cpuMs = 1_000;
     const asked: number[] = [];
     const read = (pid: number): Promise<ProcessFigures> => {
@@ -77,7 +77,7 @@ describe("the figures of workers", () => {
     expect(figures.latest(worker.id)?.cpu_percent).toBe(50);
     const [cpu] = store.of("svc.worker.cpu_percent");
     expect(cpu instanceof NumberSeries && cpu.latest).toBe(50);
-    // From when it tells them itself they are its own.
+    // From here the worker sends these metrics itself.
     figures.receive("svc.worker.rss_bytes", 1, worker.id);
     figures.sample();
     await settle();

@@ -57,9 +57,7 @@ interface Parts {
   readonly readProcess?: (pid: number) => Promise<ProcessFigures | undefined>;
 }
 
-/**
- * Metrics of worker processes: sent by their SDKs, or read from the system for local workers that the engine started.
- */
+/** Metrics of worker processes: sent by SDKs, or read from the system for local workers that the engine started. */
 export class WorkerCollector {
   readonly #parts: Parts;
   readonly #latest = new Map<string, LatestValues>();

@@ -54,7 +54,7 @@ async function roots(store: SpanStore, filters: Record<string, unknown> = {}): P
 describe("spans on disk", () => {
   it("are there after a restart, and those that ran then are shown as interrupted (gap 44)", async () => {
     const file = freshFile();
-    // The clock stands still, so that the stop waits for the spans, however long the disk takes.
+    // The clock stands still, so the stop waits for the spans, however long the disk takes.
     const clock = manualClock();
     const before = open(file, { clock });
     before.ended(sampleSpan({ trace: 1, id: 1, attributes: { order: 7 } }));
@@ -67,7 +67,7 @@ describe("spans on disk", () => {
     expect(await after.span(traceIdOf(2), spanIdOf(2))).toMatchObject({ statusDescription: "the engine stopped before this span ended" });
   });
 
-  it("of a file from before traces told all their functions are kept, each with the one that was known", async () => {
+  it("of a file from before traces had all their functions are kept, each with the one that was known", async () => {
     const file = freshFile();
     const before = open(file);
     before.ended(sampleSpan({ trace: 1, id: 1, attributes: { "svc.function_id": "a::b" } }));
@@ -133,12 +133,12 @@ describe("spans on disk", () => {
     const store = open(freshFile(), { clock: manualClock(), limits });
     for (let id = 1; id <= 1_500; id += 1) store.ended(sampleSpan({ trace: id, id, attributes: { filler: `${id} ${"x".repeat(1_000)}` } }));
     await store.flush();
-    // The clock stands still: nothing looks at the limits but what was written.
+    // The clock stands still, so only the written bytes trigger a check of the limits.
     await expect.poll(async () => (await store.stats()).bytes, { timeout: 20_000 }).toBeLessThanOrEqual(limits.maxBytes);
     expect(await store.stats()).toMatchObject({ unwritten: 0 });
   });
 
-  it("give way when less is allowed, and are shown with the keys of now", async () => {
+  it("are evicted when the limits shrink, and are masked with the current keys", async () => {
     let keys: string[] = [];
     const store = open(freshFile(), { redactor: () => new SecretMask(keys) });
     for (let id = 1; id <= 1_500; id += 1) store.ended(sampleSpan({ trace: id, id, attributes: { iban: "DE02", filler: `${id} ${"x".repeat(1_000)}` } }));
@@ -157,7 +157,7 @@ describe("spans on disk", () => {
     for (let round = 0; round < 5; round += 1) {
       for (let n = 0; n < 500; n += 1) {
         const id = 500 * round + n;
-        // One trace holds as much as all others.
+        // One trace is as large as all others together.
         store.ended(sampleSpan({ trace: n % 2 === 0 ? 1_000_000 : id, id, startMs: id, attributes: { filler: `${id} ${"x".repeat(1_000)}` } }));
       }
       await store.flush();
@@ -176,7 +176,7 @@ describe("spans on disk", () => {
     for (const { facts } of rows) expect(await store.spansOf(facts.traceId)).not.toHaveLength(0);
   });
 
-  it("begin anew when the file is damaged, which is put aside and told (1.4)", async () => {
+  it("start empty when the file is damaged, which is renamed and logged (1.4)", async () => {
     const file = freshFile();
     mkdirSync(join(file, ".."), { recursive: true });
     writeFileSync(file, "this is no database, but it is long enough to be looked at as one".repeat(100));

@@ -26,7 +26,6 @@ const TRIM_SPANS = 500;
 const STOP_FLUSH_MS = 2_000;
 /** The limits are checked early when this share of the maximum size was written. */
 const TRIM_AFTER_SHARE = 1 / 32;
-/** Larger than any time. */
 const EVERYTHING = Number.MAX_SAFE_INTEGER;
 
 export interface DiskSpanLimits {

@@ -33,9 +33,7 @@ async function open(file: string, log: Logger): Promise<Store<SpanProcedures>> {
   return openStore<SpanProcedures>({ file, procedures: new URL("./procedures.js", import.meta.url), log, durability: "relaxed" });
 }
 
-/**
- * Creates the file such that free pages can be returned to the file system. SQLite allows that only for an empty file.
- */
+/** Creates the file such that SQLite can return free pages to the file system. Only possible while it is empty. */
 function makeShrinkable(file: string): void {
   const database = openDatabase(file);
   try {

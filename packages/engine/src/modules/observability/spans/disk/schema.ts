@@ -1,7 +1,4 @@
-/**
- * Span ids begin at the trace's number times this value, so that the word index, which stores only ids, also identifies
- * the trace.
- */
+/** Span ids begin at the trace's number times this value, so the word index, which stores only ids, knows the trace. */
 export const SPANS_PER_TRACE = 1_048_576;
 
 export const schema: readonly string[] = [

@@ -18,7 +18,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("a search whose time is over answers a short page, and goes on where it was until all is found", () => {
+test("a search that exceeds its time returns a short page, and continues until all is found", () => {
   database = openDatabase(join(folder, "spans.db"));
   for (const sql of schema) database.exec(sql);
   const spans = Array.from({ length: 50 }, (_, index) =>

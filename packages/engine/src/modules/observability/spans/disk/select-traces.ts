@@ -8,17 +8,12 @@ import { readSpan } from "./span-json.ts";
 import { serviceQuery, wordQuery } from "./span-words.ts";
 import { COLUMNS, type TraceSqlRow } from "./trace-rows.ts";
 
-/**
- * Sets of traces below this size are taken from an index and sorted. Members of larger sets are found soon by scanning
- * in order.
- */
+/** Sets of traces below this size are taken from an index and sorted. A scan finds members of larger sets soon. */
 const MAX_SET = 20_000;
 /** Rows per query of a scan: the first window, and the maximum. */
 const FIRST_WINDOW = 256;
 const MAX_WINDOW = 4_096;
-/**
- * Maximum search time of one request in milliseconds; then it returns a short page. Other requests wait for the thread.
- */
+/** Maximum search time of one request in milliseconds, because others wait for the thread. Then a page is short. */
 const BUDGET_MS = 150;
 /** Maximum number of services that one search by name may expand to. */
 const MAX_SERVICES = 50;
@@ -42,7 +37,6 @@ type Found = {
   readonly value: string | number;
 };
 
-/** A SQL condition on rows of `traces`. */
 interface Where {
   readonly sql: string[];
   readonly parameters: SqlValue[];
@@ -181,10 +175,7 @@ export function traceSelector(database: Database, { budgetMs = BUDGET_MS }: { re
   return { list };
 }
 
-/**
- * SQL for one window of traces in order, from the beginning or after a position, with a column that tells if each
- * matches.
- */
+/** SQL for one window of traces in order, with a column that tells if each matches. */
 function windowSql(query: {
   readonly sortBy: TraceSort;
   readonly descending: boolean;
@@ -206,7 +197,6 @@ class Search {
   /** Number of traces that match so far. */
   matched = 0;
   setSize = 0;
-  /** True: all traces were searched. */
   isComplete = false;
   next: TracePosition | undefined;
   readonly #request: TraceListRequest;
@@ -267,7 +257,6 @@ class Search {
 const NO_WORD = '"_"';
 const NOT_INTERNAL = "internal = 0";
 
-/** Conditions on the trace rows. */
 function factsWhere(filters: TraceFilters): Where {
   const where: Where = { sql: [], parameters: [] };
   if (!filters.include_internal) add(where, NOT_INTERNAL);
@@ -288,10 +277,7 @@ function add(where: Where, sql: string, ...parameters: readonly SqlValue[]): voi
   where.parameters.push(...parameters);
 }
 
-/**
- * Tests a trace by the JSON of its spans. Parses only spans that can match, because a substring search is many times
- * faster.
- */
+/** Tests a trace by the JSON of its spans. Parses only spans that can match, because a substring search is faster. */
 function matchesJson(conditions: readonly SpanCondition[], texts: readonly string[]): boolean {
   const lower: string[] = [];
   const spans: SpanRecord[] = [];

@@ -9,10 +9,7 @@ const MAX_PENDING = 10_000;
 /** Spans to be written: those that have ended, and pending ones that are not on disk yet. */
 export class SpanQueue {
   #ended: SpanRecord[] = [];
-  /**
-   * Ended spans of restricted senders. They are written last, so that the spans of others that they must not replace
-   * are already there.
-   */
+  /** Ended spans of restricted senders. Written last, after the spans that they must not replace. */
   #restricted: SpanRecord[] = [];
   #bytes = 0;
   /** Pending spans. The value is true if the span is on disk as pending. */

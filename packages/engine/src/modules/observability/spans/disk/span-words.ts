@@ -51,7 +51,6 @@ export function wordQuery(lookup: Lookup): string {
   return lookup.words.map((word) => (WordSearch.isBeginning(word) ? `"${word}" *` : `"${word}"`)).join(" AND ");
 }
 
-/** Returns the query for spans of any of these services. */
 export function serviceQuery(names: readonly string[]): string {
   return names.map((name) => `"${valueToken("service", name)}"`).join(" OR ");
 }

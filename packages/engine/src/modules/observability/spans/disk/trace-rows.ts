@@ -50,7 +50,6 @@ export function factsOf(row: TraceSqlRow): TraceFacts {
   };
 }
 
-/** In the order of `COLUMNS`. */
 export function parametersOf(facts: TraceFacts, nextSeq: number, nowMs: number): SqlValue[] {
   return [
     facts.traceId,

@@ -24,10 +24,7 @@ export function traceTrimmer(database: Database) {
   const pageSize = pragma("page_size");
   const usedBytes = (): number => (pragma("page_count") - pragma("freelist_count")) * pageSize;
 
-  /**
-   * Removes up to `maxSpans` spans that are older than `beforeMs` or over `maxBytes`. Returns how many, and if another
-   * step may be needed.
-   */
+  /** Removes up to `maxSpans` spans older than `beforeMs` or over `maxBytes`. Returns if another step may be needed. */
   function trim({ beforeMs, maxBytes, maxSpans }: { readonly beforeMs: number; readonly maxBytes: number; readonly maxSpans: number }) {
     let removed = 0;
     while (removed < maxSpans) {

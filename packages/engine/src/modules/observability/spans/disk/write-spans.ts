@@ -7,7 +7,6 @@ import { readSpan, writeSpan } from "./span-json.ts";
 import { indexedWords } from "./span-words.ts";
 import { COLUMNS, factsOf, parametersOf, type TraceSqlRow } from "./trace-rows.ts";
 
-/** Maximum number of stored spans of one trace. */
 const MAX_TRACE_SPANS = 200_000;
 /** Maximum number of service names that searches can use. */
 const MAX_SERVICES = 10_000;

@@ -5,7 +5,7 @@ import { observabilityConfigSchema } from "../../config.ts";
 import type { SpanStore, TracePage } from "../span-store.ts";
 import { provideListFunctions } from "./list-traces.ts";
 
-/** What `engine::traces::list` answers for this page of a store. */
+/** Returns what `engine::traces::list` returns for this page of a store. */
 async function answerFor(page: Omit<TracePage, "rows" | "total" | "totalIsExact">, limit: number): Promise<unknown> {
   const store: SpanStore = {
     storage: "disk",
@@ -36,7 +36,7 @@ async function answerFor(page: Omit<TracePage, "rows" | "total" | "totalIsExact"
   }
 }
 
-test("a page that a search left short says so, and where it goes on; one that ends does not", async () => {
+test("a short page of a search says so and has a cursor; the last page does not", async () => {
   expect(await answerFor({ next: { value: 5, tie: 3 } }, 10)).toMatchObject({
     spans: [],
     partial: true,

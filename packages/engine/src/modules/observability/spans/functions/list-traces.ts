@@ -15,7 +15,6 @@ const cursorParts = z.tuple([traceSortSchema, scalar, scalar]);
 
 const attributeName = z.string().min(1).max(512);
 
-/** Functions about many traces. */
 export function provideListFunctions(context: ModuleContext<unknown>, functions: TraceFunctions): void {
   context.provideFunction({
     id: "engine::traces::list",

@@ -7,7 +7,6 @@ import { provideListFunctions } from "./list-traces.ts";
 import { provideReadFunctions } from "./read-traces.ts";
 import { provideTransferFunctions } from "./transfer-traces.ts";
 
-/** The stores that the functions use. */
 export interface TraceFunctions {
   /** Throws `memory_exporter_not_enabled` if spans are not stored. */
   store(): SpanStore;
@@ -15,10 +14,7 @@ export interface TraceFunctions {
   spansFor(access: CallerAccess | undefined): SpanReader;
 }
 
-/**
- * Provides `engine::traces::*`. Without a `store` spans are only exported, and each function throws
- * `memory_exporter_not_enabled`.
- */
+/** Provides `engine::traces::*`. Without a `store` each function throws `memory_exporter_not_enabled`. */
 export function provideTraces(context: ModuleContext<unknown>, store: SpanStore | undefined, drops: DropCounter): void {
   const functions: TraceFunctions = {
     store() {

@@ -2,10 +2,7 @@ import type { DropCounter, SpanRecord } from "../../model.ts";
 import { decodeTraces } from "../../otlp/decode-traces.ts";
 import { parseLine } from "../../transfer/line-channel.ts";
 
-/**
- * Returns the spans of one line of OTLP/JSON, which is one request, and the number of rejected ones. A line that is no
- * request counts as one.
- */
+/** Returns the spans of one OTLP/JSON request, and the number of rejected ones; an invalid line counts as one. */
 export function spansOfOtlp(
   line: string,
   { nowMs, drops }: { readonly nowMs: number; readonly drops: DropCounter },

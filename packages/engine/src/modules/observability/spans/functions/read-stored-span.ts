@@ -11,7 +11,6 @@ const nanos = z
   .transform((text) => BigInt(text));
 const attributes = z.record(z.string().max(512), z.json()).refine((map) => Object.keys(map).length <= MAX_ATTRIBUTES);
 
-/** The members of an exported span that an import reads. */
 const storedSpanSchema = () =>
   z.object({
     trace_id: z.string().regex(/^[0-9a-f]{32}$/),
@@ -45,10 +44,7 @@ const storedSpanSchema = () =>
     instrumentation_scope_version: z.string().max(512).optional(),
   });
 
-/**
- * Returns the span of a line; undefined if the line is no span. A span that was pending at export never ends, so it
- * ends where it began.
- */
+/** Returns the span of a line; undefined if it is invalid. A span that was pending at export ends where it began. */
 export function readStoredSpan(line: string): SpanRecord | undefined {
   const parsed = schemaOf(storedSpanSchema).safeParse(parseLine(line));
   if (!parsed.success) return undefined;
@@ -79,7 +75,6 @@ export function readStoredSpan(line: string): SpanRecord | undefined {
   };
 }
 
-/** Attributes may have any JSON value. */
 function valuesOf(map: Record<string, z.core.util.JSONType>): Record<string, AttributeValue> {
   return map;
 }

@@ -27,7 +27,6 @@ type TreeSpan = StoredSpan & { readonly children: TreeSpan[]; readonly child_cou
 
 const FORMS = { full: storedSpan, lean: leanSpan, ids: (span: SpanRecord) => ({ span_id: span.spanId }) } as const;
 
-/** Functions about one or two traces. */
 export function provideReadFunctions(context: ModuleContext<unknown>, functions: TraceFunctions): void {
   context.provideFunction({
     id: "engine::traces::tree",
@@ -160,10 +159,7 @@ function pageAfter<T>(
   return { page, next: last === undefined || from + page.length >= all.length ? null : writeCursor(kind, [idOf(last)]) };
 }
 
-/**
- * Returns a matcher for spans that contain every word of the text in their name, service, id, error description or
- * attributes (as `key=value`).
- */
+/** Returns a matcher for spans whose name, service, id, error or attributes (`key=value`) contain every word. */
 function textMatcher(text: string): (span: SpanRecord) => boolean {
   const words = text
     .toLowerCase()

@@ -20,7 +20,6 @@ const formatSchema = z.enum(["ndjson", "otlp_json"]).default("ndjson");
 type Format = z.infer<typeof formatSchema>;
 const lines = channelRefSchema.meta({ description: "The read end of a channel of lines" });
 
-/** Functions that move or remove traces in bulk. */
 export function provideTransferFunctions(context: ModuleContext<unknown>, functions: TraceFunctions, drops: DropCounter): void {
   let transfers = 0;
   const enter = (): void => {

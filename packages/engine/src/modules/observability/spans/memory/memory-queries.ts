@@ -10,11 +10,9 @@ const TURN_SPANS = 2_000;
 
 interface Trace {
   readonly facts: TraceFacts;
-  /** By span id. */
   readonly spans: Map<string, SpanRecord>;
 }
 
-/** Returns what may be shown of a span. */
 type Redact = (span: SpanRecord) => SpanRecord;
 
 /** Searches all traces. `all` must be a copy that belongs to the callee. Masked values are not found. */
@@ -44,9 +42,7 @@ export function spansOfTrace(all: readonly SpanRecord[], traceId: string): SpanR
   return [...spans.values()].sort(bySpanStart).slice(0, MAX_READ_SPANS);
 }
 
-/**
- * Puts spans of restricted senders last, so that spans which may not replace others do not change the facts of a trace.
- */
+/** Puts spans of restricted senders last: those that may not replace others must not change the facts of a trace. */
 function restrictedLast(all: readonly SpanRecord[]): readonly SpanRecord[] {
   const restricted = all.filter(isRestricted);
   return restricted.length === 0 ? all : [...all.filter((span) => !isRestricted(span)), ...restricted];

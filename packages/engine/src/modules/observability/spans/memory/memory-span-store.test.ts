@@ -60,7 +60,7 @@ describe("spans in memory", () => {
     expect(released).toEqual([0, 1, 4]);
   });
 
-  it("that never end are bounded as well, and are told when they do end", async () => {
+  it("that never end are bounded as well, and are stored when they do end", async () => {
     const { store } = newStore({});
     const spans = Array.from({ length: 12_000 }, (_, id) => sampleSpan({ trace: 1, id, tookMs: null }));
     for (const span of spans) store.started(span);

@@ -3,10 +3,7 @@ import type { SpanRecord } from "../../model.ts";
 /** Maximum number of tracked pending spans; further ones are visible only after they end. */
 const MAX_PENDING = 10_000;
 
-/**
- * Pending spans, unordered. An array, because a long-lived Set that changes at each call leaves old tables behind that
- * keep young objects alive.
- */
+/** Pending spans, unordered. An array: a long-lived Set leaves old tables behind that keep young objects alive. */
 export class PendingSpans {
   readonly #spans: SpanRecord[] = [];
 

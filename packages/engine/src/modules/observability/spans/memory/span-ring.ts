@@ -27,7 +27,6 @@ export class SpanRing {
     this.#bytes += size;
   }
 
-  /** Removes and returns the oldest span. */
   shift(): SpanRecord | undefined {
     const span = this.#spans[this.#first];
     if (span === undefined) return undefined;

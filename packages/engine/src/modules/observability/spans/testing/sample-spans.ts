@@ -24,7 +24,6 @@ export interface SampleSpan extends Partial<Omit<SpanRecord, "traceId" | "spanId
   readonly tookMs?: number | null;
 }
 
-/** Returns a span with defaults for everything that the test does not set. */
 export function sampleSpan(span: SampleSpan): SpanRecord {
   const { trace = 1, id, parent, service = "svc", workerId, startMs = 0, tookMs = 1, ...more } = span;
   const startUnixNano = more.startUnixNano ?? BASE + BigInt(Math.round(startMs * 1e6));
