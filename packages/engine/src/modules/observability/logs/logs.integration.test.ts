@@ -142,7 +142,7 @@ describe("engine::log::*", () => {
     await engine.call("engine::log::info", { message: "b" });
     const shown = engine.logs.filter(({ message }) => message !== "a module started");
     expect(shown.filter(({ message }) => message === "a worker logs")).toHaveLength(101);
-    expect(shown.find(({ message }) => message.startsWith("more lines"))?.fields).toMatchObject({ lines: 50 });
+    expect(shown.find(({ message }) => message.startsWith("some worker log lines"))?.fields).toMatchObject({ lines: 50 });
     expect((await list(engine)).total).toBe(151);
   });
 

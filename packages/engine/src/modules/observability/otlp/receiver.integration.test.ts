@@ -110,10 +110,10 @@ test("while there is no room, senders are asked to come again", async () => {
 });
 
 test.each([
-  ["/v1/traces", { resourceSpans: "x" }, "`resourceSpans` must be a list, and is a string"],
-  ["/v1/logs", { resourceLogs: {} }, "`resourceLogs` must be a list, and is an object"],
-  ["/v1/metrics", { resourceMetrics: [{}, { scopeMetrics: 5 }] }, "`resourceMetrics[1].scopeMetrics` must be a list, and is a number"],
-  ["/v1/traces", { resourceSpans: [{ scopeSpans: [{ spans: true }] }] }, "`resourceSpans[0].scopeSpans[0].spans` must be a list, and is a boolean"],
+  ["/v1/traces", { resourceSpans: "x" }, "`resourceSpans` must be a list, not a string"],
+  ["/v1/logs", { resourceLogs: {} }, "`resourceLogs` must be a list, not an object"],
+  ["/v1/metrics", { resourceMetrics: [{}, { scopeMetrics: 5 }] }, "`resourceMetrics[1].scopeMetrics` must be a list, not a number"],
+  ["/v1/traces", { resourceSpans: [{ scopeSpans: [{ spans: true }] }] }, "`resourceSpans[0].scopeSpans[0].spans` must be a list, not a boolean"],
 ])("what is no list where records are is refused by its name: %s %j", async (path, body, message) => {
   const answer = await post(path, JSON.stringify(body), JSON_TYPE);
   expect([answer.status, await answer.json()]).toEqual([400, { code: 3, message }]);
