@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { ObservabilityConfig } from "./config.ts";
 
 /** Settings for the engine's identity and storage. A change restarts the module and clears what is in memory. */
-const RESTARTING: readonly (readonly [name: string, valueOf: (config: ObservabilityConfig) => unknown])[] = [
+const RESTART_SETTINGS: readonly (readonly [name: string, valueOf: (config: ObservabilityConfig) => unknown])[] = [
   ["service_name", (config) => config.service_name],
   ["service_version", (config) => config.service_version],
   ["service_namespace", (config) => config.service_namespace],
@@ -15,6 +15,6 @@ const RESTARTING: readonly (readonly [name: string, valueOf: (config: Observabil
 
 /** Returns the names of the settings that differ, for a message. */
 export function restartSettings(before: ObservabilityConfig, next: ObservabilityConfig): string {
-  const changed = RESTARTING.filter(([, settingOf]) => !isDeepStrictEqual(settingOf(before), settingOf(next)));
+  const changed = RESTART_SETTINGS.filter(([, settingOf]) => !isDeepStrictEqual(settingOf(before), settingOf(next)));
   return changed.map(([name]) => `\`${name}\``).join(", ");
 }

@@ -10,12 +10,12 @@ export class AlertHistory {
   add(event: AlertEvent): void {
     this.#events.push({ seq: ++this.#seq, event });
     // Compacts rarely, because shifting a thousand items for each event would be wasteful.
-    if (this.#events.length >= 2 * MAX_EVENTS) this.#events = this.#kept();
+    if (this.#events.length >= 2 * MAX_EVENTS) this.#events = this.#latest();
   }
 
   /** Returns the latest events first. `cursor` is that of the previous page; `total` counts all matches. */
   page({ name, limit, cursor }: { readonly name: string | undefined; readonly limit: number; readonly cursor: number | undefined }) {
-    const fitting = this.#kept()
+    const fitting = this.#latest()
       .filter(({ event }) => name === undefined || event.name === name)
       .reverse();
     const behind = cursor === undefined ? fitting : fitting.filter(({ seq }) => seq < cursor);
@@ -23,7 +23,7 @@ export class AlertHistory {
     return { events: page.map(({ event }) => event), cursor: behind.length > limit ? String(page.at(-1)?.seq) : null, total: fitting.length };
   }
 
-  #kept(): { readonly seq: number; readonly event: AlertEvent }[] {
+  #latest(): { readonly seq: number; readonly event: AlertEvent }[] {
     return this.#events.slice(-MAX_EVENTS);
   }
 }

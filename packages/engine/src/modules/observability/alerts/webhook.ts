@@ -50,8 +50,8 @@ export class Webhooks {
       const url = checkUrl(text, rules);
       const addresses = await orAborted(resolveChecked(url, rules, this.#resolve), ending.signal);
       const headers = { "content-type": "application/json", "content-length": String(body.byteLength), "user-agent": "svc" };
-      const answer = await this.#exchanger.send({ url, method: "POST", headers, body, addresses, signal: ending.signal });
-      if (answer.status < 200 || answer.status > 299) throw new Error(`the webhook responded with status ${answer.status}`);
+      const response = await this.#exchanger.send({ url, method: "POST", headers, body, addresses, signal: ending.signal });
+      if (response.status < 200 || response.status > 299) throw new Error(`the webhook responded with status ${response.status}`);
     } finally {
       cancel();
       stopped.removeEventListener("abort", stop);

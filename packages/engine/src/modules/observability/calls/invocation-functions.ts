@@ -36,7 +36,7 @@ export function provideInvocations(
   });
   provideFunction({
     id: "engine::invocations::get",
-    summary: "One call with its input, its output or its error; null when it is no longer kept",
+    summary: "One call with its input, its output or its error; null if it is not found",
     input: () => z.object({ invocation_id: text }),
     handle: async ({ invocation_id }, { access }) => (await queries()).getInvocation(parts.history, invocation_id, seen(access), parts.redactor()),
   });

@@ -9,7 +9,7 @@ export function provideSamplingRules(
 ): void {
   provideFunction({
     id: "engine::sampling::rules",
-    summary: "Which traces and logs are kept",
+    summary: "Sampling settings of traces and logs",
     input: () => z.looseObject({}),
     handle: () => {
       const { sampling, sampling_ratio, logs_sampling_ratio } = config();

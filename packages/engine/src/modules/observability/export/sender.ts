@@ -119,8 +119,8 @@ function overGrpc<T>({ url, isTls, headers, signal }: CollectorAddress, serializ
 function rejectedBy(bytes: Uint8Array, signal: Signal, isJson: boolean): number {
   if (bytes.length === 0) return 0;
   try {
-    const answer = isJson ? (JSON.parse(Buffer.from(bytes).toString("utf8")) as Record<string, unknown>) : readMessage(bytes, RESPONSES[signal]);
-    const partial = answer.partialSuccess as Readonly<Record<string, unknown>> | undefined;
+    const response = isJson ? (JSON.parse(Buffer.from(bytes).toString("utf8")) as Record<string, unknown>) : readMessage(bytes, RESPONSES[signal]);
+    const partial = response.partialSuccess as Readonly<Record<string, unknown>> | undefined;
     const count = Number(partial?.[REJECTED[signal]] ?? 0);
     return Number.isSafeInteger(count) && count > 0 ? count : 0;
   } catch {

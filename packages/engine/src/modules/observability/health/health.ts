@@ -13,7 +13,7 @@ const PROBE_MS = 10_000;
 const COMPONENTS = ["otel", "metrics", "logs", "spans", "disk", "store", "queues", "adapters", "event_loop"] as const;
 
 const statusSchema = z.enum(["healthy", "degraded", "unhealthy", "disabled"]);
-const answer = () =>
+const checkSchema = () =>
   z.object({
     status: statusSchema.exclude(["disabled"]),
     components: z.record(
@@ -52,7 +52,7 @@ export function startHealth(context: ModuleContext<ObservabilityConfig>, options
     id: "engine::health::check",
     summary: "Health of the engine and its components: which one has a problem, since when, and what to do",
     input: () => z.object({}),
-    output: answer,
+    output: checkSchema,
     async handle() {
       await disk.probe();
       return checkOf(context.health(), context.clock.now(), identity.version);
@@ -71,8 +71,8 @@ export function startHealth(context: ModuleContext<ObservabilityConfig>, options
   return every(clock, PROBE_MS, probe);
 }
 
-function checkOf(reports: readonly ComponentReport[], timestamp: number, version: string): z.input<ReturnType<typeof answer>> {
-  const components: z.input<ReturnType<typeof answer>>["components"] = Object.create(null);
+function checkOf(reports: readonly ComponentReport[], timestamp: number, version: string): z.input<ReturnType<typeof checkSchema>> {
+  const components: z.input<ReturnType<typeof checkSchema>>["components"] = Object.create(null);
   for (const component of COMPONENTS) components[component] = { status: "disabled", details: "not in use" };
   for (const { component, status, details, sinceMs } of reports) components[component] = { status, details, since_ms: sinceMs };
   const has = (status: HealthStatus): boolean => reports.some((report) => report.status === status);

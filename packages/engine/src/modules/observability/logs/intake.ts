@@ -30,7 +30,7 @@ export class LogIntake implements LogSink {
 
   /** Returns false for a duplicate. */
   add(log: LogRecord): boolean {
-    if (this.#isDouble(log)) return false;
+    if (this.#isDuplicate(log)) return false;
     if (!this.#isSampled(log)) return true;
     const entry: StoredLog = { id: this.#nextId++, log: boundRecord(log) };
     for (const listener of this.#listeners) listener(entry);
@@ -38,7 +38,7 @@ export class LogIntake implements LogSink {
   }
 
   /** Compares only the id: the output line has the worker's name from the config, and the frame the worker's own. */
-  #isDouble({ attributes }: LogRecord): boolean {
+  #isDuplicate({ attributes }: LogRecord): boolean {
     const id = attributes[LOG_ID];
     if (typeof id !== "string" || id.length > 64) return false;
     if (this.#remembered.has(id)) return true;

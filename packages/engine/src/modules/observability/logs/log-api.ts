@@ -109,8 +109,8 @@ export class LogApi {
   }
 
   async tail({ after, limit, wait_ms, ...filter }: TailInput, signal: AbortSignal): Promise<unknown> {
-    const answer = await this.#tail.next({ after, filter: this.#filter(filter), limit: limit ?? 500, waitMs: wait_ms ?? 0, signal });
-    return { logs: answer.entries.map((entry) => this.#json(entry)), cursor: answer.cursor, dropped: answer.dropped };
+    const result = await this.#tail.next({ after, filter: this.#filter(filter), limit: limit ?? 500, waitMs: wait_ms ?? 0, signal });
+    return { logs: result.entries.map((entry) => this.#json(entry)), cursor: result.cursor, dropped: result.dropped };
   }
 
   export({ format, sort_order, ...filter }: ExportInput, ownedBy: Parameters<ModuleContext<unknown>["createChannel"]>[0]): { readonly lines: ChannelRef } {

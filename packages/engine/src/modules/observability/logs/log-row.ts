@@ -41,13 +41,13 @@ interface Rest {
 
 /** Masked values are not written to disk. The columns describe the writer of the entry. */
 export function rowOf({ id, log }: StoredLog, arrivedMs: number, redact: RedactAttributes): LogRow {
-  const kept = redactRecord(log, redact);
+  const masked = redactRecord(log, redact);
   const rest: Rest = {
     body: log.body,
     service: log.resource.service,
     observed: String(log.observedUnixNano),
-    attributes: kept.attributes,
-    resource: kept.resource.attributes,
+    attributes: masked.attributes,
+    resource: masked.resource.attributes,
     workerId: log.resource.workerId,
     scopeName: log.scopeName,
     scopeVersion: log.scopeVersion,

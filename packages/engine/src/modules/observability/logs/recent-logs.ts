@@ -21,12 +21,12 @@ export class RecentLogs {
     this.lastId = entry.id;
     this.#entries.push(entry);
     this.#bytes += sizeOf(entry.log);
-    let gone = 0;
-    while (this.#entries.length - gone > MAX_COUNT || (this.#bytes > MAX_BYTES && this.#entries.length - gone > 1)) {
-      this.#bytes -= sizeOf((this.#entries[gone] as StoredLog).log);
-      gone += 1;
+    let evicted = 0;
+    while (this.#entries.length - evicted > MAX_COUNT || (this.#bytes > MAX_BYTES && this.#entries.length - evicted > 1)) {
+      this.#bytes -= sizeOf((this.#entries[evicted] as StoredLog).log);
+      evicted += 1;
     }
-    if (gone > 0) this.#entries.splice(0, gone);
+    if (evicted > 0) this.#entries.splice(0, evicted);
     for (const wake of this.#waiting) wake();
   }
 

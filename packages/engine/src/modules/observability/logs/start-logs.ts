@@ -71,15 +71,15 @@ export async function startLogs(context: ModuleContext<ObservabilityConfig>, opt
     if (isNew && config.logs_console_output) echo.show(log);
   };
 
-  let answers: Promise<LogApi> | undefined;
+  let api: Promise<LogApi> | undefined;
   provideEngineLog(context, {
     ...options,
     log: (entry) => takeOfWorker(recordOfEntry(entry, { service: config.service_name, nowMs: clock.now() })),
   });
   provideEngineLogs(context, {
-    async answers() {
+    async api() {
       if (store === undefined) return undefined;
-      answers ??= import("./log-api.ts").then(
+      api ??= import("./log-api.ts").then(
         (loaded) =>
           new loaded.LogApi({
             context,
@@ -91,7 +91,7 @@ export async function startLogs(context: ModuleContext<ObservabilityConfig>, opt
             add: (log) => void intake.add(log),
           }),
       );
-      return answers;
+      return api;
     },
     disabledReason: isEnabled
       ? "log entries are exported and not stored; set `logs_exporter: both` or `memory` in the config of svc-observability"
@@ -123,7 +123,7 @@ export async function startLogs(context: ModuleContext<ObservabilityConfig>, opt
       return undefined;
     },
     async stop() {
-      (await answers)?.stop();
+      (await api)?.stop();
       stream.stop();
       await store?.stop();
     },

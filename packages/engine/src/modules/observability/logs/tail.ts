@@ -13,7 +13,7 @@ const SEARCH_EVERY_MS = 50;
 
 const cursorParts = z.tuple([z.int().min(0)]);
 
-export interface TailAnswer {
+export interface TailResult {
   readonly entries: readonly StoredLog[];
   readonly cursor: string;
   /** Number of entries after the cursor, matching or not, that were evicted before they were searched. */
@@ -43,7 +43,7 @@ export class Tail {
     readonly limit: number;
     readonly waitMs: number;
     readonly signal: AbortSignal;
-  }): Promise<TailAnswer> {
+  }): Promise<TailResult> {
     const { filter, limit, signal } = request;
     const select = logSelector(filter, invalidInput);
     const until = this.#clock.monotonic() + request.waitMs;

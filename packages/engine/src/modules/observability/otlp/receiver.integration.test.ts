@@ -20,7 +20,7 @@ beforeEach(async () => {
   telemetry = new CollectedTelemetry();
   ingest = new Ingest(telemetry);
   receiver = new OtlpReceiver({ ingest, directory: { workerById: () => undefined }, drops: telemetry.drops });
-  server = createServer((request, response) => void receiver.answer(request, response));
+  server = createServer((request, response) => void receiver.handle(request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });

@@ -46,7 +46,7 @@ export class OtlpReceiver {
     return { accepted: this.#accepted, refused: this.#refused };
   }
 
-  async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
     const signal = SIGNALS.get(path);
     if (signal === undefined)
@@ -111,12 +111,12 @@ export class OtlpReceiver {
 }
 
 export async function openReceiver(
-  listen: (options: { host: string; port: number; what: string; onRequest: OtlpReceiver["answer"] }) => Promise<ModuleListener>,
+  listen: (options: { host: string; port: number; what: string; onRequest: OtlpReceiver["handle"] }) => Promise<ModuleListener>,
   address: { readonly host: string; readonly port: number },
   parts: ReceiverParts,
 ): Promise<{ readonly receiver: OtlpReceiver; readonly listener: ModuleListener }> {
   const receiver = new OtlpReceiver(parts);
-  const listener = await listen({ ...address, what: "OTLP", onRequest: (request, response) => receiver.answer(request, response) });
+  const listener = await listen({ ...address, what: "OTLP", onRequest: (request, response) => receiver.handle(request, response) });
   return { receiver, listener };
 }
 

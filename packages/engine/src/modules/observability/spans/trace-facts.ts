@@ -128,8 +128,8 @@ function functionOf(span: SpanRecord): string | undefined {
 
 /** Returns the type that the module set, or else derives it from OpenTelemetry's semantic conventions. */
 function triggerTypeOf({ attributes }: SpanRecord): string | undefined {
-  const told = attributeOf(attributes, "svc.trigger.type");
-  if (typeof told === "string") return told.slice(0, MAX_TEXT);
+  const type = attributeOf(attributes, "svc.trigger.type");
+  if (typeof type === "string") return type.slice(0, MAX_TEXT);
   if (attributeOf(attributes, "http.request.method") !== undefined) return "http";
   return attributeOf(attributes, "svc.job.queue") === undefined ? undefined : "queue";
 }

@@ -5,7 +5,7 @@ import { aroundInput, exportInput, facetsInput, getInput, histogramInput, import
 
 export interface LogApiSource {
   /** Loads the implementation on the first call. Resolves to undefined if entries are not stored here. */
-  answers(): Promise<LogApi | undefined>;
+  api(): Promise<LogApi | undefined>;
   /** Why entries are not stored, for users. */
   readonly disabledReason: string;
 }
@@ -22,54 +22,54 @@ export function provideEngineLogs({ provideFunction, clock }: Pick<ModuleContext
     summary: "Lists log entries, newest first",
     input: listInput,
     handle: async (input) =>
-      (await from.answers())?.list(input) ?? disabled({ logs: [], total: 0, cursor: null, query: input, timestamp: clock.now(), as_of: clock.now() }),
+      (await from.api())?.list(input) ?? disabled({ logs: [], total: 0, cursor: null, query: input, timestamp: clock.now(), as_of: clock.now() }),
   });
   provideFunction({
     id: "engine::logs::get",
     summary: "One log entry",
     input: getInput,
-    handle: async ({ id }) => (await from.answers())?.get(id) ?? disabled({}),
+    handle: async ({ id }) => (await from.api())?.get(id) ?? disabled({}),
   });
   provideFunction({
     id: "engine::logs::around",
     summary: "A log entry with its neighbours in time",
     input: aroundInput,
-    handle: async (input) => (await from.answers())?.around(input) ?? disabled({ logs: [], id: input.id, more_before: false, more_after: false }),
+    handle: async (input) => (await from.api())?.around(input) ?? disabled({ logs: [], id: input.id, more_before: false, more_after: false }),
   });
   provideFunction({
     id: "engine::logs::facets",
     summary: "Counts log entries by level, service, function, worker or attribute",
     input: facetsInput,
-    handle: async (input) => (await from.answers())?.facets(input) ?? disabled({ facets: {}, total: 0 }),
+    handle: async (input) => (await from.api())?.facets(input) ?? disabled({ facets: {}, total: 0 }),
   });
   provideFunction({
     id: "engine::logs::histogram",
     summary: "Counts log entries by time and level",
     input: histogramInput,
-    handle: async (input) => (await from.answers())?.histogram(input) ?? disabled({ buckets: [], total: 0 }),
+    handle: async (input) => (await from.api())?.histogram(input) ?? disabled({ buckets: [], total: 0 }),
   });
   provideFunction({
     id: "engine::logs::tail",
     summary: "Log entries since the cursor; waits for one if there is none",
     input: tailInput,
-    handle: async (input, { signal }) => (await from.answers())?.tail(input, signal) ?? disabled({ logs: [], cursor: input.after ?? null, dropped: 0 }),
+    handle: async (input, { signal }) => (await from.api())?.tail(input, signal) ?? disabled({ logs: [], cursor: input.after ?? null, dropped: 0 }),
   });
   provideFunction({
     id: "engine::logs::export",
     summary: "Writes log entries to a channel, one per line",
     input: exportInput,
-    handle: async (input, { caller }) => (await from.answers())?.export(input, { ownedBy: caller }) ?? disabled({ lines: null }),
+    handle: async (input, { caller }) => (await from.api())?.export(input, { ownedBy: caller }) ?? disabled({ lines: null }),
   });
   provideFunction({
     id: "engine::logs::import",
     summary: "Imports log entries from a channel, one per line",
     input: importInput,
-    handle: async (input) => (await from.answers())?.import(input) ?? disabled({ imported: 0, refused: 0 }),
+    handle: async (input) => (await from.api())?.import(input) ?? disabled({ imported: 0, refused: 0 }),
   });
   provideFunction({
     id: "engine::logs::clear",
     summary: "Deletes all stored log entries",
     input: () => z.looseObject({}),
-    handle: async () => (await from.answers())?.clear() ?? disabled({ success: true }),
+    handle: async () => (await from.api())?.clear() ?? disabled({ success: true }),
   });
 }

@@ -31,12 +31,12 @@ export async function servePrometheus(
     return text;
   }
 
-  const listener = await listen({ ...address, what: "Prometheus", onRequest: (request, response) => answer(request, response, textIn) });
+  const listener = await listen({ ...address, what: "Prometheus", onRequest: (request, response) => handle(request, response, textIn) });
   log.info("metrics are served to Prometheus", { host: address.host, port: listener.port, path: "/metrics" });
   return () => listener.close();
 }
 
-function answer(request: IncomingMessage, response: ServerResponse, textIn: (format: TextFormat) => string): void {
+function handle(request: IncomingMessage, response: ServerResponse, textIn: (format: TextFormat) => string): void {
   // Request bodies are discarded.
   request.resume();
   const path = (request.url ?? "/").split("?", 1)[0];

@@ -12,7 +12,7 @@ interface Calls {
   durations: HistogramCounts;
 }
 
-export function functionsAnswer(
+export function functionStatistics(
   windowSeconds: number,
   store: SeriesStore,
   { stats, sees }: { readonly stats: CallStats; readonly sees: (series: Series) => boolean },

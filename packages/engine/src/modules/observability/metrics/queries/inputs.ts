@@ -38,7 +38,7 @@ export type SeenSeries = Pick<Series, "labels"> & Partial<Pick<Series, "origin" 
 const LISTED_BY: Readonly<Record<string, string>> = { queue: "queue::list", stream: "stream::list_all" };
 
 /** Labels that identify the owner of a metric. */
-const WHOSE = ["function_id", "worker_id", ...Object.keys(LISTED_BY)];
+const OWNER_LABELS = ["function_id", "worker_id", ...Object.keys(LISTED_BY)];
 
 /**
  * True if the caller may see the series. A restricted caller does not see functions that it may not call or that every
@@ -56,7 +56,7 @@ export function maySee(
   if (worker_id !== undefined && !seesWorker(worker_id)) return false;
   if (origin !== undefined && (origin.workerId === undefined || !seesWorker(origin.workerId))) return false;
   if (Object.entries(LISTED_BY).some(([label, list]) => Object.hasOwn(labels, label) && access.callRefusal(list) !== undefined)) return false;
-  return origin !== undefined || WHOSE.some((label) => Object.hasOwn(labels, label)) || (info !== undefined && OF_PROCESS.has(info.name));
+  return origin !== undefined || OWNER_LABELS.some((label) => Object.hasOwn(labels, label)) || (info !== undefined && OF_PROCESS.has(info.name));
 }
 
 export function percentilesOf(counts: HistogramCounts, layout: BucketLayout) {

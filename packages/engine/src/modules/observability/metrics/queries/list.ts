@@ -21,7 +21,7 @@ interface Parts {
 }
 
 /** Implements `engine::metrics::list` in its published form, plus `names`. */
-export function metricsListAnswer(input: z.output<ReturnType<typeof metricsListInput>>, { store, stats, workers, sees }: Parts) {
+export function listMetrics(input: z.output<ReturnType<typeof metricsListInput>>, { store, stats, workers, sees }: Parts) {
   const { start_time, end_time, metric_name, aggregate_interval } = input;
   const now = store.timeLine.now();
   const isWanted = (record: MetricRecord): boolean => metric_name == null || record.name === metric_name;

@@ -10,7 +10,7 @@ const MAX_ROLLUPS = 20_000;
 const DEFAULT_RANGE_MS = 3_600_000;
 
 /** Implements `engine::rollups::list`: one rollup per series and period, with its labels. */
-export function rollupsAnswer(input: z.output<ReturnType<typeof rollupsInput>>, store: SeriesStore, sees: (series: Series) => boolean) {
+export function queryRollups(input: z.output<ReturnType<typeof rollupsInput>>, store: SeriesStore, sees: (series: Series) => boolean) {
   const { start_time, end_time, level, metric_name } = input;
   const now = store.timeLine.now();
   const index = ((level ?? 0) + 1) as LevelIndex;

@@ -26,7 +26,7 @@ interface Steps {
   readonly stepMs: number;
 }
 
-export function seriesAnswer(input: Input, store: SeriesStore, sees: (series: Series) => boolean) {
+export function querySeries(input: Input, store: SeriesStore, sees: (series: Series) => boolean) {
   const now = store.timeLine.now();
   const to = input.end_time == null ? now : Math.min(now, store.timeLine.stored(input.end_time));
   const from = input.start_time == null ? to - DEFAULT_RANGE_MS : store.timeLine.stored(input.start_time);

@@ -2,7 +2,7 @@ import type { Directory } from "../../../../kernel/directory.ts";
 import type { WorkerCollector } from "../sources/worker-collector.ts";
 
 /** Implements `engine::metrics::workers`. Unknown values are null. */
-export function workersAnswer(directory: Directory, collector: Pick<WorkerCollector, "latest">, now: number) {
+export function workerMetrics(directory: Directory, collector: Pick<WorkerCollector, "latest">, now: number) {
   const workers = directory.workers().filter(({ status, internal }) => status === "connected" && !internal);
   return {
     workers: workers.map(({ id, name, active_invocations }) => {

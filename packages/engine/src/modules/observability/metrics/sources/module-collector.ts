@@ -33,26 +33,26 @@ export class ModuleCollector {
   sample(at: number, { skips }: { readonly skips: boolean } = { skips: false }): void {
     for (const measure of this.#parts.telemetry.measures) {
       if (this.#busy.has(measure)) continue;
-      let answer: Iterable<Measurement> | Promise<Iterable<Measurement>>;
+      let result: Iterable<Measurement> | Promise<Iterable<Measurement>>;
       try {
-        answer = measure();
+        result = measure();
       } catch {
         this.#parts.drops.dropped("metrics", "measurement_failed", 1);
         continue;
       }
-      if (answer instanceof Promise) this.#wait(measure, answer, { at, skips });
-      else this.#take(answer, { at, skips });
+      if (result instanceof Promise) this.#wait(measure, result, { at, skips });
+      else this.#take(result, { at, skips });
     }
   }
 
-  #wait(measure: Measure, answer: Promise<Iterable<Measurement>>, when: When): void {
+  #wait(measure: Measure, result: Promise<Iterable<Measurement>>, when: When): void {
     this.#busy.add(measure);
     let isLate = false;
     const cancel = this.#parts.clock.after(DEADLINE_MS, () => {
       isLate = true;
       this.#parts.drops.dropped("metrics", "measurement_late", 1);
     });
-    answer
+    result
       .then((measurements) => {
         if (!isLate) this.#take(measurements, when);
       })

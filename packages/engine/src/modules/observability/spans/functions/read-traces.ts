@@ -60,8 +60,8 @@ export function provideReadFunctions(context: ModuleContext<unknown>, functions:
           .meta({ description: "lean: without attributes, links, baggage and resource, and events only with name and time; ids: only the span ids" }),
       }),
     async handle({ trace_id, cursor, limit, text, detail }, { access }) {
-      const kept = await functions.spansFor(access).spansOf(trace_id);
-      const all = text === undefined ? kept : kept.filter(textMatcher(text));
+      const stored = await functions.spansFor(access).spansOf(trace_id);
+      const all = text === undefined ? stored : stored.filter(textMatcher(text));
       const { page, next } = pageAfter(all, { kind: "spans", cursor, limit, idOf: (span) => span.spanId });
       return { spans: page.map<object>(FORMS[detail]), total: all.length, cursor: next };
     },

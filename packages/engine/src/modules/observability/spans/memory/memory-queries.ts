@@ -77,13 +77,13 @@ async function search(
   const factsMatch = factsMatcher(filters);
   const conditions = spanConditions(filters);
   const matched: { trace: Trace; position: TracePosition }[] = [];
-  let looked = 0;
+  let searched = 0;
   for (const trace of traces.values()) {
     if (!factsMatch(trace.facts)) continue;
     if (conditions.length > 0) {
-      looked += trace.spans.size;
-      if (looked > TURN_SPANS) {
-        looked = 0;
+      searched += trace.spans.size;
+      if (searched > TURN_SPANS) {
+        searched = 0;
         await nextTurn();
       }
       if (!matchesSpans(conditions, [...trace.spans.values()], redact)) continue;
