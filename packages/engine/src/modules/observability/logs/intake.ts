@@ -1,4 +1,5 @@
 import type { LogRecord, LogSink } from "../model.ts";
+import { RecentIds } from "../recent-ids.ts";
 import { boundRecord } from "./bounded-record.ts";
 import type { StoredLog } from "./log-store.ts";
 
@@ -13,7 +14,7 @@ export type LogListener = (entry: StoredLog) => void;
 /** The single entry point for log entries: bounds and deduplicates them, assigns ids, and calls the listeners. */
 export class LogIntake implements LogSink {
   readonly #listeners: readonly LogListener[];
-  readonly #remembered = new Set<string>();
+  readonly #remembered = new RecentIds(MAX_REMEMBERED_IDS);
   #samplingRatio: number;
   #nextId: number;
 
@@ -43,8 +44,6 @@ export class LogIntake implements LogSink {
     if (typeof id !== "string" || id.length > 64) return false;
     if (this.#remembered.has(id)) return true;
     this.#remembered.add(id);
-    const [oldest] = this.#remembered;
-    if (this.#remembered.size > MAX_REMEMBERED_IDS && oldest !== undefined) this.#remembered.delete(oldest);
     return false;
   }
 

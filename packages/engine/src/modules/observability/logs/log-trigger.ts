@@ -6,6 +6,7 @@ import type { TriggerBinding, TriggerSpec } from "../../../kernel/module.ts";
 import type { Telemetry } from "../../../kernel/telemetry-contract.ts";
 import { newTraceparent, traceIdOf } from "../calls/trace-ids.ts";
 import type { DropCounter } from "../model.ts";
+import { RecentIds } from "../recent-ids.ts";
 import { functionOf, type LogFilter, type LogMatcher, logMatcher, NO_FILTER, workerIdOf } from "./log-filter.ts";
 import { logJson, type RedactAttributes } from "./log-json.ts";
 import type { StoredLog } from "./log-store.ts";
@@ -47,7 +48,7 @@ export interface LogTriggersParts {
 export class LogTriggers {
   readonly #parts: LogTriggersParts;
   readonly #queues = new Set<LogTriggerQueue>();
-  readonly #traces = new Set<string>();
+  readonly #traces = new RecentIds(MAX_TRACES);
   /** Number of failed handler calls. Not logged, because that would create another entry. */
   failures = 0;
 
@@ -111,7 +112,7 @@ export class LogTriggers {
       ...(traceId === undefined || spanId === undefined ? {} : { links: [`00-${traceId}-${spanId}-01`] }),
     });
     const traceparent = span.traceparent ?? newTraceparent();
-    this.#remember(traceIdOf(traceparent));
+    this.#traces.add(traceIdOf(traceparent));
     try {
       const payload = Payload.fromValue(logJson(entry, this.#parts.redact));
       if (await binding.passes(payload, { traceparent })) await binding.fire(payload, { traceparent });
@@ -120,12 +121,6 @@ export class LogTriggers {
       this.failures += 1;
       span.end({ error: error instanceof Error ? error.message : String(error) });
     }
-  }
-
-  #remember(traceId: string): void {
-    this.#traces.add(traceId);
-    const [oldest] = this.#traces;
-    if (this.#traces.size > MAX_TRACES && oldest !== undefined) this.#traces.delete(oldest);
   }
 }
 

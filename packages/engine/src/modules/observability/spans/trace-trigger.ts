@@ -5,6 +5,7 @@ import type { ModuleContext, TriggerBinding } from "../../../kernel/module.ts";
 import { newTraceparent, traceIdOf } from "../calls/trace-ids.ts";
 import type { SpanRecord } from "../model.ts";
 import { seesCall } from "../query/sees-call.ts";
+import { RecentIds } from "../recent-ids.ts";
 import type { SpanStore, TraceRow } from "./span-store.ts";
 import { factsOf, statusOf, type TraceFacts } from "./trace-facts.ts";
 import { TraceFeed } from "./trace-feed.ts";
@@ -26,23 +27,6 @@ const settingsSchema = z.strictObject({
 });
 type Settings = z.infer<typeof settingsSchema>;
 
-class RecentIds {
-  readonly #ids = new Set<string>();
-
-  has(id: string): boolean {
-    return this.#ids.has(id);
-  }
-
-  add(id: string): void {
-    if (this.#ids.size >= MAX_REMEMBERED)
-      for (const oldest of this.#ids) {
-        this.#ids.delete(oldest);
-        break;
-      }
-    this.#ids.add(id);
-  }
-}
-
 interface Bound {
   readonly binding: TriggerBinding<Settings>;
   readonly matches: (facts: TraceFacts) => boolean;
@@ -56,7 +40,7 @@ export class TraceTriggers {
   readonly #store: SpanStore;
   readonly #feed: TraceFeed;
   readonly #bound = new Set<Bound>();
-  readonly #own = new RecentIds();
+  readonly #own = new RecentIds(MAX_REMEMBERED);
 
   constructor(context: ModuleContext<unknown>, store: SpanStore) {
     this.#context = context;
@@ -85,7 +69,7 @@ export class TraceTriggers {
     const { service_name, status, min_duration_ms, function_id } = binding.settings;
     const matchesFilters = factsMatcher(schemaOf(traceFiltersSchema).parse({ service_name, status, min_duration_ms }));
     const matches = (facts: TraceFacts): boolean => matchesFilters(facts) && (function_id === undefined || facts.functionId === function_id);
-    const bound: Bound = { binding, matches, delivered: new RecentIds(), inFlight: 0 };
+    const bound: Bound = { binding, matches, delivered: new RecentIds(MAX_REMEMBERED), inFlight: 0 };
     this.#bound.add(bound);
     this.#feed.setActive(true);
     return () => {
