@@ -376,6 +376,7 @@ export class ModuleHost {
             callRefusal: (functionId) => binding.callRefusal(functionId as FunctionId),
             deferRefusal: () => binding.deferRefusal(),
             fire: (payload, options) => binding.fire(payload, options),
+            call: (functionId, payload, options) => binding.call(functionId as FunctionId, payload, options),
             passes: (payload, options) => binding.passes(payload, options),
             needs: (functionIds) => binding.needs(functionIds as readonly FunctionId[]),
             report: (problem) => binding.report(problem),

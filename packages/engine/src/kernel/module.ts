@@ -198,6 +198,8 @@ export interface TriggerBinding<Settings> {
    * with `Payload.absent` if the function returned nothing. Rejects with CallError.
    */
   fire(payload: Payload, options?: CallOptions): Promise<Payload>;
+  /** Calls another function that the trigger's config names, e.g. middleware. Rejects with CallError. */
+  call(functionId: string, payload: Payload, options: CallOptions): Promise<Payload>;
   /**
    * Resolves with false only if the trigger has a `condition_function_id` and that function returned the JSON value
    * `false`. Rejects if it failed.

@@ -282,7 +282,7 @@ export class Binding {
 
   fire(payload: Payload, options: CallOptions = {}): Promise<Payload> {
     const metadata = fireMetadata(this.metadata, options.metadata);
-    return this.#call(this.functionId, payload, metadata === options.metadata ? options : { ...options, metadata });
+    return this.call(this.functionId, payload, metadata === options.metadata ? options : { ...options, metadata });
   }
 
   async passes(payload: Payload, options: CallOptions = {}): Promise<boolean> {
@@ -290,11 +290,12 @@ export class Binding {
     if (typeof config !== "object" || config === null || !("condition_function_id" in config)) return true;
     const condition = config.condition_function_id;
     if (typeof condition !== "string") return true;
-    const answer = await this.#call(condition as FunctionId, payload, options);
+    const answer = await this.call(condition as FunctionId, payload, options);
     return answer.text().trim() !== "false";
   }
 
-  #call(functionId: FunctionId, payload: Payload, options: CallOptions): Promise<Payload> {
+  /** Calls a function that the config names, e.g. middleware. Rejects once a restricted trigger has ended. */
+  call(functionId: FunctionId, payload: Payload, options: CallOptions): Promise<Payload> {
     const refusal = this.#endRefusal();
     return refusal === undefined ? this.#host.call(functionId, payload, options) : Promise.reject(refusal);
   }

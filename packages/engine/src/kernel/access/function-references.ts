@@ -13,5 +13,7 @@ export function functionReferences(config: unknown, depth = 0): string[] {
 function idsIn(value: unknown, depth = 0): string[] {
   if (typeof value === "string") return [value];
   if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return [];
+  // Its other members are settings, e.g. `phase`.
+  if (Object.hasOwn(value, "function_id")) return functionReferences(value, depth + 1);
   return Object.values(value).flatMap((inner) => idsIn(inner, depth + 1));
 }

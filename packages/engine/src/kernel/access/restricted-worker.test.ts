@@ -499,6 +499,7 @@ describe("a restricted worker's triggers (gap 56)", () => {
     const cancelled = { code: "call_cancelled", message: "a trigger of payments::charge was removed before it called", details: { executed: "no" } };
     await expect(binding?.fire(Payload.null)).rejects.toMatchObject(cancelled);
     await expect(binding?.passes(Payload.null)).rejects.toMatchObject(cancelled);
+    await expect(binding?.call("payments::charge", Payload.null, {})).rejects.toMatchObject(cancelled);
     expect(binding?.deferRefusal()).toMatchObject(cancelled);
     expect(ran).toEqual(["guest"]);
   });

@@ -229,6 +229,7 @@ export class RequestHandler {
         isAway: false,
         principal: TRUSTED,
         fire: (payload: Payload, options?: CallOptions) => this.#context.call(functionId, payload, options),
+        call: (id, payload, options) => this.#context.call(id, payload, options),
         passes: () => Promise.resolve(true),
       },
       path: "*",

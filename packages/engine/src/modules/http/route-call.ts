@@ -214,12 +214,17 @@ export class RouteCall {
 
   #middlewareRun(): MiddlewareRun {
     const { incoming, destination, context } = this.#parts;
+    const { binding } = destination;
     return {
       incoming,
       trigger: destination,
       context: this.#middlewareContext,
       options: this.#options,
-      call: (functionId, payload, options) => context.call(functionId, payload, options),
+      // Middleware of the route has no more rights than the route: the route may have ended since the request arrived.
+      call: (functionId, payload, options) =>
+        binding.settings.middleware.some((entry) => entry.functionId === functionId)
+          ? binding.call(functionId, payload, options)
+          : context.call(functionId, payload, options),
       body: async () => (await this.#bodyOnce()).text.json,
     };
   }

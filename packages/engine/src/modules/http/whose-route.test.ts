@@ -57,6 +57,37 @@ describe("a route that a restricted connection asked for", () => {
     expect(await (await fetch(`${url}/pay`)).json()).toBe("guest");
   });
 
+  it("calls no middleware of its own any more once a trusted worker provides that function", async () => {
+    const { engine, worker, url } = await site();
+    const guest = await restricted(engine, "guest");
+    let arrived: () => void = () => {};
+    const isHeld = new Promise<void>((resolve) => {
+      arrived = resolve;
+    });
+    let release: (result: unknown) => void = () => {};
+    guest.serve("pay", () => {
+      arrived();
+      return new Promise((resolve) => {
+        release = resolve;
+      });
+    });
+    const ran: string[] = [];
+    guest.serve("after", () => void ran.push("guest"));
+    const middleware_function_ids = [{ function_id: "after", phase: "postHandler" }];
+    expect(await bind(guest, "pay", { api_path: "/pay", middleware_function_ids })).toMatchObject({ status: "active" });
+    const response = fetch(`${url}/pay`);
+    await isHeld;
+    const gone = standing(guest, "error");
+    worker.serve("after", () => {
+      ran.push("owner");
+      return { action: "continue" };
+    });
+    await gone;
+    release("chosen by the guest");
+    expect((await response).status).toBe(503);
+    expect(ran).toEqual([]);
+  });
+
   it("stays with the first of two principals", async () => {
     const { engine, url } = await site();
     for (const name of ["one", "two"]) {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { FrameParser } from "./frame-parser.ts";
 import { PayloadPieces } from "./payload-pieces.ts";
 import { clientFrame } from "./testing/client-frame.ts";
@@ -114,6 +114,19 @@ it("unmasks like one byte at a time, at any offset and phase (5.3)", () => {
       expect(actual.equals(expected)).toBe(true);
     }),
   );
+});
+
+it("holds no more than three times the payload of a message in fragments that arrive between other frames", () => {
+  const pieces = new PayloadPieces();
+  const buffers = new Set<ArrayBufferLike>();
+  const concat = Buffer.concat;
+  for (let n = 0; n < 500; n++) for (const length of [1, 4_096]) pieces.add(Buffer.allocUnsafeSlow(65_536).subarray(100, 100 + length));
+  vi.spyOn(Buffer, "concat").mockImplementationOnce((list) => {
+    for (const { buffer } of list) buffers.add(buffer);
+    return concat(list);
+  });
+  expect(pieces.join()).toHaveLength(500 * 4_097);
+  expect([...buffers].reduce((sum, { byteLength }) => sum + byteLength, 0)).toBeLessThan(3 * pieces.bytes);
 });
 
 it("joins pieces of any sizes, small ones in blocks that they share", () => {

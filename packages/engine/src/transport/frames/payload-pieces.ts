@@ -1,8 +1,10 @@
-/** Shorter pieces are copied into a common block, so that a message that arrives byte by byte takes no buffer for each byte. */
-const MIN_OWN_PIECE_BYTES = 4 * 1024;
+/** Minimum size of a block that collects copied pieces. */
 const BLOCK_BYTES = 16 * 1024;
 
-/** Collects the payload of one message. Memory stays within twice the payload plus one block. */
+/**
+ * Collects the payload of one message. A piece that is most of its buffer is kept; others are copied into blocks, so that neither a message that arrives byte
+ * by byte nor one in small frames between other frames takes much more memory than its payload: at most three times as much and one block.
+ */
 export class PayloadPieces {
   readonly #pieces: Buffer[] = [];
   #block: Buffer | undefined;
@@ -17,14 +19,14 @@ export class PayloadPieces {
   add(piece: Buffer): void {
     if (piece.length === 0) return;
     this.#bytes += piece.length;
-    if (piece.length >= MIN_OWN_PIECE_BYTES) {
+    if (piece.length >= BLOCK_BYTES && piece.length * 2 >= piece.buffer.byteLength) {
       this.#endBlock();
       this.#pieces.push(piece);
       return;
     }
     if (this.#block === undefined || this.#blockUsed + piece.length > this.#block.length) {
       this.#endBlock();
-      this.#block = Buffer.allocUnsafe(BLOCK_BYTES);
+      this.#block = Buffer.allocUnsafeSlow(Math.max(BLOCK_BYTES, piece.length));
     }
     piece.copy(this.#block, this.#blockUsed);
     this.#blockUsed += piece.length;
@@ -37,7 +39,8 @@ export class PayloadPieces {
   }
 
   #endBlock(): void {
-    if (this.#block !== undefined) this.#pieces.push(this.#block.subarray(0, this.#blockUsed));
+    const block = this.#block?.subarray(0, this.#blockUsed);
+    if (block !== undefined) this.#pieces.push(block.length * 2 >= block.buffer.byteLength ? block : Buffer.from(block));
     this.#block = undefined;
     this.#blockUsed = 0;
   }

@@ -97,7 +97,7 @@ class ServerSocket implements FrameSocket, FrameParserListener {
   #framesSinceDrained = 0;
   /** Payload of the latest ping that has no answer yet. */
   #unansweredPing: Buffer | undefined;
-  #willFlushOnDrain = false;
+  #isPongQueued = false;
   #isOpen = true;
   /** What the connection ended with, once that is known. */
   #closeCode: number = CLOSE_CODE.abnormal;
@@ -223,22 +223,14 @@ class ServerSocket implements FrameSocket, FrameParserListener {
 
   #answerPing(): void {
     const payload = this.#unansweredPing;
-    if (payload === undefined || !this.#isOpen) return;
-    // A peer that does not read gets its answer once it has taken what is queued.
-    if (this.#stream.writableNeedDrain) {
-      this.#flushOnDrain();
-      return;
-    }
+    // One answer may be queued while one waits: a peer that sends pings and reads nothing takes no more memory.
+    if (payload === undefined || !this.#isOpen || this.#isPongQueued) return;
     this.#unansweredPing = undefined;
-    this.#writePieces(PONG, [payload]);
-  }
-
-  #flushOnDrain(): void {
-    if (this.#willFlushOnDrain) return;
-    this.#willFlushOnDrain = true;
-    this.#stream.once("drain", () => {
-      this.#willFlushOnDrain = false;
-      this.flush();
+    this.#isPongQueued = true;
+    this.#writeJoined();
+    this.#stream.write(Buffer.concat([headerBytes(PONG, payload.length), payload]), () => {
+      this.#isPongQueued = false;
+      if (this.#unansweredPing !== undefined) this.flush();
     });
   }
 

@@ -41,6 +41,7 @@ export function binding(functionId: string, apiPath: string, more: Partial<Route
       tell();
     },
     fire: () => Promise.reject(new Error("a route table fires nothing")),
+    call: () => Promise.reject(new Error("a route table calls nothing")),
     passes: () => Promise.reject(new Error("a route table asks nothing")),
     needs: () => {},
     report(problem) {
