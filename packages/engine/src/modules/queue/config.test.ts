@@ -53,7 +53,7 @@ describe("the config of svc-queue", () => {
   });
 
   it.each(["redis", "rabbitmq", "bridge"])("refuses the adapter %s and says what to use, rather than lose jobs in it (gap 13)", (name) => {
-    expect(JSON.stringify(queueConfigSchema.safeParse({ adapter: { name, config: {} } }).error?.issues)).toContain("svc-queue keeps jobs itself, durably");
+    expect(JSON.stringify(queueConfigSchema.safeParse({ adapter: { name, config: {} } }).error?.issues)).toContain("svc-queue stores jobs itself, durably");
   });
 
   it("refuses no concurrency at all, and keys that it does not know", () => {

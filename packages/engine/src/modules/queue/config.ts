@@ -3,49 +3,54 @@ import { defaultQueueSettings, type QueueSettings } from "./queue-settings.ts";
 import type { QueueAdapter } from "./store/open-queue-store.ts";
 import { isQueueOfTopic } from "./topics/queue-name.ts";
 
+/** Name of the module. */
+export const NAME = "svc-queue";
+
 const MAX_MS = 365 * 24 * 3_600_000;
 const MAX_JOB_BYTES = 8 * 1024 * 1024;
 
 const ms = () => z.int().min(0).max(MAX_MS);
 const count = (max: number) => z.int().min(1).max(max);
 
-/** Keys of one queue; those of older configs first. */
+/** Config keys of one queue. The keys of older configs come first. */
 const queueKeys = z.strictObject({
   max_retries: z
     .int()
     .min(0)
     .max(1_000)
     .optional()
-    .meta({ description: "Attempts in all, the first included; 0 means one as well. Default 3. max_attempts is the clearer name and goes before it" }),
-  concurrency: count(10_000).optional().meta({ description: "Jobs that run at a time; in a fifo queue one of each group. Default 10" }),
+    .meta({ description: "Maximum attempts, including the first; 0 means 1. Default 3. Prefer max_attempts, which takes precedence" }),
+  concurrency: count(10_000).optional().meta({ description: "Maximum concurrent jobs; a fifo queue runs one job per group. Default 10" }),
   type: z
     .string()
     .optional()
     .meta({ description: "standard (default), or fifo: jobs with the same value in message_group_field run one after another, in order" }),
-  message_group_field: z.string().min(1).optional().meta({ description: "Of a fifo queue: the member of a job's data that names its group" }),
-  backoff_ms: ms().optional().meta({ description: "How long a job waits after its first failed attempt, in milliseconds. Default 1000" }),
-  poll_interval_ms: z.number().optional().meta({ description: "Has no effect any more: queues wake at once, without polling" }),
-  max_priority: count(255).optional().meta({ description: "Priorities are cut to 0 … this; higher ones run first. Default 255" }),
-  priority_field: z.string().min(1).optional().meta({ description: "The member of a job's data that holds its priority, where the job does not say it" }),
-  max_attempts: count(1_000).optional().meta({ description: "Attempts in all, the first included. Default 3" }),
+  message_group_field: z.string().min(1).optional().meta({ description: "fifo queues: the field of a job's data that names its group" }),
+  backoff_ms: ms().optional().meta({ description: "Delay before the first retry, in milliseconds. Default 1000" }),
+  poll_interval_ms: z.number().optional().meta({ description: "Ignored: queues do not poll" }),
+  max_priority: count(255)
+    .optional()
+    .meta({ description: "Maximum priority; larger values are reduced to it. Jobs with a higher priority run first. Default 255" }),
+  priority_field: z.string().min(1).optional().meta({ description: "The field of a job's data that holds its priority. Used if the job sets no priority" }),
+  max_attempts: count(1_000).optional().meta({ description: "Maximum attempts, including the first. Default 3" }),
   backoff_type: z
     .enum(["exponential", "linear", "fixed"])
     .optional()
-    .meta({ description: "How the wait grows: it doubles each time (default), grows by backoff_ms each time, or stays" }),
-  backoff_cap_ms: ms().optional().meta({ description: "The longest wait. Default 15 min, which is also the most there can be" }),
+    .meta({ description: "How the retry delay grows: it doubles (exponential, the default), grows by backoff_ms (linear), or stays the same (fixed)" }),
+  backoff_cap_ms: ms().optional().meta({ description: "Maximum retry delay, in milliseconds. Default and maximum 15 min" }),
   timeout_ms: count(24 * 3_600_000)
     .optional()
-    .meta({ description: "How long an attempt may take before it counts as failed, in milliseconds. Default 15 min" }),
-  delay_ms: ms().optional().meta({ description: "How long each job waits before its first attempt, unless it says otherwise. Default 0" }),
-  dedupe_window_ms: ms().optional().meta({ description: "How long a dedupe key is remembered. Default 10 min" }),
-  max_depth: count(100_000_000).optional().meta({ description: "Jobs that may wait, be delayed or run; beyond, queue_full. Default 1,000,000" }),
+    .meta({ description: "Timeout of one attempt, in milliseconds. Default 15 min" }),
+  delay_ms: ms().optional().meta({ description: "Delay before the first attempt of jobs that set no delay, in milliseconds. Default 0" }),
+  dedupe_window_ms: ms().optional().meta({ description: "How long a dedupe key is remembered, in milliseconds. Default 10 min" }),
+  max_depth: count(100_000_000)
+    .optional()
+    .meta({ description: "Maximum jobs that wait, are delayed or run; further jobs fail with queue_full. Default 1,000,000" }),
   max_bytes: count(1024 ** 4)
     .optional()
-    .meta({ description: "Bytes of data of all jobs, dead letters too; beyond, queue_full. Default 1 GiB" }),
-  max_dead: count(100_000_000).optional().meta({ description: "Dead letters; from then on the queue takes no jobs: queue_full. Default 100,000" }),
-  max_job_bytes: count(MAX_JOB_BYTES)
-    .optional()
-    .meta({ description: "The data of one job, in bytes of its JSON. Default 8 MiB, which is the most there can be" }),
+    .meta({ description: "Maximum bytes of data of all jobs, including dead letters; further jobs fail with queue_full. Default 1 GiB" }),
+  max_dead: count(100_000_000).optional().meta({ description: "Maximum dead letters; at this limit the queue rejects jobs with queue_full. Default 100,000" }),
+  max_job_bytes: count(MAX_JOB_BYTES).optional().meta({ description: "Maximum size of one job's data, in bytes of JSON. Default and maximum 8 MiB" }),
 });
 
 type QueueKeys = z.output<typeof queueKeys>;
@@ -55,7 +60,7 @@ const queueConfigs = z
   .default({})
   .superRefine((configs, context) => {
     for (const [name, { type, message_group_field: field }] of Object.entries(configs)) {
-      if (isQueueOfTopic(name)) context.addIssue({ code: "custom", path: [name], message: "names that begin with `topic:` are those of subscriptions" });
+      if (isQueueOfTopic(name)) context.addIssue({ code: "custom", path: [name], message: "names that begin with `topic:` are reserved for subscriptions" });
       if (type !== undefined && type !== "standard" && type !== "fifo") {
         context.addIssue({ code: "custom", path: [name, "type"], message: `Queue '${name}' has invalid type '${type}'. Must be 'standard' or 'fifo'` });
       }
@@ -64,7 +69,7 @@ const queueConfigs = z
       }
     }
   })
-  .meta({ description: "Queues by name. One named default always exists" });
+  .meta({ description: "Queues by name. The queue `default` always exists" });
 
 const filePath = z.string().min(1).meta({ description: "The database file; relative to the data folder. Default queue.db" });
 
@@ -73,33 +78,32 @@ const DEFAULT_FILE = "queue.db";
 const fileBased = z.strictObject({ name: z.literal("file_based"), config: z.strictObject({ file_path: filePath.default(DEFAULT_FILE) }).prefault({}) });
 const inMemory = z.strictObject({ name: z.literal("in_memory"), config: z.strictObject({}).prefault({}) });
 
-/** The shape of older configs. Jobs survive a restart unless they are asked not to; saving by interval and polling are gone. */
+/** Adapter of older configs. Its default is now durable, and saving by interval and polling no longer exist. */
 const builtin = z.strictObject({
   name: z.literal("builtin"),
   config: z
     .strictObject({
       store_method: z.enum(["in_memory", "file_based"]).default("file_based"),
       file_path: filePath.default(DEFAULT_FILE),
-      max_attempts: count(1_000).optional().meta({ description: "For queues that do not say it" }),
-      backoff_ms: ms().optional().meta({ description: "For queues that do not say it" }),
-      concurrency: count(10_000).optional().meta({ description: "For queues that do not say it" }),
-      mode: z.enum(["concurrent", "fifo"]).optional().meta({ description: "fifo: one job at a time for queues that do not say their concurrency" }),
-      save_interval_ms: z.number().optional().meta({ description: "Has no effect any more: a job is on the disk before it is accepted" }),
-      poll_interval_ms: z.number().optional().meta({ description: "Has no effect any more: queues wake at once, without polling" }),
-      channel_size: z.number().optional().meta({ description: "Has no effect any more" }),
+      max_attempts: count(1_000).optional().meta({ description: "Default of queues that do not set it" }),
+      backoff_ms: ms().optional().meta({ description: "Default of queues that do not set it" }),
+      concurrency: count(10_000).optional().meta({ description: "Default of queues that do not set it" }),
+      mode: z.enum(["concurrent", "fifo"]).optional().meta({ description: "fifo: queues that set no concurrency run one job at a time" }),
+      save_interval_ms: z.number().optional().meta({ description: "Ignored: a job is on disk before it is accepted" }),
+      poll_interval_ms: z.number().optional().meta({ description: "Ignored: queues do not poll" }),
+      channel_size: z.number().optional().meta({ description: "Ignored" }),
     })
     .prefault({}),
 });
 
-/** What would only look like a queue is refused by its name. */
-const elsewhere = z
+/** Adapters of other queue systems. The error names the supported ones. */
+const unsupported = z
   .looseObject({ name: z.enum(["redis", "rabbitmq", "bridge"]) })
-  .refine(() => false, { error: "is not available: svc-queue keeps jobs itself, durably; use adapter: {name: file_based}, or leave adapter out" });
+  .refine(() => false, { error: "is not supported: svc-queue stores jobs itself, durably; use adapter: {name: file_based}, or omit adapter" });
 
-const adapter = z
-  .union([fileBased, inMemory, builtin, elsewhere])
-  .prefault({ name: "file_based" })
-  .meta({ description: "Where jobs are kept: file_based (default: each is synced before it is accepted) or in_memory (gone when the engine ends)" });
+const adapter = z.union([fileBased, inMemory, builtin, unsupported]).prefault({ name: "file_based" }).meta({
+  description: "Where jobs are stored: file_based (default; each job is synced before it is accepted) or in_memory (jobs are lost when the engine stops)",
+});
 
 /** The `config` of an `svc-queue` entry. */
 export const queueConfigSchema = z.strictObject({ adapter, queue_configs: queueConfigs }).transform(({ adapter: kept, queue_configs: configs }) => {
@@ -122,7 +126,7 @@ function baseOf({ max_attempts, backoff_ms, concurrency, mode }: z.output<typeof
   return settingsOf(keys, defaultQueueSettings);
 }
 
-/** What a queue's keys come to; those that are missing are as in `base`. */
+/** Returns a queue's settings. Missing keys have the value of `base`. */
 export function settingsOf(keys: QueueKeys, base: QueueSettings): QueueSettings {
   const attempts = keys.max_attempts ?? (keys.max_retries === undefined ? undefined : Math.max(1, keys.max_retries));
   return {

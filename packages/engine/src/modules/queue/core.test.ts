@@ -292,11 +292,7 @@ describe("a queue", () => {
 
   it.each([
     ["jobs", { max_depth: 2 }, "queue q holds 2 jobs, and its limit is 2 (max_depth): wait until some have run, or raise the limit"],
-    [
-      "bytes",
-      { max_bytes: 8 },
-      "queue q holds 6 bytes of data, and 3 more are over its limit of 8 (max_bytes): wait until some jobs have run, or raise the limit",
-    ],
+    ["bytes", { max_bytes: 8 }, "queue q holds 6 bytes of data; 3 more exceed its limit of 8 (max_bytes): wait until some jobs have run, or raise the limit"],
   ])("refuses more %s than it may hold, and keeps what it has (gap 12) (Q-8)", async (_, limits, message) => {
     const { core, add } = await start({ q: limits });
     await add("missing", 100, { queue: "q" });

@@ -15,18 +15,21 @@ import { subscriptionOfQueue } from "./topics/queue-name.ts";
 
 const RENEW_MS = 10_000;
 
-/** How long handlers may go on when the module stops in a running engine; the module itself has twice that. */
+/**
+ * Time that handlers get to finish when the module stops while the engine runs. The engine waits twice as long for the
+ * module.
+ */
 const STOP_GRACE_MS = 5_000;
 
-/** Jobs that one step of a long piece of work touches, so that others are not kept waiting. */
-const STEP = 2_000;
+/** Maximum jobs per call of a long operation, so that other store calls run in between. */
+const STEP_JOBS = 2_000;
 
-/** No back-off is longer; what is further away after a start comes from a clock that was set meanwhile. */
+/** Maximum backoff. A longer remaining delay after a start means that the clock was set while the engine was down. */
 const LONGEST_BACKOFF_MS = 15 * 60_000;
 
 type CoreContext = Pick<ModuleContext<unknown>, "call" | "clock" | "log" | "directory" | "draining" | "telemetry" | "isRoleInForce" | "providerOf">;
 
-/** Takes back what an earlier run had in hand, and is ready for queues to be declared. */
+/** Returns jobs that an earlier run leased to their queues, then accepts declarations of queues. */
 export async function startQueueCore(context: CoreContext, store: QueueStore): Promise<QueueCore> {
   const core = new Core(context, store);
   await core.start();
@@ -40,15 +43,15 @@ class Core implements QueueCore {
   readonly #clockListeners = new Set<(byMs: number) => void>();
   readonly #run = randomUUID();
   readonly #runners = new Map<string, QueueRunner>();
-  /** Runners of undone declarations that still have jobs in hand. */
-  readonly #leaving = new Set<QueueRunner>();
+  /** Runners of removed declarations that still have jobs in flight. */
+  readonly #retiring = new Set<QueueRunner>();
   readonly #paused = new Set<string>();
   readonly #expiry: ExpiryTimer;
   #cancelRenewal: () => void = () => {};
   #unlisten: Undo = () => {};
   #stopped = false;
-  /** Until then (monotonic) there may be jobs that were taken for nobody. */
-  #doubtUntil = 0;
+  /** Monotonic time until which the store may hold leases that no runner knows, after a failed take. */
+  #checkOrphansUntil = 0;
 
   constructor(context: CoreContext, store: QueueStore) {
     this.#context = context;
@@ -60,7 +63,7 @@ class Core implements QueueCore {
   async start(): Promise<void> {
     const { draining, directory, log } = this.#context;
     const found = await this.store.call("recover", { run: this.#run, now: this.clock.now(), maxDelayMs: LONGEST_BACKOFF_MS });
-    if (found > 0) log.info("jobs that were running when the engine ended are waiting again", { jobs: found });
+    if (found > 0) log.info("jobs of an earlier run returned to the queue", { jobs: found });
     for (const { queue, paused } of await this.store.call("counts", null)) if (paused) this.#paused.add(queue);
     await this.#expiry.start();
     const unlistenDirectory = directory.onChange(({ kind, id }) => {
@@ -72,7 +75,7 @@ class Core implements QueueCore {
       unlistenDirectory();
       draining.removeEventListener("abort", onDraining);
     };
-    this.#renewLater();
+    this.#scheduleRenewal();
   }
 
   onClockJump(listener: (byMs: number) => void): Undo {
@@ -81,7 +84,7 @@ class Core implements QueueCore {
   }
 
   declare(name: string, settings: QueueSettings): Undo {
-    if (this.#runners.has(name)) throw new TypeError(`the queue ${name} is declared already`);
+    if (this.#runners.has(name)) throw new TypeError(`the queue ${name} is already declared`);
     const { directory, log, telemetry } = this.#context;
     const runner = new QueueRunner({
       name,
@@ -96,11 +99,11 @@ class Core implements QueueCore {
       isRoleInForce: (role) => this.#context.isRoleInForce(role),
       providerOf: this.#context.providerOf,
       isPaused: this.#paused.has(name),
-      onDoubt: () => {
-        this.#doubtUntil = this.clock.monotonic() + 2 * LEASE_MS + RENEW_MS;
+      onMayBeOrphaned: () => {
+        this.#checkOrphansUntil = this.clock.monotonic() + 2 * LEASE_MS + RENEW_MS;
       },
-      // It was put back, or the next one of its group may run; a queue that was declared anew has another runner by now.
-      onLeft: () => this.#runners.get(name)?.wake(),
+      // The job was released, or the next one of its group may run. The queue may have a new runner by now.
+      onRetiredJobEnded: () => this.#runners.get(name)?.wake(),
     });
     this.#runners.set(name, runner);
     runner.wake();
@@ -108,8 +111,8 @@ class Core implements QueueCore {
       if (this.#runners.get(name) !== runner) return;
       this.#runners.delete(name);
       runner.stopFetching();
-      this.#leaving.add(runner);
-      void runner.idle().then(() => this.#leaving.delete(runner));
+      this.#retiring.add(runner);
+      void runner.idle().then(() => this.#retiring.delete(runner));
     };
   }
 
@@ -175,17 +178,17 @@ class Core implements QueueCore {
       if (found.unblocked) runner?.wake();
       return;
     }
-    if (!(await this.#cancelInHand(found.seq))) {
+    if (!(await this.#cancelInFlight(found.seq))) {
       if ((await this.store.call("drop", { seq: found.seq })).unblocked) runner?.wake();
       return;
     }
-    // Its handler may have failed before it was withdrawn; then it waits to be tried again.
+    // The handler may have failed before it was cancelled. The job then waits for a retry, so cancel it again.
     const left = await this.store.call("cancel", { id: jobId });
     if (left?.unblocked) runner?.wake();
   }
 
   async redrive(queue: string, { ids, data, maker, mayRun }: RedriveOptions = {}): Promise<number> {
-    const payload = data === undefined ? undefined : this.#payloadFor(queue, data);
+    const payload = data === undefined ? undefined : this.#replacementPayload(queue, data);
     const now = this.clock.now();
     const { limits } = this.settingsOf(queue) ?? defaultQueueSettings;
     const functions: { readonly functionId: string; readonly provider: string | undefined }[] = [];
@@ -203,8 +206,8 @@ class Core implements QueueCore {
     return redriven;
   }
 
-  /** In place of the data of dead letters: the queue takes no more of it than of a job. */
-  #payloadFor(queue: string, data: Payload): { readonly data: string; readonly bytes: number; readonly maxBytes: number } {
+  /** Checks the data that replaces the data of dead letters against the limits of a job. */
+  #replacementPayload(queue: string, data: Payload): { readonly data: string; readonly bytes: number; readonly maxBytes: number } {
     const { maxJobBytes, limits } = this.settingsOf(queue) ?? defaultQueueSettings;
     const bytes = data.byteLength;
     refuseTooLarge(queue, bytes, maxJobBytes);
@@ -222,7 +225,7 @@ class Core implements QueueCore {
   }
 
   isAway(queue: string, functionId: string | undefined): boolean {
-    return this.#runners.get(queue)?.takesNone(functionId) ?? true;
+    return this.#runners.get(queue)?.isAway(functionId) ?? true;
   }
 
   async stop(): Promise<void> {
@@ -230,9 +233,9 @@ class Core implements QueueCore {
     this.#stopFetching();
     const runners = this.#allRunners();
     const idle = Promise.all(runners.map((runner) => runner.idle()));
-    // When the whole engine stops, handlers had their time already.
+    // During a shutdown of the engine, handlers have already had their time.
     if (!this.#context.draining.aborted) await this.#within(STOP_GRACE_MS, idle);
-    for (const runner of runners) runner.cut();
+    for (const runner of runners) runner.abortAll();
     await idle;
     this.#cancelRenewal();
     await this.store.close();
@@ -245,7 +248,7 @@ class Core implements QueueCore {
   }
 
   #allRunners(): QueueRunner[] {
-    return [...this.#runners.values(), ...this.#leaving];
+    return [...this.#runners.values(), ...this.#retiring];
   }
 
   #runnerOf(queue: string): QueueRunner {
@@ -254,7 +257,7 @@ class Core implements QueueCore {
     return runner;
   }
 
-  async #cancelInHand(seq: number): Promise<boolean> {
+  async #cancelInFlight(seq: number): Promise<boolean> {
     for (const runner of this.#allRunners()) if (await runner.cancel(seq)) return true;
     return false;
   }
@@ -263,45 +266,46 @@ class Core implements QueueCore {
     for (const runner of this.#runners.values()) runner.wake();
   }
 
-  #renewLater(): void {
+  #scheduleRenewal(): void {
     this.#cancelRenewal = this.#context.clock.after(RENEW_MS, () => {
       void this.#renew().finally(() => {
-        if (!this.#stopped || this.#allRunners().some(({ seqs }) => seqs.length > 0)) this.#renewLater();
+        if (!this.#stopped || this.#allRunners().some(({ seqs }) => seqs.length > 0)) this.#scheduleRenewal();
       });
     });
   }
 
-  /** An idle engine writes nothing. */
+  /** Extends the leases of jobs in flight. Writes nothing while no job is in flight. */
   async #renew(): Promise<void> {
-    // Notices a jump of the clock.
+    // Detects a jump of the clock.
     this.clock.now();
     const seqs = this.#allRunners().flatMap((runner) => runner.seqs);
     const now = Math.round(this.clock.monotonic());
-    if (seqs.length === 0 && this.#doubtUntil < now) return;
+    if (seqs.length === 0 && this.#checkOrphansUntil < now) return;
     try {
       const queues = await this.store.call("renew", { seqs, run: this.#run, now, leaseUntil: now + LEASE_MS });
       for (const queue of queues) {
-        this.#context.log.warn("jobs were taken and nobody had them in hand; they are waiting again", { queue });
+        this.#context.log.warn("orphaned jobs returned to the queue", { queue });
         this.#runners.get(queue)?.wake();
       }
     } catch (error) {
-      // What is in hand is safe all the same: it is renewed before anything is given back.
-      this.#context.log.warn("leases of jobs cannot be renewed at present", { error });
+      // Jobs in flight stay safe: they are renewed before expired leases are released.
+      this.#context.log.warn("leases of jobs cannot be renewed", { error });
     }
   }
 
   #clockJumped(byMs: number): void {
-    this.#context.log.warn("the clock was set; delays of jobs move along", { byMs });
+    this.#context.log.warn("clock was set; shifting the delays of jobs", { byMs });
     for (const listener of this.#clockListeners) listener(byMs);
-    this.store.call("shift", { byMs }).then(
+    this.store.call("shiftClock", { byMs }).then(
       () => {
         this.#expiry.clockJumped();
         for (const runner of this.#runners.values()) runner.clockJumped();
       },
-      (error) => this.#context.log.error("delays of jobs could not be moved along with the clock", { byMs, error }),
+      (error) => this.#context.log.error("delays of jobs could not be shifted after the clock was set", { byMs, error }),
     );
   }
 
+  /** Resolves when `work` is done, after `ms` milliseconds at the latest. */
   #within(ms: number, work: Promise<unknown>): Promise<void> {
     return new Promise((resolve) => {
       const cancel = this.#context.clock.after(ms, resolve);
@@ -313,11 +317,12 @@ class Core implements QueueCore {
   }
 }
 
+/** Calls `step` with a limit until it handles fewer jobs. Returns the total. */
 async function inSteps(step: (limit: number) => Promise<number>): Promise<number> {
   let all = 0;
   for (;;) {
-    const some = await step(STEP);
+    const some = await step(STEP_JOBS);
     all += some;
-    if (some < STEP) return all;
+    if (some < STEP_JOBS) return all;
   }
 }

@@ -2,7 +2,7 @@ import type { Undo } from "../../kernel/scope.ts";
 import type { QueueCore } from "./queue-core.ts";
 import type { QueueSettings } from "./queue-settings.ts";
 
-/** The queues of the config, as the config is now. */
+/** The queues that the current config declares. */
 export class DeclaredQueues {
   readonly #core: QueueCore;
   readonly #declared = new Map<string, { readonly text: string; readonly undeclare: Undo }>();
@@ -11,7 +11,10 @@ export class DeclaredQueues {
     this.#core = core;
   }
 
-  /** Declares what is new, declares anew what has changed, and lets go of what is gone; its jobs stay until it is declared again. */
+  /**
+   * Applies a new config: declares new queues, declares changed ones again, and removes the others. Their jobs stay in
+   * the store until the queue is declared again.
+   */
   apply(queues: readonly (readonly [string, QueueSettings])[]): void {
     const wanted = new Map(queues);
     for (const [name, { text, undeclare }] of this.#declared) {

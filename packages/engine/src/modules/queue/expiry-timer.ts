@@ -5,7 +5,7 @@ import type { QueueStore } from "./store/queue-store.ts";
 const LONGEST_TIMER_MS = 3_600_000;
 const RETRY_MS = 5_000;
 
-/** Drops jobs that are past their time to live when that comes, whether or not anybody would take them. */
+/** Deletes expired jobs when their time to live ends, even if no worker would take them. */
 export class ExpiryTimer {
   readonly #store: QueueStore;
   readonly #clock: Clock;
@@ -32,7 +32,7 @@ export class ExpiryTimer {
     this.#cancel();
   }
 
-  /** A job was put on a queue that ends then. */
+  /** Notes that a new job expires at `at` (milliseconds since 1970). */
   note(at: number): void {
     if (at < this.#next) this.#arm(at);
   }
@@ -56,12 +56,12 @@ export class ExpiryTimer {
     try {
       const { expired, next } = await this.#store.call("expire", { now: this.#clock.now() });
       if (expired > 0) {
-        this.#log.info("jobs were not begun in their time to live and are dropped", { jobs: expired });
+        this.#log.info("expired jobs deleted", { jobs: expired });
         this.#onExpired();
       }
       if (next !== undefined) this.note(next);
     } catch (error) {
-      this.#log.warn("jobs past their time to live cannot be dropped at present", { error });
+      this.#log.warn("expired jobs cannot be deleted", { error });
       this.note(this.#clock.now() + RETRY_MS);
     } finally {
       this.#sweeping = false;

@@ -5,9 +5,9 @@ import type { Directory } from "../../kernel/directory.ts";
 import type { CallOptions } from "../../kernel/module.ts";
 import type { Telemetry } from "../../kernel/telemetry-contract.ts";
 import { attemptSpan } from "./spans.ts";
-import type { FailedAttempt, TakenJob } from "./store/job.ts";
+import type { FailedAttempt, LeasedJob } from "./store/job.ts";
 
-/** Of what is kept of a failure. */
+/** Maximum length of a stored failure's message and stack, in characters. */
 const MAX_MESSAGE = 4_096;
 const MAX_STACK = 16_384;
 
@@ -18,8 +18,8 @@ export interface Attempt {
 }
 
 export interface AttemptParts {
-  readonly job: TakenJob;
-  /** Calls with `attempt.callOptions(options)`. */
+  readonly job: LeasedJob;
+  /** Runs the job by calls with `attempt.callOptions(options)`. */
   readonly run: (payload: Payload, options: CallOptions, attempt: DeliveryAttempt) => Promise<unknown>;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -28,7 +28,7 @@ export interface AttemptParts {
   readonly telemetry: Pick<Telemetry, "startSpan">;
 }
 
-/** Runs one job's handler once. Resolves with undefined if it succeeded. */
+/** Runs a job's handler once. Resolves with undefined if it succeeded, else with the failure. */
 export async function attemptJob({ job, run, timeoutMs, signal, now, directory, telemetry }: AttemptParts): Promise<Attempt | undefined> {
   const attempt = job.attempts + 1;
   const span = telemetry.startSpan(attemptSpan(job, attempt));
@@ -44,7 +44,7 @@ export async function attemptJob({ job, run, timeoutMs, signal, now, directory, 
     signal,
     onStarted(call) {
       workerId = call.workerId;
-      // By the time it fails the worker may be gone.
+      // Read now: the worker may have disconnected when the job fails.
       workerName = directory.workerById(workerId)?.name;
     },
   };
@@ -68,14 +68,14 @@ export async function attemptJob({ job, run, timeoutMs, signal, now, directory, 
   }
 }
 
-/** Of a worker that went with the job in its hands, the error's words alone do not tell that. */
+/** If the worker disconnected during the job, adds the reason and the worker's name to the message. */
 function messageOf({ code, message, details }: CallError, workerName: string | undefined): string {
   const reason = typeof details === "object" && details !== null && "reason" in details ? details.reason : undefined;
   if (code !== "invocation_stopped" || typeof reason !== "string") return message;
   return `${message}: ${reason}${workerName === undefined ? "" : ` (${workerName})`}`;
 }
 
-/** For a job that came without a trace: its attempts can be found by it. */
+/** Returns a new trace context for a job that has none, so that its attempts have a trace. */
 export function newTraceparent(): string {
   return `00-${randomBytes(16).toString("hex")}-${randomBytes(8).toString("hex")}-01`;
 }

@@ -5,24 +5,24 @@ import type { Undo } from "../../kernel/scope.ts";
 import type { QueueCore } from "./queue-core.ts";
 import type { ReadyJob } from "./store/job.ts";
 
-const LOOK_MS = 10_000;
-/** A job that could run and has waited longer, though somebody is there to run it, says that the queue does not keep up. */
+const CHECK_EVERY_MS = 10_000;
+/** A queue is late if a ready job has waited longer although its function is available. */
 const LATE_MS = 60_000;
-/** Queues named in what is told. */
-const NAMED = 5;
+/** Maximum queues named in the health details. */
+const MAX_NAMED = 5;
 
 interface Lag {
   readonly queue: string;
   readonly ms: number;
 }
 
-/** Looks from time to time how long the oldest job of each queue has been ready. */
+/** Checks periodically how long the oldest ready job of each queue has waited. */
 export class LagWatch {
   readonly #core: QueueCore;
   readonly #log: Logger;
   #late: readonly Lag[] = [];
-  #looking = false;
-  /** When the clock was set last. */
+  #isChecking = false;
+  /** When the clock was last set, in milliseconds since 1970. */
   #setAt = Number.NEGATIVE_INFINITY;
   #stop: Undo = () => {};
 
@@ -35,18 +35,18 @@ export class LagWatch {
     const unlisten = this.#core.onClockJump(() => {
       this.#setAt = this.#core.clock.now();
     });
-    const cancel = every(this.#core.clock, LOOK_MS, () => {
-      if (this.#looking) return;
-      this.#looking = true;
-      this.#look().then(
+    const cancel = every(this.#core.clock, CHECK_EVERY_MS, () => {
+      if (this.#isChecking) return;
+      this.#isChecking = true;
+      this.#lateQueues().then(
         (late) => {
           this.#late = late;
-          this.#looking = false;
+          this.#isChecking = false;
         },
         (error: unknown) => {
-          // The store says so itself; what was seen last stands until it answers again.
-          this.#log.debug("the lag of queues cannot be read at present", { error });
-          this.#looking = false;
+          // The store logs its own failures. The last result stays until the store works again.
+          this.#log.debug("the lag of queues cannot be read", { error });
+          this.#isChecking = false;
         },
       );
     });
@@ -61,17 +61,17 @@ export class LagWatch {
   }
 
   health(): ComponentHealth {
-    if (this.#late.length === 0) return { status: "healthy", details: "no job that could run waits for more than 60 s" };
-    const named = this.#late.slice(0, NAMED).map(({ queue, ms }) => `${queue} (${Math.round(ms / 1_000)} s)`);
-    const more = this.#late.length > NAMED ? ` and ${this.#late.length - NAMED} more` : "";
+    if (this.#late.length === 0) return { status: "healthy", details: "no ready job has waited for more than 60 s" };
+    const named = this.#late.slice(0, MAX_NAMED).map(({ queue, ms }) => `${queue} (${Math.round(ms / 1_000)} s)`);
+    const more = this.#late.length > MAX_NAMED ? ` and ${this.#late.length - MAX_NAMED} more` : "";
     const which = `queue${this.#late.length > 1 ? "s" : ""} ${named.join(", ")}${more}`;
     return {
       status: "degraded",
-      details: `jobs wait for longer than 60 s in ${which}, although their workers are connected: raise concurrency, add workers, or make the handlers faster`,
+      details: `ready jobs have waited for more than 60 s in ${which}, although their workers are connected: raise concurrency, add workers, or make the handlers faster`,
     };
   }
 
-  async #look(): Promise<readonly Lag[]> {
+  async #lateQueues(): Promise<readonly Lag[]> {
     const late: Lag[] = [];
     const now = this.#core.clock.now();
     for (const { queue, waiting, paused } of await this.#core.store.call("counts", null)) {
@@ -84,7 +84,7 @@ export class LagWatch {
     return late.sort((a, b) => b.ms - a.ms);
   }
 
-  /** Instants from before the clock was set say nothing; such a job counts from then on. */
+  /** Times from before the clock was set are meaningless, so such a job counts from the moment it was set. */
   #readySince({ dueAt, createdAt }: ReadyJob, now: number): number {
     const since = dueAt <= now ? dueAt : createdAt;
     return since <= now ? Math.max(since, this.#setAt) : this.#setAt;

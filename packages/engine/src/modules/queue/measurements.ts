@@ -2,22 +2,25 @@ import type { Measure, Measurement } from "../../kernel/telemetry-contract.ts";
 import type { QueueCore } from "./queue-core.ts";
 import type { QueueCounts } from "./store/job.ts";
 
-/** Queues that are told by name. */
+/** Maximum queues with metrics. */
 const MAX_QUEUES = 500;
 
 const GAUGES = [
-  ["svc.queue.waiting", "Jobs that are ready or behind another of their group", "waiting"],
-  ["svc.queue.delayed", "Jobs whose time has not come", "delayed"],
-  ["svc.queue.in_flight", "Jobs that run", "active"],
+  ["svc.queue.waiting", "Jobs that are ready or blocked by an earlier job of their group", "waiting"],
+  ["svc.queue.delayed", "Delayed jobs", "delayed"],
+  ["svc.queue.in_flight", "Running jobs", "active"],
   ["svc.queue.dead", "Dead letters", "dead"],
 ] as const;
 const COUNTERS = [
-  ["svc.queue.added", "Jobs that were put on the queue", "added"],
+  ["svc.queue.added", "Jobs added to the queue", "added"],
   ["svc.queue.done", "Jobs that succeeded", "done"],
-  ["svc.queue.died", "Jobs that became dead letters", "died"],
+  ["svc.queue.died", "Jobs moved to dead letters", "died"],
 ] as const;
 
-/** What queues hold, and what became of their jobs since the module started; the store counts since a queue was first used. */
+/**
+ * Measures the contents of queues, and counts their jobs since the module started. The store counts since the first use
+ * of a queue.
+ */
 export async function queueMeasure(core: Pick<QueueCore, "store">): Promise<Measure> {
   const counts = (): Promise<readonly QueueCounts[]> => core.store.call("counts", null);
   const before = new Map((await counts()).map((one) => [one.queue, one]));
@@ -29,7 +32,7 @@ export async function queueMeasure(core: Pick<QueueCore, "store">): Promise<Meas
       for (const [name, description, member] of COUNTERS) {
         found.push({ name, type: "counter", description, labels, value: one[member] - (before.get(one.queue)?.[member] ?? 0) });
       }
-      found.push({ name: "svc.queue.bytes", type: "gauge", unit: "By", description: "Data of a queue's jobs", labels, value: one.bytes });
+      found.push({ name: "svc.queue.bytes", type: "gauge", unit: "By", description: "Size of the data of a queue's jobs", labels, value: one.bytes });
     }
     return found;
   };

@@ -4,22 +4,25 @@ import type { JobRequest } from "./queue-core.ts";
 import type { QueueSettings } from "./queue-settings.ts";
 import type { NewJob } from "./store/job.ts";
 
-/** What the store is given for a job that is asked for. Throws CallError `payload_too_large`, or `invalid_message` for what is not JSON. */
+/**
+ * Returns the job to store for a request. Throws CallError `payload_too_large`, or `invalid_message` if the data is not
+ * JSON.
+ */
 export function newJobOf(request: JobRequest, settings: QueueSettings, now: number): NewJob {
   const { queue, functionId, data } = request;
-  const data_ = data.text();
-  const bytes = Buffer.byteLength(data_);
+  const json = data.text();
+  const bytes = Buffer.byteLength(json);
   refuseTooLarge(queue, bytes, settings.maxJobBytes);
-  if (!data.isJson()) throw new CallError("invalid_message", "the data of the job is not JSON");
+  if (!data.isJson()) throw new CallError("invalid_message", "the job's data is not JSON");
   const delayMs = request.delayMs ?? settings.delayMs;
   const runAt = request.runAt ?? (delayMs > 0 ? now + delayMs : undefined);
   return {
     id: request.id ?? randomUUID(),
     queue,
     functionId,
-    data: data_,
+    data: json,
     bytes,
-    // An instant that has passed is now.
+    // A time in the past means now.
     runAt: runAt !== undefined && runAt <= now ? undefined : runAt,
     runAtIsInstant: request.runAt !== undefined,
     priority: Math.min(settings.maxPriority, Math.max(0, Math.round(request.priority ?? priorityIn(data.value(), settings.priorityField)))),
@@ -39,10 +42,10 @@ export function newJobOf(request: JobRequest, settings: QueueSettings, now: numb
 /** Throws CallError `payload_too_large`. */
 export function refuseTooLarge(queue: string, bytes: number, limit: number): void {
   if (bytes <= limit) return;
-  throw new CallError("payload_too_large", `the data of the job has ${bytes} bytes; queue ${queue} takes ${limit}`, { details: { bytes, limit } });
+  throw new CallError("payload_too_large", `the job's data has ${bytes} bytes; queue ${queue} accepts at most ${limit}`, { details: { bytes, limit } });
 }
 
-/** 0 where the data does not say it. */
+/** Returns the priority in `field` of the data, or 0 if there is none. */
 function priorityIn(data: unknown, field: string | undefined): number {
   if (field === undefined || typeof data !== "object" || data === null || !Object.hasOwn(data, field)) return 0;
   const value = (data as Readonly<Record<string, unknown>>)[field];

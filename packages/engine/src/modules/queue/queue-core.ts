@@ -7,13 +7,13 @@ import type { QueueSettings } from "./queue-settings.ts";
 import type { AddedJob, Maker, QueueCounts } from "./store/job.ts";
 import type { QueueStore } from "./store/queue-store.ts";
 
-/** A job as a function of the module asks for it; what is left out follows from the queue. */
+/** A job to add. Defaults come from the settings of its queue. */
 export interface JobRequest {
   readonly queue: string;
-  /** Undefined: for whoever serves the queue. */
+  /** Undefined: the queue's server runs the job. */
   readonly functionId: string | undefined;
   readonly data: Payload;
-  /** UUID; made when absent. */
+  /** UUID. Default: a new one. */
   readonly id?: string | undefined;
   readonly delayMs?: number | undefined;
   /** Milliseconds since 1970. */
@@ -25,72 +25,82 @@ export interface JobRequest {
   readonly maxAttempts?: number | undefined;
   readonly traceparent?: string | undefined;
   readonly baggage?: string | undefined;
-  /** Undefined: a trusted caller, or the engine. */
+  /** The restricted principal that added the job. Undefined: a trusted caller or the engine. */
   readonly maker?: Maker | undefined;
-  /** Where the queue has no room, it is left out, and the others are added. */
+  /** If the queue is full, the job is dropped and the others are added. */
   readonly mayBeDropped?: boolean | undefined;
 }
 
-/** Runs the jobs of a queue that name no function, e.g. the bindings of a trigger. */
+/** Runs the jobs of a queue that name no function, e.g. for the queue's triggers. */
 export interface JobServer {
-  /** True while jobs are to wait: whoever would run them is away. Call `wake(queue)` when that changes. */
+  /** True while no worker can run the jobs. Call `wake(queue)` when that changes. */
   isAway(): boolean;
-  /** The functions whose arrival lets its jobs run: those that run them, and those that they need. */
+  /**
+   * Functions that the jobs need: those that run them, and their conditions. The runner tries again when one is
+   * registered.
+   */
   readonly functionIds: readonly string[];
-  /** Runs one job, by calls with `attempt.callOptions(options)`. Resolving completes it; rejecting with CallError is a failure, which `attempt` classifies. */
+  /**
+   * Runs one job by calls with `attempt.callOptions(options)`. Resolving completes the job. Rejecting with CallError is
+   * a failure, which `attempt` classifies.
+   */
   run(payload: Payload, options: CallOptions, attempt: DeliveryAttempt): Promise<unknown>;
 }
 
 export interface RedriveOptions {
   readonly ids?: readonly string[] | undefined;
   readonly data?: Payload | undefined;
-  /** Who redrives them; they are his from then on. */
+  /** The restricted principal that redrives the dead letters. It owns the jobs from then on. */
   readonly maker?: Maker | undefined;
   readonly mayRun?: ((functionId: string | undefined) => void) | undefined;
 }
 
 /**
- * Durable jobs: stored, taken, run, tried again, buried. Functions, triggers and topics are built on it.
- * A queue must be declared before anything is put on it, and jobs of a queue that is not declared wait until it is.
+ * Durable jobs: stores, leases, runs and retries them, and moves them to dead letters. Functions, triggers and topics
+ * build on it.
+ * A queue must be declared before jobs are added. Jobs of an undeclared queue wait until it is declared.
  */
 export interface QueueCore {
   readonly store: QueueStore;
-  /** Its `now` notices when the wall clock was set, and moves what the store keeps of durations before anything else is asked of the store. */
+  /** Its `now` detects that the wall clock was set. The store then shifts its delays before it handles later calls. */
   readonly clock: Clock;
-  /** Called when the wall clock was set, by how many milliseconds, for instants that are kept in memory. */
+  /**
+   * Calls the listener when the wall clock was set, with the change in milliseconds, to correct times kept in memory.
+   */
   onClockJump(listener: (byMs: number) => void): Undo;
-  /** Throws TypeError when the name is declared already. The undo stops fetching and leaves the jobs. */
+  /** Throws TypeError if the name is already declared. The undo stops fetching and keeps the jobs. */
   declare(name: string, settings: QueueSettings): Undo;
   settingsOf(name: string): QueueSettings | undefined;
-  /** Declared ones, in order of their declaration. */
+  /** Names of declared queues, in order of declaration. */
   names(): readonly string[];
-  /** Who runs the queue's jobs that name no function; one at a time, the latest. */
+  /** Sets the server of the queue's jobs that name no function. A later server replaces it. */
   serve(queue: string, server: JobServer): Undo;
   /**
-   * Resolves when they are on the disk: all of them or none. Rejects with CallError: `queue_not_found`, `queue_full`, `payload_too_large`,
-   * `invalid_message` (not JSON), `storage_failed`.
+   * Stores all jobs or none; resolves when they are on disk. Rejects with CallError `queue_not_found`, `queue_full`,
+   * `payload_too_large`, `invalid_message` (not JSON) or `storage_failed`.
    */
   add(jobs: readonly JobRequest[]): Promise<readonly AddedJob[]>;
-  /** Something may have changed about who runs the queue's jobs. */
+  /** Call when the availability of the queue's server may have changed. */
   wake(queue: string): void;
-  /** Durable. */
+  /** Starts no more jobs of the queue, also after a restart. */
   pause(queue: string): Promise<void>;
   resume(queue: string): Promise<void>;
-  /** Takes out what waits or is delayed. Answers how many. */
+  /** Deletes waiting and delayed jobs. Returns their number. */
   purge(queue: string): Promise<number>;
-  /** Rejects with `job_not_found`. One that runs is withdrawn from its worker. */
+  /** Deletes a job; cancels its call if it runs. Rejects with CallError `job_not_found`. */
   cancel(jobId: string): Promise<void>;
   /**
-   * Answers how many. Rejects with `job_not_found` when one of `ids` is no dead letter of the queue, with `payload_too_large` or `queue_full` when the
-   * queue does not take `data` in place of theirs; then none of `ids` is redriven, and without `ids` none that has not been. `mayRun` is asked for each
-   * function that would run, and throws when it may not.
+   * Returns the dead letters to the queue; resolves with their number. Rejects with `job_not_found` if one of `ids` is
+   * not a dead letter of the queue, and with `payload_too_large` or `queue_full` if the queue does not accept `data` as
+   * their new data. After an error none of `ids` is redriven; without `ids`, an earlier part may be. `mayRun` is called
+   * for each function that would run, and throws if the caller may not run it.
    */
   redrive(queue: string, options?: RedriveOptions): Promise<number>;
   discard(queue: string, ids?: readonly string[]): Promise<number>;
-  /** Of one queue, from counts that are kept; all zero when it was never used. */
+  /** Counts of one queue, without a scan. All 0 if it was never used. */
   counts(queue: string): Promise<QueueCounts>;
-  /** True when nobody would run such jobs of the queue at present, or the queue is paused. */
+  /** True if such jobs of the queue currently cannot run, or if the queue is paused. */
   isAway(queue: string, functionId: string | undefined): boolean;
-  /** Stops fetching at once, waits for what is in hand, gives back the rest with attempts unchanged, closes the store. */
+  /** Stops fetching, waits for jobs in flight, releases the others with attempts unchanged, and closes the store. */
   stop(): Promise<void>;
 }

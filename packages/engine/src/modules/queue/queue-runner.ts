@@ -6,23 +6,23 @@ import type { Directory } from "../../kernel/directory.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { CallOptions } from "../../kernel/module.ts";
 import type { Telemetry } from "../../kernel/telemetry-contract.ts";
-import { buryUnrun, type Ending, endingAfter, type Hand, recordEnding, release } from "./hand.ts";
+import { FunctionBackoff } from "./function-backoff.ts";
+import { type Completion, completionAfterFailure, deadLetterUnrun, type InFlightJob, release, storeCompletion } from "./in-flight-job.ts";
 import { type Attempt, type AttemptParts, attemptJob } from "./job-attempt.ts";
-import { Parking } from "./parking.ts";
 import type { JobServer } from "./queue-core.ts";
 import type { QueueSettings } from "./queue-settings.ts";
 import { runRefusalOf } from "./run-refusal.ts";
-import type { TakenJob } from "./store/job.ts";
+import type { LeasedJob } from "./store/job.ts";
 import type { QueueStore, TakeOutput } from "./store/queue-store.ts";
 import { UnrunJobsLog } from "./unrun-jobs-log.ts";
 
-/** A job is held so long before it is given back, unless the lease goes on. */
+/** Duration of a lease. The core renews the leases of jobs in flight. */
 export const LEASE_MS = 30_000;
 
-/** Data of jobs taken in one go. */
+/** Maximum bytes of data of the jobs that one call takes. */
 const TAKE_BYTES = 16 * 1024 * 1024;
 
-/** A timer for a job that is due later than this looks again then; timers of the runtime end at 24 days. */
+/** Maximum timer. For a later job the timer is set again, because timers of the runtime end at 24 days. */
 const LONGEST_TIMER_MS = 3_600_000;
 
 export interface RunnerParts {
@@ -31,38 +31,41 @@ export interface RunnerParts {
   readonly store: QueueStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** This run of the engine. */
+  /** Id of this run of the engine. */
   readonly run: string;
   readonly directory: Pick<Directory, "functionById" | "functions" | "workerById">;
   readonly telemetry: Pick<Telemetry, "startSpan">;
   readonly call: (functionId: string, payload: Payload, options: CallOptions) => Promise<unknown>;
-  /** Jobs of other roles do not run any more. */
+  /** Jobs whose maker has a removed role do not run. */
   readonly isRoleInForce: (role: string) => boolean;
   readonly providerOf: ProviderOf;
   readonly isPaused: boolean;
-  /** A take may have happened although it was not answered. */
-  readonly onDoubt: () => void;
-  /** A job that was still in hand when fetching stopped is no longer: the queue may have something to take, for whoever runs it now. */
-  readonly onLeft: () => void;
+  /** A job may be leased without a runner: a take failed, or its result was lost. */
+  readonly onMayBeOrphaned: () => void;
+  /** A job that was in flight when fetching stopped has ended, so the queue's current runner may have jobs to take. */
+  readonly onRetiredJobEnded: () => void;
 }
 
-/** Runs the jobs of one queue: takes as many as may run, and never waits for anything by looking again and again. */
+/** Runs the jobs of one queue, up to its concurrency. It reacts to events and never polls. */
 export class QueueRunner {
   readonly #parts: RunnerParts;
-  readonly #parking: Parking;
+  readonly #backoff: FunctionBackoff;
   readonly #unrunJobs: UnrunJobsLog;
-  readonly #hands = new Map<number, Hand>();
+  readonly #inFlight = new Map<number, InFlightJob>();
   #server: JobServer | undefined;
   #paused: boolean;
   #stopped = false;
-  /** There may be jobs to take. */
+  /** The queue may have jobs to take. */
   #mayHave = true;
-  /** There are jobs of restricted principals to take, once one of theirs has ended. */
+  /** Jobs of restricted principals wait only because their slots are in use. */
   #isHeldBack = false;
-  /** The function after which the next take looks for jobs of restricted principals: one take looks at some functions only. */
+  /**
+   * The function after which the next take continues the search for jobs of restricted principals. One take checks a
+   * limited number of functions.
+   */
   #restrictedAfter: string | undefined;
-  /** Functions that were passed since the first may have jobs of restricted principals. */
-  #isPassedStale = false;
+  /** Functions before `#restrictedAfter` may have got jobs of restricted principals since the search passed them. */
+  #mayHavePassedJobs = false;
   #fetching = false;
   #fetchIsDue = false;
   #failures = 0;
@@ -74,52 +77,52 @@ export class QueueRunner {
     this.#parts = parts;
     this.#paused = parts.isPaused;
     this.#unrunJobs = new UnrunJobsLog({ queue: parts.name, clock: parts.clock, log: parts.log });
-    this.#parking = new Parking({ clock: parts.clock, isThere: (key) => !this.#isAway(key), onFree: () => this.wake() });
+    this.#backoff = new FunctionBackoff({ clock: parts.clock, isAvailable: (key) => !this.#isFunctionAway(key), onResumed: () => this.wake() });
   }
 
   get settings(): QueueSettings {
     return this.#parts.settings;
   }
 
-  /** Jobs in hand. */
+  /** Store numbers of the jobs in flight. */
   get seqs(): readonly number[] {
-    return [...this.#hands.keys()];
+    return [...this.#inFlight.keys()];
   }
 
-  /** Nothing is taken for this function, or for whoever serves the queue, just now. */
-  takesNone(functionId: string | undefined): boolean {
-    return this.#paused || this.#stopped || this.#isAway(functionId ?? "");
+  /** True if the runner currently takes no jobs of this function, or of the queue's server if undefined. */
+  isAway(functionId: string | undefined): boolean {
+    return this.#paused || this.#stopped || this.#isFunctionAway(functionId ?? "");
   }
 
   serve(server: JobServer): () => void {
     this.#server = server;
-    this.#parking.free("");
+    this.#backoff.resume("");
     this.wake();
     return () => {
       if (this.#server === server) this.#server = undefined;
     };
   }
 
-  /** There may be something to take, or somebody to give it to. */
+  /** Call when the queue may have jobs to take, or a function may be available. */
   wake(): void {
     this.#mayHave = true;
-    this.#isPassedStale = true;
+    this.#mayHavePassedJobs = true;
     this.#fetchSoon();
   }
 
-  /** Whoever serves the jobs without a function may have come back. */
+  /** Call when the queue's server may be available again. */
   serverChanged(): void {
-    this.#parking.free("");
+    this.#backoff.resume("");
     this.wake();
   }
 
   functionChanged(id: string): void {
-    this.#parking.free(id);
-    if (this.#parking.isCrowded) this.wake();
-    if (this.#server?.functionIds.includes(id) === true) this.#parking.free("");
+    this.#backoff.resume(id);
+    if (this.#backoff.isFull) this.wake();
+    if (this.#server?.functionIds.includes(id) === true) this.#backoff.resume("");
   }
 
-  /** A delayed job was put on the queue. */
+  /** Notes that a delayed job is due at `at` (milliseconds since 1970). */
   noteDue(at: number): void {
     if (at >= this.#dueAt || this.#stopped) return;
     const { clock } = this.#parts;
@@ -130,12 +133,12 @@ export class QueueRunner {
     }
     this.#cancelDue?.();
     this.#dueAt = at;
-    this.#cancelDue = clock.after(Math.min(LONGEST_TIMER_MS, ms), () => this.#lookForDue());
+    this.#cancelDue = clock.after(Math.min(LONGEST_TIMER_MS, ms), () => this.#wakeForDue());
   }
 
-  /** The clock was set: what is due when has changed. */
+  /** Call when the clock was set, because due times have changed. */
   clockJumped(): void {
-    this.#lookForDue();
+    this.#wakeForDue();
   }
 
   setPaused(paused: boolean): void {
@@ -143,13 +146,13 @@ export class QueueRunner {
     if (!paused) this.wake();
   }
 
-  /** Withdraws a job in hand; resolves when it is taken out. False when it is not in hand. */
+  /** Cancels a job in flight and resolves when it is completed. Returns false if the job is not in flight. */
   async cancel(seq: number): Promise<boolean> {
-    const hand = this.#hands.get(seq);
-    if (hand === undefined) return false;
-    hand.cut ??= "cancelled";
-    hand.abort.abort();
-    await hand.ended;
+    const inFlight = this.#inFlight.get(seq);
+    if (inFlight === undefined) return false;
+    inFlight.abortReason ??= "cancelled";
+    inFlight.abort.abort();
+    await inFlight.ended;
     return true;
   }
 
@@ -157,36 +160,36 @@ export class QueueRunner {
     this.#stopped = true;
     this.#cancelDue?.();
     this.#cancelPause?.();
-    this.#parking.clear();
+    this.#backoff.clear();
     this.#unrunJobs.flush();
   }
 
-  /** Takes what is in hand from its handlers; it is given back with its attempts unchanged. */
-  cut(): void {
-    for (const hand of this.#hands.values()) {
-      hand.cut ??= "stopped";
-      hand.abort.abort();
+  /** Aborts all jobs in flight. They are released with their attempts unchanged. */
+  abortAll(): void {
+    for (const inFlight of this.#inFlight.values()) {
+      inFlight.abortReason ??= "stopped";
+      inFlight.abort.abort();
     }
   }
 
-  /** Resolves when nothing is in hand. */
+  /** Resolves when no job is in flight. */
   async idle(): Promise<void> {
-    while (this.#hands.size > 0 || this.#fetching) {
-      await Promise.all([...this.#hands.values()].map(({ ended }) => ended));
+    while (this.#inFlight.size > 0 || this.#fetching) {
+      await Promise.all([...this.#inFlight.values()].map(({ ended }) => ended));
       if (this.#fetching) await this.#fetchEnded;
     }
   }
 
   #fetchEnded: Promise<void> = Promise.resolve();
 
-  #lookForDue(): void {
+  #wakeForDue(): void {
     this.#cancelDue?.();
     this.#cancelDue = undefined;
     this.#dueAt = Number.POSITIVE_INFINITY;
     this.wake();
   }
 
-  /** What one turn brings is taken together. */
+  /** Waits until the end of the event loop's turn, so that one call takes everything that the turn brings. */
   #fetchSoon(): void {
     if (this.#fetchIsDue) return;
     this.#fetchIsDue = true;
@@ -196,22 +199,25 @@ export class QueueRunner {
     });
   }
 
-  get #room(): number {
+  get #freeSlots(): number {
     let running = 0;
-    for (const { ending } of this.#hands.values()) if (!ending) running += 1;
+    for (const { isCompleting } of this.#inFlight.values()) if (!isCompleting) running += 1;
     return this.#parts.settings.concurrency - running;
   }
 
-  /** One place is kept for jobs of trusted callers, where there are several: jobs of others that hang must not hold all. */
-  get #restrictedRoom(): number {
+  /**
+   * Reserves one slot for jobs of trusted callers if there are several, so that hanging jobs of restricted principals
+   * cannot use all.
+   */
+  get #freeRestrictedSlots(): number {
     const { concurrency } = this.#parts.settings;
     let running = 0;
-    for (const { ending, job } of this.#hands.values()) if (!ending && job.maker !== undefined) running += 1;
+    for (const { isCompleting, job } of this.#inFlight.values()) if (!isCompleting && job.maker !== undefined) running += 1;
     return Math.max(1, concurrency - 1) - running;
   }
 
   #fetch(): void {
-    if (!this.#mayHave || this.#fetching || this.#stopped || this.#paused || this.#cancelPause !== undefined || this.#room <= 0) return;
+    if (!this.#mayHave || this.#fetching || this.#stopped || this.#paused || this.#cancelPause !== undefined || this.#freeSlots <= 0) return;
     this.#mayHave = false;
     this.#fetching = true;
     this.#fetchEnded = this.#take().finally(() => {
@@ -225,12 +231,12 @@ export class QueueRunner {
     const leaseUntil = Math.round(clock.monotonic() + LEASE_MS);
     try {
       const now = clock.now();
-      const except = this.#parking.keys();
-      const only = this.#parking.isCrowded ? this.#whoIsThere() : undefined;
-      const restrictedLimit = Math.max(0, this.#restrictedRoom);
+      const except = this.#backoff.keys();
+      const only = this.#backoff.isFull ? this.#availableFunctions() : undefined;
+      const restrictedLimit = Math.max(0, this.#freeRestrictedSlots);
       const restrictedAfter = this.#restrictedAfter;
-      if (restrictedAfter === undefined) this.#isPassedStale = false;
-      const wanted = { queue: name, limit: this.#room, restrictedLimit, maxBytes: TAKE_BYTES, except, only, restrictedAfter, now, run, leaseUntil };
+      if (restrictedAfter === undefined) this.#mayHavePassedJobs = false;
+      const wanted = { queue: name, limit: this.#freeSlots, restrictedLimit, maxBytes: TAKE_BYTES, except, only, restrictedAfter, now, run, leaseUntil };
       const { jobs, more, isHeldBack, nextDue, ...rest } = await store.call("take", wanted);
       this.#failures = 0;
       this.#noteRestricted(restrictedAfter, rest);
@@ -238,22 +244,22 @@ export class QueueRunner {
       if (nextDue !== undefined) this.noteDue(nextDue);
       for (const job of jobs) this.#start(job);
       this.#isHeldBack = isHeldBack;
-      // One of theirs may have ended while the store looked.
-      if (isHeldBack && this.#restrictedRoom > 0) this.#mayHave = true;
+      // A job of a restricted principal may have ended during the call.
+      if (isHeldBack && this.#freeRestrictedSlots > 0) this.#mayHave = true;
     } catch (error) {
       this.#mayHave = true;
       this.#failures += 1;
-      this.#parts.onDoubt();
-      if (this.#failures === 1) log.warn("jobs cannot be taken at present", { queue: name, error });
+      this.#parts.onMayBeOrphaned();
+      if (this.#failures === 1) log.warn("jobs cannot be taken", { queue: name, error });
       this.#pauseFor(Math.min(5_000, backoffMs(UNAVAILABLE_BACKOFF, this.#failures)));
     }
   }
 
-  /** When the search has come to the last function, it starts again at the first one if those that were passed may have jobs. */
+  /** When the search reaches the last function, it starts again if functions that it passed may have jobs. */
   #noteRestricted(before: string | undefined, { restrictedAfter, foundRestricted }: Pick<TakeOutput, "restrictedAfter" | "foundRestricted">): void {
-    if (foundRestricted && (before !== undefined || restrictedAfter !== undefined)) this.#isPassedStale = true;
+    if (foundRestricted && (before !== undefined || restrictedAfter !== undefined)) this.#mayHavePassedJobs = true;
     this.#restrictedAfter = restrictedAfter;
-    if (restrictedAfter === undefined && this.#isPassedStale) this.#mayHave = true;
+    if (restrictedAfter === undefined && this.#mayHavePassedJobs) this.#mayHave = true;
   }
 
   #pauseFor(ms: number): void {
@@ -265,95 +271,96 @@ export class QueueRunner {
     });
   }
 
-  #start(job: TakenJob): void {
+  #start(job: LeasedJob): void {
     let ended = (): void => {};
-    const hand: Hand = {
+    const inFlight: InFlightJob = {
       job,
       abort: new AbortController(),
-      cut: undefined,
-      ending: false,
+      abortReason: undefined,
+      isCompleting: false,
       ended: new Promise((resolve) => {
         ended = resolve;
       }),
     };
-    this.#hands.set(job.seq, hand);
-    void this.#carryOut(hand).finally(() => {
-      this.#hands.delete(job.seq);
+    this.#inFlight.set(job.seq, inFlight);
+    void this.#runAndComplete(inFlight).finally(() => {
+      this.#inFlight.delete(job.seq);
       ended();
-      // A place is free, where the store could not be told before.
-      if (this.#mayHave || this.#freesHeldBack(hand)) this.wake();
-      if (this.#stopped) this.#parts.onLeft();
+      // The slot is free only now if storing the outcome took several tries.
+      if (this.#mayHave || this.#freesHeldBack(inFlight)) this.wake();
+      if (this.#stopped) this.#parts.onRetiredJobEnded();
     });
   }
 
-  #freesHeldBack({ job }: Hand): boolean {
+  #freesHeldBack({ job }: InFlightJob): boolean {
     return this.#isHeldBack && job.maker !== undefined;
   }
 
   /** Never rejects. */
-  async #carryOut(hand: Hand): Promise<void> {
+  async #runAndComplete(inFlight: InFlightJob): Promise<void> {
     const { log, name } = this.#parts;
     try {
-      const ending = await this.#endingOf(hand);
-      await recordEnding(hand, ending, {
+      const completion = await this.#completionOf(inFlight);
+      await storeCompletion(inFlight, completion, {
         ...this.#parts,
-        // The next one is asked for in the same batch, for which that must be scheduled first; the store frees the place before it looks.
-        beforehand: () => (this.#mayHave || hand.job.group !== undefined || this.#freesHeldBack(hand) ? this.wake() : undefined),
+        // Schedule the next take first, so that it joins the same batch. The store frees the slot before it runs the
+        // take.
+        onSlotFreed: () => (this.#mayHave || inFlight.job.group !== undefined || this.#freesHeldBack(inFlight) ? this.wake() : undefined),
         onUnblocked: () => this.wake(),
       });
     } catch (error) {
-      // Its lease runs out, and then it is tried again.
-      this.#parts.onDoubt();
-      log.error("a job went wrong in the engine", { queue: name, job: hand.job.id, error });
+      // The lease expires, and the job is retried.
+      this.#parts.onMayBeOrphaned();
+      log.error("job failed in the engine", { queue: name, job: inFlight.job.id, error });
     }
   }
 
-  /** Runs the job and says what is to become of it. */
-  async #endingOf(hand: Hand): Promise<Ending> {
+  /** Runs the job and returns how to complete it. */
+  async #completionOf(inFlight: InFlightJob): Promise<Completion> {
     const { store, clock, directory, settings, telemetry } = this.#parts;
-    const { job, abort } = hand;
+    const { job, abort } = inFlight;
     const key = job.functionId ?? "";
     if (this.#stopped) return release(store);
     const refusal = runRefusalOf(job, this.#parts);
     if (refusal !== undefined) {
       this.#unrunJobs.note(refusal);
-      return buryUnrun(job, refusal, this.#parts);
+      return deadLetterUnrun(job, refusal, this.#parts);
     }
-    if (this.#isAway(key)) {
-      this.#parking.park(key);
+    if (this.#isFunctionAway(key)) {
+      this.#backoff.start(key);
       return release(store);
     }
     const run = this.#runOf(job);
     const attempt = await attemptJob({ job, run, timeoutMs: settings.timeoutMs, signal: abort.signal, now: () => clock.now(), directory, telemetry });
     if (attempt === undefined) {
-      this.#parking.served(key);
+      this.#backoff.reset(key);
       return ({ seq }) => store.call("done", { seq });
     }
-    if (hand.cut === "cancelled") return ({ seq }) => store.call("drop", { seq });
-    return this.#endingAfter(attempt, hand, key);
+    if (inFlight.abortReason === "cancelled") return ({ seq }) => store.call("drop", { seq });
+    return this.#completionAfterFailure(attempt, inFlight, key);
   }
 
-  #endingAfter(attempt: Attempt, hand: Hand, key: string): Ending {
+  #completionAfterFailure(attempt: Attempt, inFlight: InFlightJob, key: string): Completion {
     const { kind } = attempt;
-    if (kind !== "missing" && kind !== "unavailable") this.#parking.served(key);
-    else if (!this.#stopped) this.#parking.park(key);
-    return endingAfter(attempt, { ...this.#parts, hand, isStopping: this.#stopped, noteDue: (at) => this.noteDue(at) });
+    if (kind !== "missing" && kind !== "unavailable") this.#backoff.reset(key);
+    else if (!this.#stopped) this.#backoff.start(key);
+    return completionAfterFailure(attempt, { ...this.#parts, inFlight, isStopping: this.#stopped, noteDue: (at) => this.noteDue(at) });
   }
 
-  #whoIsThere(): string[] {
-    return ["", ...this.#parts.directory.functions().map(({ function_id: id }) => id)].filter((key) => !this.#isAway(key));
+  #availableFunctions(): string[] {
+    return ["", ...this.#parts.directory.functions().map(({ function_id: id }) => id)].filter((key) => !this.#isFunctionAway(key));
   }
 
-  #isAway(key: string): boolean {
+  #isFunctionAway(key: string): boolean {
     if (key === "") return this.#server === undefined || this.#server.isAway();
     return this.#parts.directory.functionById(key) === undefined;
   }
 
-  #runOf(job: TakenJob): AttemptParts["run"] {
+  #runOf(job: LeasedJob): AttemptParts["run"] {
     const { functionId } = job;
     if (functionId !== undefined) return (payload, options, attempt) => this.#parts.call(functionId, payload, attempt.callOptions(options));
     const server = this.#server;
-    if (server === undefined) throw new TypeError("nobody serves this queue");
+    if (server === undefined) throw new TypeError("the queue has no server");
     return (payload, options, attempt) => server.run(payload, options, attempt);
   }
 }

@@ -1,24 +1,24 @@
 import type { BackoffOptions } from "@svc/protocol";
 import type { QueueLimits } from "./store/job.ts";
 
-/** How a queue treats its jobs. */
+/** Settings of a queue. */
 export interface QueueSettings {
   readonly type: "standard" | "fifo";
-  /** Of a FIFO queue: the member of the data that names the group. */
+  /** fifo queues: the field of the data that names the group. */
   readonly groupField: string | undefined;
-  /** Jobs that run at a time. */
+  /** Maximum concurrent jobs. */
   readonly concurrency: number;
-  /** Attempts in all, the first included. */
+  /** Maximum attempts, including the first. */
   readonly maxAttempts: number;
   /** Delay before a failed job runs again. */
   readonly backoff: Required<Omit<BackoffOptions, "factor">>;
-  /** Deadline of one attempt. */
+  /** Timeout of one attempt. */
   readonly timeoutMs: number;
-  /** Each job waits this long before its first attempt, unless it says otherwise. */
+  /** Delay before the first attempt of jobs that set no delay. */
   readonly delayMs: number;
-  /** The member of the data that holds the priority, where the job does not say it. */
+  /** Field of the data that holds the priority of jobs that set none. */
   readonly priorityField: string | undefined;
-  /** 1 to 255; priorities are cut to 0 … this. */
+  /** 1 to 255. Higher priorities of jobs are reduced to it. */
   readonly maxPriority: number;
   readonly dedupeWindowMs: number;
   readonly maxJobBytes: number;

@@ -1,31 +1,31 @@
 import type { ErrorCode } from "@svc/protocol";
 import { type ProviderOf, takenRefusal } from "../../deliveries/function-owner.ts";
-import type { TakenJob } from "./store/job.ts";
+import type { LeasedJob } from "./store/job.ts";
 import { subscriptionOfQueue } from "./topics/queue-name.ts";
 
 /** Why a job must not run. */
 export interface RunRefusal {
   readonly code: ErrorCode;
-  /** For its dead letter. */
+  /** Failure message of the dead letter. */
   readonly message: string;
-  /** For the log, which counts the jobs with the same `fields`. */
+  /** Log text. The log counts jobs with the same reason and `fields`. */
   readonly reason: string;
   readonly fields: Readonly<Record<string, string>>;
 }
 
 interface Parts {
-  /** Jobs of other roles do not run any more. */
+  /** Jobs whose maker has a removed role do not run. */
   readonly isRoleInForce: (role: string) => boolean;
   readonly providerOf: ProviderOf;
 }
 
 /** Returns why the engine must not run the job for its maker, or undefined if it may. */
-export function runRefusalOf({ queue, maker, functionId, provider }: TakenJob, { isRoleInForce, providerOf }: Parts): RunRefusal | undefined {
+export function runRefusalOf({ queue, maker, functionId, provider }: LeasedJob, { isRoleInForce, providerOf }: Parts): RunRefusal | undefined {
   const role = maker?.role;
   if (role !== undefined && !isRoleInForce(role)) {
     return {
       code: "role_removed",
-      message: `the role ${role}, which made this job, or every token of it, was removed from the config, so the job was not run; redriven by a trusted caller, it runs`,
+      message: `the role ${role}, which made this job, or every token of it, was removed from the config, so the job was not run; it runs if a trusted caller redrives it`,
       reason: "their role was removed",
       fields: { role },
     };
@@ -36,7 +36,7 @@ export function runRefusalOf({ queue, maker, functionId, provider }: TakenJob, {
   if (taken === undefined) return undefined;
   return {
     code: "function_taken",
-    message: `${taken.message}, so the job was not run; redriven by a trusted caller, it runs`,
+    message: `${taken.message}, so the job was not run; it runs if a trusted caller redrives it`,
     reason: "their function belongs to another now",
     fields: { provider },
   };

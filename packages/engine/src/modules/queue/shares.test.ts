@@ -87,7 +87,7 @@ describe("what a restricted principal puts on a queue", () => {
     const guest = await guestOf(before);
     for (let n = 0; n < 2; n++) expect(await enqueue(guest, {})).toMatchObject({ error: null });
     const refused = await enqueue(guest, {});
-    expect(refused).toMatchObject(full("role guest has 2 jobs on queue q; one restricted principal may have 2 (an eighth of max_depth)"));
+    expect(refused).toMatchObject(full("role guest has 2 jobs on queue q; a restricted principal may have 2 (an eighth of max_depth)"));
     expect(refused).toMatchObject({ error: { details: { queue: "q", principal: "role guest", max_depth: 16, used: 2, limit: 2 } } });
     // A job of several that finds no room leaves none behind.
     const other = await guestOf(before, "other");
@@ -119,7 +119,7 @@ describe("what a restricted principal puts on a queue", () => {
     const guest = await guestOf(own);
     expect(await enqueue(guest, { data: "x".repeat(90) })).toMatchObject({ error: null });
     expect(await enqueue(guest, { data: "x".repeat(90) })).toMatchObject(full("an eighth of max_bytes"));
-    const tooLarge = "a job of 122 bytes of data is larger than what role guest may have on queue q, 100 (an eighth of max_bytes): make the job smaller";
+    const tooLarge = "a job of 122 bytes of data exceeds the share of role guest on queue q, 100 (an eighth of max_bytes): make the job smaller";
     expect(await enqueue(guest, { data: "x".repeat(120) })).toMatchObject(full(tooLarge));
     await own.call("queue::enqueue", { queue: "q", function_id: "work", data: "x".repeat(600) });
   });
@@ -133,7 +133,7 @@ describe("what a restricted principal puts on a queue", () => {
     });
     await own.until("they are dead", async () => (await own.call("queue::stats", { queue: "q" })).dead === 12);
     expect(await enqueue(guest, {})).toMatchObject(
-      full("role guest has 12 dead letters on queue q; one restricted principal may have 1 (an eighth of max_dead)"),
+      full("role guest has 12 dead letters on queue q; a restricted principal may have 1 (an eighth of max_dead)"),
     );
     expect(await own.call("queue::enqueue", { queue: "q", function_id: "work" })).toMatchObject({ duplicate: false });
     await own.until("the owner's is dead", async () => (await own.call("queue::stats", { queue: "q" })).dead === 13);
@@ -152,7 +152,7 @@ describe("what a restricted principal puts on a queue", () => {
     await own.until("the other's is dead", async () => (await own.call("queue::stats", { queue: "q" })).dead === 21);
     expect(await enqueue(other, {})).toMatchObject({ result: { duplicate: false } });
     await own.until("two of them are dead", async () => (await own.call("queue::stats", { queue: "q" })).dead === 22);
-    expect(await enqueue(other, {})).toMatchObject(full("role other has 2 dead letters on queue q; one restricted principal may have 2"));
+    expect(await enqueue(other, {})).toMatchObject(full("role other has 2 dead letters on queue q; a restricted principal may have 2"));
   });
 
   it("leaves one place to jobs of trusted callers, where several may run", async () => {

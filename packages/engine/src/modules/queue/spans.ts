@@ -1,13 +1,13 @@
 import { occasion } from "../../deliveries/in-span.ts";
 import type { SpanStart } from "../../kernel/telemetry-contract.ts";
-import type { TakenJob } from "./store/job.ts";
+import type { LeasedJob } from "./store/job.ts";
 
 interface Trace {
   readonly traceparent?: string | undefined;
   readonly baggage?: string | undefined;
 }
 
-/** Putting jobs on queues: `enqueue <queue>`. The jobs carry its trace context. */
+/** Span of adding jobs: `enqueue <queue>`. The jobs carry its trace context. */
 export function enqueueSpan(jobs: readonly { readonly queue: string; readonly id?: string | undefined }[], { traceparent, baggage }: Trace): SpanStart {
   const queues = new Set(jobs.map(({ queue }) => queue));
   const [queue = ""] = queues;
@@ -18,13 +18,13 @@ export function enqueueSpan(jobs: readonly { readonly queue: string; readonly id
   return { name: queues.size === 1 ? `enqueue ${queue}` : "enqueue on several queues", kind: "producer", traceparent, baggage, attributes };
 }
 
-/** Publishing to a durable topic: `publish <topic>`. */
+/** Span of publishing to a durable topic: `publish <topic>`. */
 export function publishSpan(topic: string, { traceparent, baggage }: Trace): SpanStart {
   return { name: `publish ${topic}`, kind: "producer", traceparent, baggage, attributes: messaging("send", topic) };
 }
 
-/** One run of a job: `queue <queue>`, in the trace of whoever made it. */
-export function attemptSpan({ queue, id, traceparent, baggage, functionId }: TakenJob, attempt: number): SpanStart {
+/** Span of one attempt of a job: `queue <queue>`, in the trace of the job's maker. */
+export function attemptSpan({ queue, id, traceparent, baggage, functionId }: LeasedJob, attempt: number): SpanStart {
   const attributes = {
     ...occasion("queue"),
     ...messaging("process", queue),

@@ -1,27 +1,26 @@
 import type { Directory } from "../../kernel/directory.ts";
 import type { ModuleContext, RunningModule } from "../../kernel/module.ts";
 import { storeHealth } from "../../store/store-health.ts";
-import type { QueueConfig } from "./config.ts";
+import { NAME, type QueueConfig } from "./config.ts";
 import { startQueueCore } from "./core.ts";
 import { DeclaredQueues } from "./declared-queues.ts";
-import { provideEnqueueing } from "./functions/enqueueing.ts";
-import { provideLooking } from "./functions/looking.ts";
-import { provideManaging } from "./functions/managing.ts";
-import { providePublishedLooking } from "./functions/published-looking.ts";
-import { providePublishedManaging } from "./functions/published-managing.ts";
-import { providePublishing } from "./functions/publishing.ts";
+import { provideEnqueueFunctions } from "./functions/enqueue.ts";
+import { provideInspectFunctions } from "./functions/inspect.ts";
+import { provideManageFunctions } from "./functions/manage.ts";
+import { providePublishFunctions } from "./functions/publish.ts";
+import { providePublishedInspectFunctions } from "./functions/published-inspect.ts";
+import { providePublishedManageFunctions } from "./functions/published-manage.ts";
 import { LagWatch } from "./lag-watch.ts";
 import { queueMeasure } from "./measurements.ts";
-import { NAME } from "./name.ts";
 import { openQueueStore } from "./store/open-queue-store.ts";
 import type { QueueStore } from "./store/queue-store.ts";
 import { Topics } from "./topics/topics.ts";
 import { QueueTriggers } from "./triggers/queue-triggers.ts";
 
-/** Opens the store and runs the module on it. */
+/** Opens the store and starts the module. */
 export async function startQueue(context: ModuleContext<QueueConfig>): Promise<RunningModule<QueueConfig>> {
   const { config, dataDir, log, clock, directory } = context;
-  if (runsAlready(directory)) throw new Error("svc-queue is there already: list it once, with all queues under its queue_configs");
+  if (runsAlready(directory)) throw new Error("svc-queue is configured twice; list it once, with all queues under its queue_configs");
   const store = await openQueueStore(config.adapter, { dataDir, log, clock });
   try {
     return await run(context, store);
@@ -31,7 +30,7 @@ export async function startQueue(context: ModuleContext<QueueConfig>): Promise<R
   }
 }
 
-/** Two of them would take each other's jobs for those of a former run. */
+/** Two modules on one store would treat each other's jobs as jobs of an earlier run. */
 function runsAlready(directory: Directory): boolean {
   return directory.workers().some(({ name, status }) => status === "available" && (name === NAME || name.startsWith(`${NAME}#`)));
 }
@@ -50,12 +49,12 @@ async function run(context: ModuleContext<QueueConfig>, store: QueueStore): Prom
   const lag = new LagWatch({ core, log });
   lag.start();
   context.reportHealth("queues", () => lag.health());
-  provideEnqueueing(context, core);
-  providePublishing(context, topics);
-  provideLooking(context, core);
-  provideManaging(context, core);
-  providePublishedLooking(context, core, topics);
-  providePublishedManaging(context, core, topics);
+  provideEnqueueFunctions(context, core);
+  providePublishFunctions(context, topics);
+  provideInspectFunctions(context, core);
+  provideManageFunctions(context, core);
+  providePublishedInspectFunctions(context, core, topics);
+  providePublishedManageFunctions(context, core, topics);
   return {
     reconfigure(next) {
       if (JSON.stringify(next.adapter) !== JSON.stringify(config.adapter)) return "restart";

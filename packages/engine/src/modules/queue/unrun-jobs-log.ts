@@ -2,7 +2,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { RunRefusal } from "./run-refusal.ts";
 
-/** Minimum time between two lines about the same reason. */
+/** Minimum time between two log lines with the same reason. */
 const LOG_EVERY_MS = 60_000;
 
 interface Unlogged {
@@ -11,7 +11,10 @@ interface Unlogged {
   readonly cancel: () => void;
 }
 
-/** Logs jobs of one queue that were moved to dead letters unrun: the first of each role or provider at once, then their count per interval. */
+/**
+ * Logs jobs of a queue that were moved to dead letters without running: the first per reason at once, then their number
+ * per interval.
+ */
 export class UnrunJobsLog {
   readonly #queue: string;
   readonly #clock: Pick<Clock, "after">;

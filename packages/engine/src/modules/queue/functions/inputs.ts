@@ -2,10 +2,10 @@ import { nameProblem } from "@svc/protocol";
 import { z } from "zod";
 import { rawJson } from "../../../items/raw-json.ts";
 
-/** Longest wait or time to live: a year. */
+/** Maximum delay and time to live: one year. */
 const MAX_MS = 365 * 24 * 3_600_000;
 const MAX_KEY = 1_024;
-/** Of one call that takes several. */
+/** Maximum jobs per call. */
 export const MAX_JOBS = 1_000;
 
 export const queueName = z
@@ -25,18 +25,18 @@ export const jobId = z.string().min(1).max(1_024).meta({ description: "A job's i
 
 const key = (description: string) => z.string().min(1).max(MAX_KEY).nullish().meta({ description });
 
-/** How a job is put on a queue; members that are null count as absent. */
+/** Options of a job. Members that are null count as absent. */
 const jobOptions = {
-  delay_ms: z.int().min(0).max(MAX_MS).nullish().meta({ description: "Runs so many milliseconds from now at the earliest" }),
+  delay_ms: z.int().min(0).max(MAX_MS).nullish().meta({ description: "Minimum delay, in milliseconds" }),
   run_at: z
     .union([z.iso.datetime({ offset: true }), z.int().min(0).max(8.64e15)])
     .nullish()
-    .meta({ description: "Runs at that time at the earliest: RFC 3339, or milliseconds since 1970. Not together with delay_ms" }),
-  priority: z.number().min(0).max(255).nullish().meta({ description: "Higher ones come first; 0 to 255, default 0" }),
-  dedupe_key: key("While a job of the queue with the same key is remembered (10 minutes), that one is answered and nothing is stored"),
-  expires_in_ms: z.int().min(1).max(MAX_MS).nullish().meta({ description: "Not begun by then, it is dropped" }),
-  group: key("Jobs of one group run one after another, in order; default in a fifo queue: what its message_group_field says"),
-  max_attempts: z.int().min(1).max(1_000).nullish().meta({ description: "Attempts in all; default as the queue says" }),
+    .meta({ description: "Earliest time to run: RFC 3339, or milliseconds since 1970. Cannot be combined with delay_ms" }),
+  priority: z.number().min(0).max(255).nullish().meta({ description: "0 to 255, default 0. Jobs with a higher priority run first" }),
+  dedupe_key: key("If the queue remembers a job with the same key (for 10 minutes), that job is returned and nothing is stored"),
+  expires_in_ms: z.int().min(1).max(MAX_MS).nullish().meta({ description: "A job that has not started by then is deleted" }),
+  group: key("Jobs of one group run one after another, in order. Default in a fifo queue: the value of its message_group_field"),
+  max_attempts: z.int().min(1).max(1_000).nullish().meta({ description: "Maximum attempts. Default: that of the queue" }),
 };
 
 type JobOptions = z.output<z.ZodObject<typeof jobOptions>>;
@@ -45,12 +45,12 @@ function oneTime({ delay_ms, run_at }: Pick<JobOptions, "delay_ms" | "run_at">, 
   if (delay_ms != null && run_at != null) context.addIssue({ code: "custom", path: ["run_at"], message: "cannot be sent together with `delay_ms`" });
 }
 
-// Strict: a mistyped `delay_ms` would run the job at once.
+// Strict, because a misspelled `delay_ms` would run the job at once.
 export const jobInput = z
   .strictObject({
     queue: queueName,
-    function_id: functionId.nullish().meta({ description: "The function that is to run; without it, the job is for the queue's triggers" }),
-    data: rawJson("What the function gets; default null"),
+    function_id: functionId.nullish().meta({ description: "The function to run. Without it, the queue's triggers run the job" }),
+    data: rawJson("Input of the function. Default null"),
     ...jobOptions,
   })
   .superRefine(oneTime);
@@ -59,7 +59,7 @@ export type JobInput = z.output<typeof jobInput>;
 
 export const jobsInput = z.strictObject({ jobs: z.array(jobInput).min(1).max(MAX_JOBS).meta({ description: "1 to 1,000 jobs; all are stored, or none" }) });
 
-/** As on the wire: what is no W3C trace context or baggage is dropped, not refused (kernel/trace-context.ts). */
+/** As on the wire: an invalid W3C trace context or baggage is ignored, not rejected (kernel/trace-context.ts). */
 const traceparent = z
   .string()
   .regex(/^[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/)
@@ -72,16 +72,16 @@ const baggage = z
   .optional()
   .catch(undefined);
 
-/** What the engine calls for `action: enqueue`; checked by hand, since all that is wrong with it is an `enqueue_error`. */
+/** Input of the call action `enqueue`. The handler validates it, because every mistake must be an `enqueue_error`. */
 export const publishedJobInput = z.object({
   queue: z.string(),
   function_id: functionId,
-  data: rawJson("What the function gets; default null"),
-  // What SQLite would not give back as it was put in would be another job's id.
+  data: rawJson("Input of the function. Default null"),
+  // SQLite may return other characters changed, so that the id would be another job's id.
   messageReceiptId: jobId
     .regex(/^[\x21-\x7e]+$/, "must be of visible ASCII characters")
     .nullish()
-    .meta({ description: "The id of the job; made when absent. For a restricted caller another one is derived from it, which the answer says" }),
+    .meta({ description: "The id of the job. Default: a new one. For a restricted caller the id is derived from it, and returned" }),
   traceparent,
   baggage,
   options: z.object(jobOptions).superRefine(oneTime).nullish(),
@@ -92,16 +92,16 @@ export const STATES = ["waiting", "active", "delayed", "dead"] as const;
 export const peekInput = z.strictObject({
   queue: queueName,
   state: z.enum(STATES).default("waiting").meta({ description: "Default waiting" }),
-  cursor: z.string().nullish().meta({ description: "Where to go on: `cursor` of the page before" }),
-  limit: z.int().min(1).max(MAX_JOBS).default(50).meta({ description: "Most jobs of the page; 1 to 1,000, default 50. A page ends at 8 MiB of data, too" }),
+  cursor: z.string().nullish().meta({ description: "`cursor` of the previous page" }),
+  limit: z.int().min(1).max(MAX_JOBS).default(50).meta({ description: "Maximum jobs per page: 1 to 1,000, default 50. A page also ends at 8 MiB of data" }),
 });
 
 const jobIds = z.array(jobId).min(1).max(MAX_JOBS);
 
 export const redriveInput = z.strictObject({
   queue: queueName,
-  job_ids: jobIds.nullish().meta({ description: "Only these dead letters, all or none; default: every one of the queue" }),
-  payload: rawJson("Data in place of theirs"),
+  job_ids: jobIds.nullish().meta({ description: "Ids of dead letters, all or none. Default: all dead letters of the queue" }),
+  payload: rawJson("New data for the jobs"),
 });
 
-export const discardInput = z.strictObject({ queue: queueName, job_ids: jobIds.meta({ description: "Dead letters; all or none" }) });
+export const discardInput = z.strictObject({ queue: queueName, job_ids: jobIds.meta({ description: "Ids of dead letters, all or none" }) });

@@ -9,17 +9,20 @@ import type { JobInput } from "./inputs.ts";
 
 type Origin = Pick<HandlerContext, "access" | "principal" | "traceparent" | "baggage">;
 
-/** A group's name that is longer is kept by its hash. */
+/** Maximum length of a group's name. A longer one is replaced by its hash. */
 const MAX_GROUP = 256;
 
-/** What the core is asked for. Throws CallError `queue_not_found`, `invalid_input` for a fifo job without its group, or why the caller may not. */
+/**
+ * Returns the request for the core. Throws CallError `queue_not_found`, `invalid_input` if a fifo job has no group, or
+ * `FORBIDDEN`.
+ */
 export function jobRequestOf(input: JobInput, core: Pick<QueueCore, "settingsOf">, { access, principal, traceparent, baggage }: Origin): JobRequest {
   const { queue, function_id: functionId, data = Payload.null, run_at: runAt } = input;
   const settings = core.settingsOf(queue);
   if (settings === undefined) throw new CallError("queue_not_found", `Queue '${queue}' not found`, { details: { queue } });
-  refuseForeign(functionId, access);
+  refuseUncallable(functionId, access);
   if (access !== undefined && isQueueOfTopic(queue)) {
-    throw new CallError("FORBIDDEN", "messages of a topic are published: a restricted connection may not add jobs to the queue of a subscription", {
+    throw new CallError("FORBIDDEN", "a restricted connection may not add jobs to the queue of a subscription; publish to its topic instead", {
       details: { queue },
     });
   }
@@ -45,8 +48,8 @@ export function makerIn({ id, isTrusted, role }: Principal): Maker | undefined {
 }
 
 /**
- * The id of a job whose caller chose one. Ids are unique over all queues, so those that restricted principals choose are hashed together with the principal:
- * nobody can take an id that another will use.
+ * Returns the id of a job whose caller chose one. Ids are unique over all queues, so ids from restricted principals are
+ * hashed together with the principal: no principal can occupy an id that another will use.
  */
 export function jobIdOf(chosen: string, { id, isTrusted }: Principal): string {
   if (isTrusted) return chosen;
@@ -57,22 +60,23 @@ export function jobIdOf(chosen: string, { id, isTrusted }: Principal): string {
 }
 
 /**
- * A job runs with the rights of the engine: a restricted caller that may not call the function may not have it called. So its job must name a function: which
- * functions the triggers of a queue call is not the caller's choice. Throws CallError `FORBIDDEN`.
+ * A job runs with the rights of the engine, so a restricted caller may only add jobs for functions that it may call.
+ * The job must name its function, because the caller does not choose the functions of a queue's triggers. Throws
+ * CallError `FORBIDDEN`.
  */
-function refuseForeign(functionId: string | null | undefined, access: CallerAccess | undefined): void {
+function refuseUncallable(functionId: string | null | undefined, access: CallerAccess | undefined): void {
   if (access === undefined) return;
   if (functionId == null) throw new CallError("FORBIDDEN", "a job of a restricted connection must name its function (function_id)");
   const refusal = access.deferRefusal(functionId);
   if (refusal !== undefined) throw refusal;
 }
 
-/** The same for dead letters: called with the function of each. Undefined when the caller is not restricted. */
+/** Returns the same check for dead letters, to call with each function. Undefined if the caller is not restricted. */
 export function mayRun(access: CallerAccess | undefined): ((functionId: string | undefined) => void) | undefined {
-  return access && ((functionId) => refuseForeign(functionId, access));
+  return access && ((functionId) => refuseUncallable(functionId, access));
 }
 
-/** Throws CallError `invalid_input`, in words that clients know. */
+/** Throws CallError `invalid_input`, with messages that clients know. */
 function groupIn(data: Payload, queue: string, { type, groupField }: QueueSettings): string | undefined {
   if (type !== "fifo" || groupField === undefined) return undefined;
   const value = data.value();

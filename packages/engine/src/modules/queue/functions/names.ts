@@ -1,10 +1,11 @@
 import { CallError } from "@svc/protocol";
+import type { FunctionSpec } from "../../../kernel/module.ts";
 import type { QueueCore } from "../queue-core.ts";
 import type { QueueCounts } from "../store/job.ts";
 import { isQueueOfTopic, subscriptionOfQueue } from "../topics/queue-name.ts";
 import type { Topics } from "../topics/topics.ts";
 
-/** How published clients name a queue or a topic: either member names either of the two. */
+/** Names a queue or a topic the way published clients do: either member may hold either name. */
 export interface Named {
   readonly queue?: string | null | undefined;
   readonly topic?: string | null | undefined;
@@ -30,18 +31,18 @@ export function messageIn({ message_id: id }: { readonly message_id?: string | n
   return id;
 }
 
-export interface Meant {
+export interface ResolvedName {
   readonly name: string;
   readonly kind: "queue" | "topic";
-  /** Of a topic: those of its subscriptions, also of former ones that left dead letters. */
+  /** Of a topic: the queues of its subscriptions, and of former subscriptions with dead letters. */
   readonly queues: readonly string[];
 }
 
 /**
- * What a name stands for. Where there are both a queue and a topic of the name, the member that it came in decides: `queue` is tried as a queue first,
- * `topic` as a topic. Rejects with CallError `queue_not_found`.
+ * Returns the queue or topic that a name refers to. If both exist, the member decides: `queue` prefers the queue,
+ * `topic` the topic. Rejects with CallError `queue_not_found`.
  */
-export async function meantBy(named: Named, core: QueueCore, topics: Topics): Promise<Meant> {
+export async function resolveName(named: Named, core: QueueCore, topics: Topics): Promise<ResolvedName> {
   const name = nameIn(named);
   const counts = await core.store.call("counts", null);
   const isQueue = core.settingsOf(name) !== undefined || counts.some(({ queue }) => queue === name);
@@ -57,8 +58,8 @@ function queuesOfTopic(topic: string, topics: Topics, counts: readonly QueueCoun
   return [...new Set([...topics.queuesOf(topic), ...former])];
 }
 
-/** Dead letters by queue, and those of all subscriptions of a topic together. */
-export function lettersByName(counts: readonly QueueCounts[]): { readonly name: string; readonly kind: "queue" | "topic"; readonly letters: number }[] {
+/** Returns the number of dead letters per queue and per topic. The subscriptions of a topic are counted together. */
+export function deadLettersByName(counts: readonly QueueCounts[]): { readonly name: string; readonly kind: "queue" | "topic"; readonly letters: number }[] {
   const topics = new Map<string, number>();
   const queues: { readonly name: string; readonly kind: "queue"; readonly letters: number }[] = [];
   for (const { queue, dead } of counts) {
@@ -68,4 +69,9 @@ export function lettersByName(counts: readonly QueueCounts[]): { readonly name: 
     else topics.set(topic, (topics.get(topic) ?? 0) + dead);
   }
   return [...queues, ...[...topics].map(([name, letters]) => ({ name, kind: "topic" as const, letters }))];
+}
+
+/** Returns the same function under the id that published clients use. Listings do not show it. */
+export function publishedName<Input>(spec: FunctionSpec<Input>): FunctionSpec<Input> {
+  return { ...spec, id: spec.id.replace(/^svc::/, "iii::"), internal: true };
 }

@@ -15,7 +15,7 @@ afterEach(() => store.close());
 async function keep(topic: string, data: number, now: number, bounds: Partial<BacklogBounds> = {}, principal?: string) {
   const maker = principal === undefined ? undefined : { principal, role: undefined };
   const message = { id: `${topic}${data}`, topic, data: String(data), bytes: 10, maker, traceparent: undefined, baggage: undefined };
-  return store.call("keep", { message, now, bounds: { ...wide, ...bounds } });
+  return store.call("addToBacklog", { message, now, bounds: { ...wide, ...bounds } });
 }
 
 /** What the first subscription of the topic gets. */

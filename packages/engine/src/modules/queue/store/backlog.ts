@@ -5,10 +5,13 @@ import { sharesOf } from "./share-limits.ts";
 import { storedPrincipal } from "./share-table.ts";
 import type { BacklogBounds, BacklogCounts, BacklogMessage } from "./topic.ts";
 
-/** Messages past their time that go in one call; the next call goes on. */
-const OLD_AT_ONCE = 1_000;
+/** Maximum expired messages deleted per call. The caller repeats the call. */
+const MAX_OLD_DELETED = 1_000;
 
-/** The row that counts all topics, or all restricted principals, together; no topic and no restricted principal has an empty name. */
+/**
+ * Name of the rows that count all topics, or all restricted principals, together. No topic and no restricted principal
+ * has an empty name.
+ */
 const ALL = "";
 
 type MessageRow = {
@@ -26,7 +29,10 @@ type CountRow = { readonly topic: string; readonly messages: number; readonly by
 
 type Share = ReturnType<typeof sharesOf>;
 
-/** Messages of topics that nobody has subscribed to, with counts that are kept. Topics are named as they are stored, where they are `topic`. */
+/**
+ * Messages of topics without subscriptions, with running counts. Internally, `topic` is the stored form of a topic's
+ * name.
+ */
 export function openBacklog(database: Database) {
   const insert = database.prepare("INSERT INTO backlog (id, topic, data, bytes, at, traceparent, baggage, principal, role) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
   const ofTopic = database.prepare<MessageRow>(
@@ -35,7 +41,8 @@ export function openBacklog(database: Database) {
   const oldest = database.prepare<MessageRow>("SELECT seq, topic, bytes, principal FROM backlog ORDER BY seq LIMIT 1");
   const oldestOfTopic = database.prepare<MessageRow>("SELECT seq, topic, bytes, principal FROM backlog WHERE topic = ? ORDER BY seq LIMIT 1");
   const old = database.prepare<MessageRow>("SELECT seq, topic, bytes, principal FROM backlog WHERE at <= ? ORDER BY at LIMIT ?");
-  // Messages of restricted principals. Without INDEXED BY, SQLite reads all messages of the topic in order of seq until it finds one of them.
+  // These queries find messages of restricted principals. Without INDEXED BY, SQLite reads all messages of the topic in
+  // order of seq until it finds one.
   const oldestRestrictedBy = (index: string, condition: string) =>
     database.prepare<MessageRow>(
       `SELECT seq, topic, bytes, principal FROM backlog INDEXED BY ${index} WHERE principal <> '' ${condition} ORDER BY seq LIMIT 1`,
@@ -88,7 +95,10 @@ export function openBacklog(database: Database) {
     return dropped;
   }
 
-  /** The same of a restricted principal, then of all of them: their own messages go, the oldest first. */
+  /**
+   * Drops the oldest messages of a restricted principal beyond its share, then those of all restricted principals
+   * beyond theirs.
+   */
   function dropBeyondShare(principal: string, topic: string, bounds: BacklogBounds): number {
     const [inTopic, inTopicBytes, inAll, inAllBytes] = [bounds.messages, bounds.bytes, bounds.allMessages, bounds.allBytes].map(sharesOf) as [
       Share,
@@ -131,7 +141,10 @@ export function openBacklog(database: Database) {
       insert.run(id, stored(topic), data, bytes, now, traceparent ?? null, baggage ?? null, principal, role);
       add({ topic: stored(topic), principal }, 1, bytes);
     },
-    /** After a message was put in: drops the oldest until all bounds hold, those of restricted principals first. The last message of the topic stays. */
+    /**
+     * Drops the oldest messages until all bounds hold, messages of restricted principals first. Call it after `put`.
+     * Keeps the last message of the topic.
+     */
     dropBeyond({ topic, maker }: Pick<BacklogMessage, "topic" | "maker">, bounds: BacklogBounds): number {
       const name = stored(topic);
       const ofShare = maker === undefined ? 0 : dropBeyondShare(storedPrincipal(maker.principal), name, bounds);
@@ -151,13 +164,16 @@ export function openBacklog(database: Database) {
         )
       );
     },
-    /** Drops messages published at or before `before`, a limited number per call. Returns the number of dropped messages; call until it is 0. */
+    /**
+     * Drops messages published at or before `before`, a limited number per call. Returns their number; repeat until it
+     * is 0.
+     */
     dropOld(before: number): number {
-      const found = old.all(before, OLD_AT_ONCE);
+      const found = old.all(before, MAX_OLD_DELETED);
       for (const row of found) drop(row);
       return found.length;
     },
-    /** Takes out what waits for the topic, oldest first. */
+    /** Removes and returns the messages of the topic, oldest first. */
     takeAll(topic: string): BacklogMessage[] {
       const name = stored(topic);
       const rows = ofTopic.all(name);

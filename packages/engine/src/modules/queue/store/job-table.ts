@@ -3,20 +3,20 @@ import type { Database, Statement } from "../../../store/driver.ts";
 import type { EndedState, FailedAttempt, JobState, Maker } from "./job.ts";
 import type { QueueTable } from "./queue-table.ts";
 
-/** What `jobs.state` holds. */
+/** Values of `jobs.state`. */
 export const READY = 0;
 export const BLOCKED = 1;
 export const DELAYED = 2;
 export const ACTIVE = 3;
 export const DEAD = 4;
 
-/** What `jobs.timed` holds. */
+/** Values of `jobs.timed`: how `due` was chosen. */
 export const AT_ONCE = 0;
 export const AFTER_A_DURATION = 1;
 export const AT_AN_INSTANT = 2;
 
-/** Attempts that are remembered of a job. */
-const REMEMBERED_FAILURES = 20;
+/** Maximum failures stored per job. */
+const MAX_FAILURES = 20;
 
 export type JobRow = {
   readonly seq: number;
@@ -37,7 +37,7 @@ export type JobRow = {
   readonly dedupe: string | null;
   readonly traceparent: string | null;
   readonly baggage: string | null;
-  /** Empty: made by a trusted caller. */
+  /** Empty for a trusted caller. */
   readonly principal: string;
   readonly role: string | null;
   readonly provider: string | null;
@@ -45,7 +45,7 @@ export type JobRow = {
 
 export const JOB_COLUMNS =
   "seq, id, queue, function, state, priority, due, timed, created_at, expires_at, failed_at, attempts, max_attempts, bytes, grp, dedupe, traceparent, baggage, principal, role, provider";
-/** The store numbers jobs itself. */
+/** `seq` is assigned by SQLite. */
 const INSERTED_COLUMNS = JOB_COLUMNS.split(", ").slice(1);
 
 export function stateOf(state: number): JobState {
@@ -54,7 +54,7 @@ export function stateOf(state: number): JobState {
   return state === DEAD ? "dead" : "waiting";
 }
 
-/** What all procedures do to jobs: each change of state in one place, together with the counts. */
+/** Changes jobs and their counts. All procedures make each change of state here. */
 export class JobTable {
   readonly queues: QueueTable;
   readonly #bySeq: Statement<JobRow>;
@@ -89,7 +89,7 @@ export class JobTable {
     this.#failures = database.prepare("SELECT attempt, at, code, message, stack, worker, trace FROM failures WHERE job = ? ORDER BY id");
     this.#body = database.prepare("SELECT data FROM bodies WHERE seq = ?");
     this.#endDedupe = database.prepare("UPDATE dedupe_keys SET ended = ? WHERE job = ?");
-    // The groups of one principal are no other's: a job that hangs or fails would hold up those behind it.
+    // Groups are separate for each principal. Otherwise a hanging job of one principal would block jobs of another.
     this.#firstOfGroup = database.prepare(
       `SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND principal = ? AND grp = ? AND grp IS NOT NULL AND state < 4 ORDER BY seq LIMIT 1`,
     );
@@ -107,13 +107,13 @@ export class JobTable {
     return this.#body.get(seq)?.data ?? "null";
   }
 
-  /** Puts a job in, in the state that its time and its group give it. Answers its `seq`. */
+  /** Inserts a job in the state that follows from its time and its group. Returns its `seq`. */
   put(job: Omit<JobRow, "seq" | "state">, data: string, now: number): number {
     const { queue, principal, grp, due, timed } = job;
     const isBehind = grp !== null && this.#firstOfGroup.get(queue, principal, grp) !== undefined;
     const state = isBehind ? BLOCKED : timed !== AT_ONCE && due > now ? DELAYED : READY;
     const { id, priority, created_at, expires_at, failed_at, attempts, max_attempts, bytes, dedupe, traceparent, baggage } = job;
-    // In the order of the columns.
+    // The order is that of the columns.
     const values = [id, queue, job.function, state, priority, due, timed, created_at, expires_at, failed_at];
     this.#insert.run(...values, attempts, max_attempts, bytes, grp, dedupe, traceparent, baggage, principal, job.role, job.provider);
     const seq = this.#lastSeq.get()?.seq ?? 0;
@@ -122,7 +122,7 @@ export class JobTable {
     return seq;
   }
 
-  /** From one state to another; `more` says what else changes. */
+  /** Moves a job to another state. `more` holds the other changed columns. */
   move(
     job: JobRow,
     state: number,
@@ -134,21 +134,21 @@ export class JobTable {
     this.#count(job, state, 1, 0);
   }
 
-  /** Takes a job out of the table, its failures too. */
+  /** Deletes a job with its failures. */
   remove(job: JobRow): void {
-    this.take(job);
-    // Others have none. One that was redriven remembers when it died.
+    this.removeButFailures(job);
+    // Only these jobs can have failures. A redriven job keeps the time of its failure.
     if (job.attempts > 0 || job.failed_at !== null) this.#deleteFailures.run(job.seq);
   }
 
-  /** Takes a job out and leaves its failures. */
-  take(job: JobRow): void {
+  /** Deletes a job but keeps its failures. */
+  removeButFailures(job: JobRow): void {
     this.#delete.run(job.seq);
     this.#deleteBody.run(job.seq);
     this.#count(job, job.state, -1, -job.bytes);
   }
 
-  /** A job has come to its end. Answers whether another one may run for that. */
+  /** Ends a job. Returns true if this unblocked another job of its group. */
   end(job: JobRow, how: EndedState): boolean {
     this.remove(job);
     const row = this.queues.byId(job.queue);
@@ -158,7 +158,7 @@ export class JobTable {
     return this.unblock(job);
   }
 
-  /** The first of the group may run, when this one is out of its way. */
+  /** Makes the first job of the group ready or delayed if it is blocked. Returns true if it was. */
   unblock({ queue, principal, grp }: Pick<JobRow, "queue" | "principal" | "grp">): boolean {
     const first = grp === null ? undefined : this.#firstOfGroup.get(queue, principal, grp);
     if (first === undefined || first.state !== BLOCKED) return false;
@@ -169,7 +169,7 @@ export class JobTable {
   fail(job: JobRow, failure: FailedAttempt): void {
     const { attempt, at, code, message, stack, worker, traceId } = failure;
     this.#insertFailure.run(job.seq, attempt, at, stored(code), stored(message), orNull(stack), orNull(worker), traceId ?? null);
-    if (attempt > REMEMBERED_FAILURES) this.#trimFailures.run(job.seq, REMEMBERED_FAILURES);
+    if (attempt > MAX_FAILURES) this.#trimFailures.run(job.seq, MAX_FAILURES);
   }
 
   failures(seq: number): FailedAttempt[] {

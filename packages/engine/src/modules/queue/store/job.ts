@@ -1,75 +1,78 @@
-/** Where a job is. `done`, `cancelled` and `expired` ones are gone, but for the record of their dedupe key. */
+/** State of a stored job. `done`, `cancelled` and `expired` jobs are deleted; only their dedupe keys remain. */
 export type JobState = "waiting" | "delayed" | "active" | "dead";
 export type EndedState = "done" | "cancelled" | "expired";
 
-/** What a queue may hold. At a bound nothing old is dropped: adding fails with `queue_full`. */
+/** Limits of a queue. At a limit, adding fails with `queue_full`; accepted jobs are never dropped. */
 export interface QueueLimits {
-  /** Jobs that wait, are delayed or run. */
+  /** Maximum jobs that wait, are delayed or run. */
   readonly maxDepth: number;
-  /** Bytes of data of all jobs, dead ones too. */
+  /** Maximum bytes of data of all jobs, including dead letters. */
   readonly maxBytes: number;
-  /** Dead letters from which on nothing is added. */
+  /** Maximum dead letters. At this limit no job is added. */
   readonly maxDead: number;
 }
 
-/** The restricted principal that made something; undefined stands for trusted callers and the engine. */
+/** The restricted principal that made something. Undefined means a trusted caller or the engine. */
 export interface Maker {
   /** E.g. `role guest`, `prefix acme`. */
   readonly principal: string;
   readonly role: string | undefined;
 }
 
-/** A job as it is put on a queue. Times are milliseconds since 1970. */
+/** A job to add. Times are milliseconds since 1970. */
 export interface NewJob {
   /** Unique; a UUID. */
   readonly id: string;
   readonly queue: string;
-  /** Undefined: for whoever serves the queue. */
+  /** Undefined: the queue's server runs the job. */
   readonly functionId: string | undefined;
   /** JSON. */
   readonly data: string;
   readonly bytes: number;
-  /** Undefined: at once. */
+  /** Undefined: run as soon as possible. */
   readonly runAt?: number | undefined;
-  /** Higher ones come first. */
+  /** Jobs with a higher priority run first. */
   readonly priority: number;
-  /** Jobs of a group run one after another, in the order of their acceptance; priority does not change that. */
+  /** Jobs of a group run one after another in the order of their acceptance, whatever their priority. */
   readonly group?: string | undefined;
   readonly dedupeKey?: string | undefined;
   /** How long the dedupe key is remembered. */
   readonly dedupeWindowMs: number;
-  /** Not begun by then, it is dropped and counted as expired. */
+  /** A job that has not started by then is deleted and counted as expired. */
   readonly expiresAt?: number | undefined;
-  /** `runAt` was asked for as an instant of the wall clock, so it does not move when the clock is set. */
+  /** True if the caller chose `runAt` as a wall-clock time. It then does not move when the clock is set. */
   readonly runAtIsInstant?: boolean | undefined;
   readonly maxAttempts: number;
   readonly traceparent?: string | undefined;
   readonly baggage?: string | undefined;
   readonly maker?: Maker | undefined;
-  /** The restricted principal that provided the function when `maker` made the job: no function of another may run it. Undefined: anybody's may. */
+  /**
+   * The restricted principal that provided the function when `maker` made the job. Functions of other providers may not
+   * run it. Undefined: any provider's function may.
+   */
   readonly provider?: string | undefined;
   readonly limits: QueueLimits;
-  /** Where the queue has no room, it is left out, and the others are added. */
+  /** If the queue is full, the job is dropped and the others are added. */
   readonly mayBeDropped?: boolean | undefined;
 }
 
-/** `duplicate`: the dedupe key was in use, `id` is the job that has it, and nothing was stored. */
+/** If `duplicate`, the dedupe key was in use: `id` is the existing job, and nothing was stored. */
 export interface AddedJob {
   readonly id: string;
   readonly duplicate: boolean;
-  /** The queue had no room for it, in words. */
+  /** Set if the job was dropped because the queue is full: the reason. */
   readonly dropped?: string | undefined;
 }
 
-/** A job in the dispatcher's hands. */
-export interface TakenJob {
-  /** Its number in the store; another one after a redrive. */
+/** A job that a runner has leased. */
+export interface LeasedJob {
+  /** Its number in the store. It changes with a redrive. */
   readonly seq: number;
   readonly id: string;
   readonly queue: string;
   readonly functionId: string | undefined;
   readonly data: string;
-  /** Attempts that ran and failed. */
+  /** Failed attempts. */
   readonly attempts: number;
   readonly maxAttempts: number;
   readonly createdAt: number;
@@ -81,20 +84,20 @@ export interface TakenJob {
   readonly provider: string | undefined;
 }
 
-/** One attempt that failed. */
+/** A failed attempt. */
 export interface FailedAttempt {
-  /** Counted from 1. The number of attempts before it where the job was not run. */
+  /** Counted from 1. If the job was not run, the number of earlier attempts. */
   readonly attempt: number;
   readonly at: number;
   readonly code: string;
   readonly message: string;
   readonly stack: string | undefined;
-  /** Name and id of the worker that ran it, e.g. `mailer (5f3e…)`; undefined when nobody did. */
+  /** Name and id of the worker, e.g. `mailer (5f3e…)`. Undefined if no worker ran the attempt. */
   readonly worker: string | undefined;
   readonly traceId: string | undefined;
 }
 
-/** A job for people. */
+/** A job as the inspection functions show it. */
 export interface JobView {
   readonly seq: number;
   readonly id: string;
@@ -107,30 +110,30 @@ export interface JobView {
   readonly maxAttempts: number;
   readonly priority: number;
   readonly createdAt: number;
-  /** When it may run, of a delayed one. */
+  /** Set for delayed jobs: when the job is due. */
   readonly runAt: number | undefined;
   readonly expiresAt: number | undefined;
   readonly group: string | undefined;
   readonly dedupeKey: string | undefined;
   readonly traceparent: string | undefined;
   readonly maker: Maker | undefined;
-  /** When it died, of a dead one. */
+  /** Set for dead letters: when the job failed for the last time. */
   readonly failedAt: number | undefined;
-  /** Attempts that failed, oldest first; the last 20. The last one of a dead job is why it died. */
+  /** The last 20 failed attempts, oldest first. The last one is why a dead job died. */
   readonly failures: readonly FailedAttempt[];
 }
 
-/** What a queue holds, from counts that are kept. */
+/** Counts of a queue. */
 export interface QueueCounts {
   readonly queue: string;
-  /** Ready, or behind another of their group. */
+  /** Ready jobs and jobs blocked by an earlier job of their group. */
   readonly waiting: number;
   readonly delayed: number;
   readonly active: number;
   readonly dead: number;
   readonly bytes: number;
   readonly paused: boolean;
-  /** Since the queue was first used. */
+  /** This and the following counts start when the queue is first used. */
   readonly added: number;
   readonly done: number;
   readonly died: number;
@@ -138,10 +141,10 @@ export interface QueueCounts {
   readonly cancelled: number;
 }
 
-/** A job that could run. Instants are milliseconds since 1970, of the clock as it was then. */
+/** A job that is ready to run. Times are milliseconds since 1970, by the clock of that moment. */
 export interface ReadyJob {
   readonly functionId: string | undefined;
-  /** At least that of the jobs before it, also if the clock was set back. */
+  /** Never earlier than that of previous jobs, even if the clock was set back. */
   readonly dueAt: number;
   readonly createdAt: number;
 }

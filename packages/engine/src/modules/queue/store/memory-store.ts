@@ -5,7 +5,7 @@ import type { Gathering } from "../../../store/procedures.ts";
 import { openProcedures, schema } from "./procedures.ts";
 import type { QueueStore } from "./queue-store.ts";
 
-/** The same procedures without a file: nothing outlives the process, nothing waits for a disk. Jobs are bounded by the limits of their queues. */
+/** Runs the same procedures on a database in memory. The queues' limits bound its size. */
 export function openMemoryStore(): QueueStore {
   const database = openDatabase(":memory:");
   database.exec(schema.join(";\n"));
@@ -16,11 +16,11 @@ export function openMemoryStore(): QueueStore {
   let closed = false;
   return {
     async call(name, input) {
-      if (closed) throw new CallError("draining", "the queues are closing and take no more requests");
+      if (closed) throw new CallError("draining", "the queues are shutting down and accept no more requests");
       const answer = runOne({ procedure: name, input });
       if (answer?.status === "refused") throw new CallError(answer.code, answer.message, { details: answer.details });
       if (answer?.status !== "done") throw storageFailed(answer?.message ?? "no answer");
-      // What the procedure of that name returned.
+      // The output type is that of the named procedure.
       return answer.output as never;
     },
     problem: () => undefined,
@@ -32,7 +32,7 @@ export function openMemoryStore(): QueueStore {
   };
 
   function runOne(request: { readonly procedure: string; readonly input: unknown }) {
-    if (gathering === undefined) throw new TypeError("the procedures count nothing");
+    if (gathering === undefined) throw new TypeError("the procedures passed no gathering");
     try {
       return runBatch(database, procedures, gathering, [request])[0];
     } catch (thrown) {

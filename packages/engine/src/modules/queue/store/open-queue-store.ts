@@ -8,7 +8,7 @@ import type { JobProcedures, QueueStore } from "./queue-store.ts";
 
 export type QueueAdapter = { readonly name: "in_memory" } | { readonly name: "file_based"; readonly config: { readonly file_path: string } };
 
-/** Rejects with an Error for people when the file cannot be used. */
+/** Opens the store. Rejects with an Error that explains why the file cannot be used. */
 export async function openQueueStore(
   adapter: QueueAdapter,
   { dataDir, log, clock }: { readonly dataDir: string; readonly log: Logger; readonly clock: Clock },

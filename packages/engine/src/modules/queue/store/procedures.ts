@@ -1,14 +1,14 @@
-// Runs in the store thread: nothing here imports more of the engine than the store and how items keep texts.
+// Runs in the store thread, so it imports nothing of the engine except the store and the text encoding of items.
 import type { Database } from "../../../store/driver.ts";
 import type { Gathering } from "../../../store/procedures.ts";
-import { openAddJob, openAddProcedures } from "./adding.ts";
-import { openEndProcedures } from "./ending.ts";
+import { openAddJob, openAddProcedures } from "./add-job.ts";
+import { openCompleteProcedures } from "./complete-job.ts";
+import { openQueryProcedures } from "./job-queries.ts";
 import { JobTable } from "./job-table.ts";
-import { openLookingProcedures } from "./looking.ts";
-import { openManagingProcedures } from "./managing.ts";
+import { openManageProcedures } from "./manage-jobs.ts";
 import type { JobProcedures } from "./queue-store.ts";
 import { QueueTable } from "./queue-table.ts";
-import { openTakeProcedures } from "./taking.ts";
+import { openTakeProcedures } from "./take-jobs.ts";
 import { openTopicProcedures } from "./topic-procedures.ts";
 
 export { schema } from "./schema.ts";
@@ -21,9 +21,9 @@ export function openProcedures(database: Database, gather: (gathering: Gathering
   return {
     ...openAddProcedures(addJob),
     ...openTakeProcedures(database, jobs),
-    ...openEndProcedures(database, jobs),
-    ...openManagingProcedures(database, jobs),
-    ...openLookingProcedures(database, jobs),
+    ...openCompleteProcedures(database, jobs),
+    ...openManageProcedures(database, jobs),
+    ...openQueryProcedures(database, jobs),
     ...openTopicProcedures(database, addJob),
   };
 }

@@ -3,12 +3,15 @@ import type { Gathering } from "../../../store/procedures.ts";
 import type { QueueCounts } from "./job.ts";
 import { ShareTable } from "./share-table.ts";
 
-/** What is kept of one queue. */
+/** The stored row of a queue. */
 export interface QueueRow {
   readonly id: number;
   readonly name: string;
   paused: number;
-  /** The latest `due` of a job that was to run at once: later ones do not overtake it when the clock is set back. */
+  /**
+   * The latest `due` of an immediate job. Later jobs get at least this value, so that they do not overtake when the
+   * clock is set back.
+   */
   last_due: number;
   waiting: number;
   delayed: number;
@@ -20,7 +23,7 @@ export interface QueueRow {
   died: number;
   expired: number;
   cancelled: number;
-  /** Of all restricted principals together. */
+  /** Counts of all restricted principals together. */
   restricted_depth: number;
   restricted_bytes: number;
   restricted_dead: number;
@@ -33,7 +36,7 @@ const COLUMNS: readonly Column[] = [
   ...["restricted_depth", "restricted_bytes", "restricted_dead"],
 ] as Column[];
 
-/** The queues and their counts. Many jobs of one batch count in one row, so it is written once, before the commit. */
+/** The queues and their counts. Many jobs of a batch change one row, so rows are written once, before the commit. */
 export class QueueTable implements Gathering {
   readonly shares: ShareTable;
   readonly #byName = new Map<string, QueueRow>();
@@ -55,12 +58,12 @@ export class QueueTable implements Gathering {
     this.#update = database.prepare(`UPDATE queues SET ${COLUMNS.map((column) => `${column} = ?`).join(", ")} WHERE id = ?`);
   }
 
-  /** Undefined: nothing was ever put on it. */
+  /** Returns undefined if the queue was never used. */
   find(name: string): QueueRow | undefined {
     return this.#byName.get(name) ?? this.#remember(this.#named.get(name));
   }
 
-  /** Makes it when it is new. */
+  /** Returns the queue; creates it if it is new. */
   open(name: string): QueueRow {
     const known = this.find(name);
     if (known !== undefined) return known;
@@ -72,7 +75,7 @@ export class QueueTable implements Gathering {
     return this.#byId.get(id) ?? (this.#remember(this.#numbered.get(id)) as QueueRow);
   }
 
-  /** To be called after a row was changed. */
+  /** Call after each change of a row. */
   changed(row: QueueRow): void {
     this.#changed.add(row);
   }
@@ -101,7 +104,7 @@ export class QueueTable implements Gathering {
 
   #remember(found: unknown): QueueRow | undefined {
     if (found === undefined) return undefined;
-    // What the columns hold is said by the schema. Copied: a driver's row need not be an ordinary object.
+    // The schema guarantees the columns' types. Copy the row, because a driver's row may not be an ordinary object.
     const row = { ...(found as QueueRow) };
     this.#byName.set(row.name, row);
     this.#byId.set(row.id, row);

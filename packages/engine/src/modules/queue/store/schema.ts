@@ -1,13 +1,15 @@
 /**
- * SQL from one version of the file to the next; only ever appended to.
+ * SQL of each schema version. Only append to it.
  *
- * `jobs.state`: 0 ready, 1 behind another of its group, 2 delayed, 3 active, 4 dead. `due` orders what is ready, and says when a delayed job may run.
- * `timed`: 0 `due` is when it was accepted, 1 it was reckoned from a duration, 2 it is an instant that was asked for. `function` is empty where a job
- * names none. Data lies apart, so that a change of state does not write it again.
+ * `jobs.state`: 0 ready, 1 blocked by an earlier job of its group, 2 delayed, 3 active, 4 dead. `due` orders ready
+ * jobs, and is when a delayed job may run. `timed`: 0 `due` is the time of acceptance, 1 `due` was computed from a
+ * duration, 2 `due` is a time that the caller chose. `function` is empty if the job names none. Data is in a separate
+ * table, so that a change of state does not write it again.
  *
- * `principal` is empty for what trusted callers made; else it is the restricted principal that made it, and `role` its role. The counts of queues are of
- * all jobs, `restricted_*` and `shares` those of restricted principals among them: together, and each. `provider` is the restricted principal that provided
- * the function when a restricted principal made the job; nobody else's function runs it.
+ * `principal` is the restricted principal that made the job, and `role` its role; it is empty for trusted callers. The
+ * counts of queues cover all jobs; `restricted_*` and `shares` cover jobs of restricted principals, together and per
+ * principal. `provider` is the restricted principal that provided the function when a restricted principal made the
+ * job; no other provider's function runs it.
  */
 export const schema: readonly string[] = [
   `CREATE TABLE queues (

@@ -3,12 +3,18 @@ import type { Maker, NewJob, QueueLimits } from "./job.ts";
 import type { QueueRow, QueueTable } from "./queue-table.ts";
 import { storedPrincipal } from "./share-table.ts";
 
-/** What restricted principals may have of something with a limit; the rest is reserved for trusted callers. */
+/**
+ * Returns the part of a limit that each restricted principal may use, and that all of them may use together. The rest
+ * is reserved for trusted callers.
+ */
 export function sharesOf(limit: number): { readonly each: number; readonly restricted: number } {
   return { each: Math.max(1, Math.floor(limit / 8)), restricted: Math.max(1, Math.floor(limit / 2)) };
 }
 
-/** Why the principal may not have one job more on the queue, or this many bytes; undefined when it may. `isRedrive`: it is one of the dead letters. */
+/**
+ * Returns why the principal may not have one more job, or this many more bytes, on the queue; undefined if it may.
+ * `isRedrive`: the job is one of its dead letters.
+ */
 export function beyondShare(
   queue: QueueRow,
   { principal }: Maker,
@@ -29,11 +35,11 @@ export function beyondShare(
     },
     {
       ...{ key: "max_bytes", what: "bytes of data", limit: limits.maxBytes, own: own.bytes, all: queue.restricted_bytes, more: bytes },
-      remedy: "wait until some jobs have run, or have dead letters discarded",
+      remedy: "wait until some jobs have run, or discard dead letters",
     },
     {
       ...{ key: "max_dead", what: "dead letters", limit: limits.maxDead, own: own.dead, all: queue.restricted_dead, more: isRedrive === true ? 0 : 1 },
-      remedy: "have some of them redriven or discarded",
+      remedy: "redrive or discard some of them",
     },
   ];
   for (const { key, what, limit, own: has, all, more, remedy } of kinds) {
@@ -41,16 +47,16 @@ export function beyondShare(
     const { each, restricted } = sharesOf(limit);
     const details = { queue: name, principal, [key]: limit };
     if (more > each) {
-      const problem = `a job of ${more} ${what} is larger than what ${principal} may have on queue ${name}, ${each} (an eighth of ${key}): make the job smaller, raise ${key} of the queue, or use a queue of your own`;
+      const problem = `a job of ${more} ${what} exceeds the share of ${principal} on queue ${name}, ${each} (an eighth of ${key}): make the job smaller, raise ${key} of the queue, or use a queue of your own`;
       return new Refusal("queue_full", problem, { ...details, used: has, limit: each });
     }
     const advice = `${remedy}, raise ${key} of the queue, or use a queue of your own`;
     if (has + more > each) {
-      const problem = `${principal} has ${has} ${what} on queue ${name}; one restricted principal may have ${each} (an eighth of ${key}): ${advice}`;
+      const problem = `${principal} has ${has} ${what} on queue ${name}; a restricted principal may have ${each} (an eighth of ${key}): ${advice}`;
       return new Refusal("queue_full", problem, { ...details, used: has, limit: each });
     }
     if (all + more <= restricted) continue;
-    // Failures may leave a principal more dead letters than its share. They take nothing from the others.
+    // Failures may give a principal more dead letters than its share. The excess does not reduce the room of others.
     const counted = key === "max_dead" ? queues.shares.deadWithin(queue.id, each) : all;
     if (counted + more > restricted) {
       const problem = `restricted principals together have ${counted} ${what} on queue ${name}, and may have ${restricted} (half of ${key}): ${advice}`;

@@ -1,23 +1,23 @@
 import { stored } from "../../../items/adapters/file-thread/stored-text.ts";
 import type { Database, Statement } from "../../../store/driver.ts";
 
-/** What one restricted principal has on one queue. */
+/** Usage of one queue by one restricted principal. */
 export type ShareRow = {
   readonly queue: number;
-  /** As it is stored. */
+  /** Stored form, see storedPrincipal. */
   readonly principal: string;
-  /** Jobs that wait, are delayed or run. */
+  /** Waiting, delayed and active jobs. */
   depth: number;
   bytes: number;
   dead: number;
 };
 
-/** Rows that are kept in memory between transactions. */
-const MAX_KNOWN = 1_000;
+/** Maximum rows cached between transactions. */
+const MAX_CACHED = 1_000;
 
-/** The shares of restricted principals, with counts that are kept. A share without jobs has no row. */
+/** The usage of queues by restricted principals. A principal without jobs has no row. */
 export class ShareTable {
-  readonly #known = new Map<string, ShareRow>();
+  readonly #cached = new Map<string, ShareRow>();
   readonly #changed = new Set<ShareRow>();
   readonly #find: Statement<ShareRow>;
   readonly #put: Statement;
@@ -33,22 +33,22 @@ export class ShareTable {
     this.#deadWithin = database.prepare("SELECT COALESCE(SUM(MIN(dead, ?)), 0) AS dead FROM shares WHERE queue = ?");
   }
 
-  /** `principal` as it is stored. */
+  /** Returns the row of the principal (stored form). */
   of(queue: number, principal: string): ShareRow {
     const key = `${queue} ${principal}`;
-    const known = this.#known.get(key);
-    if (known !== undefined) return known;
+    const cached = this.#cached.get(key);
+    if (cached !== undefined) return cached;
     const row = { ...(this.#find.get(queue, principal) ?? { queue, principal, depth: 0, bytes: 0, dead: 0 }) };
-    this.#known.set(key, row);
+    this.#cached.set(key, row);
     return row;
   }
 
-  /** To be called after a row was changed. */
+  /** Call after each change of a row. */
   changed(row: ShareRow): void {
     this.#changed.add(row);
   }
 
-  /** Dead letters of all restricted principals of the queue, of each at most `each`. */
+  /** Returns the dead letters of all restricted principals of the queue, counting at most `each` per principal. */
   deadWithin(queue: number, each: number): number {
     this.flush();
     return this.#deadWithin.get(each, queue)?.dead ?? 0;
@@ -60,16 +60,16 @@ export class ShareTable {
       else this.#put.run(queue, principal, depth, bytes, dead);
     }
     this.#changed.clear();
-    if (this.#known.size > MAX_KNOWN) this.#known.clear();
+    if (this.#cached.size > MAX_CACHED) this.#cached.clear();
   }
 
   discard(): void {
     this.#changed.clear();
-    this.#known.clear();
+    this.#cached.clear();
   }
 }
 
-/** How the principal of a job is kept: empty is the trusted one. */
+/** Returns the stored form of a job's principal. It is empty for trusted callers. */
 export function storedPrincipal(principal: string | undefined): string {
   return principal === undefined ? "" : stored(principal);
 }

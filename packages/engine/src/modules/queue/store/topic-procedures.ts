@@ -1,11 +1,11 @@
 import { original, stored } from "../../../items/adapters/file-thread/stored-text.ts";
 import type { Database } from "../../../store/driver.ts";
 import { read, write } from "../../../store/procedures.ts";
-import type { AddJob } from "./adding.ts";
+import type { AddJob } from "./add-job.ts";
 import { openBacklog } from "./backlog.ts";
 import type { JobProcedures } from "./queue-store.ts";
 
-/** Who subscribed to what, over restarts, and what waits for a first subscription. */
+/** Stores subscriptions and the backlog of topics without subscriptions. */
 export function openTopicProcedures(database: Database, addJob: AddJob) {
   const backlog = openBacklog(database);
   const put = database.prepare(
@@ -35,7 +35,7 @@ export function openTopicProcedures(database: Database, addJob: AddJob) {
     unsubscribe: write(({ topic, functionId }) => {
       drop.run(stored(topic), stored(functionId));
     }),
-    seen: write(({ subscriptions, now }) => {
+    touchSubscriptions: write(({ subscriptions, now }) => {
       for (const { topic, functionId } of subscriptions) see.run(now, stored(topic), stored(functionId));
     }),
     subscriptions: read((_: null) =>
@@ -47,7 +47,7 @@ export function openTopicProcedures(database: Database, addJob: AddJob) {
         owner: original(row.principal),
       })),
     ),
-    keep: write(({ message, now, bounds }) => {
+    addToBacklog: write(({ message, now, bounds }) => {
       const old = backlog.dropOld(now - bounds.ageMs);
       backlog.put(message, now);
       return { old, dropped: backlog.dropBeyond(message, bounds) };

@@ -1,14 +1,14 @@
 import type { Maker } from "./job.ts";
 
-/** A function that gets what is published to a topic, whether or not anybody provides it at present. */
+/** A function that gets the messages of a topic, even while no worker provides it. */
 export interface Subscription {
   readonly topic: string;
   readonly functionId: string;
   /** `queue_config` of its trigger, as JSON. */
   readonly config: string;
-  /** When a trigger asked for it last, in milliseconds since 1970. */
+  /** When the subscription last had a trigger, in milliseconds since 1970. */
   readonly seenAt: number;
-  /** The restricted principal that asked for it; empty: a trusted one. */
+  /** The restricted principal that subscribed. Empty: a trusted one. */
   readonly owner: string;
 }
 
@@ -25,14 +25,14 @@ export interface BacklogMessage {
 }
 
 /**
- * What waits for subscriptions. Beyond a bound the oldest messages go. A restricted principal may have an eighth of each bound, and all of them together half
- * of it; a message of theirs never displaces one of a trusted caller.
+ * Bounds of the backlog. Beyond a bound the oldest messages are dropped. A restricted principal may use an eighth of
+ * each bound, and all of them together half of it. Their messages never displace a trusted caller's.
  */
 export interface BacklogBounds {
-  /** Of one topic. */
+  /** Per topic. */
   readonly messages: number;
   readonly bytes: number;
-  /** Of all topics. */
+  /** For all topics together. */
   readonly allMessages: number;
   readonly allBytes: number;
   readonly ageMs: number;

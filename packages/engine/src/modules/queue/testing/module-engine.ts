@@ -6,14 +6,14 @@ export interface ModuleEngine {
   readonly engine: InMemoryEngine;
   readonly clock: ManualClock;
   call<T = Record<string, unknown>>(functionId: string, payload?: unknown): Promise<T>;
-  /** Binds a function; resolves with the answer to the registration. */
+  /** Binds a function. Resolves with the registration's result. */
   bind(worker: InMemoryWorker, type: string, functionId: string, config: unknown): Promise<Record<string, unknown>>;
-  /** Resolves when `look` answers true. The clock stands still meanwhile. */
-  until(what: string, look: () => boolean | Promise<boolean>): Promise<void>;
+  /** Resolves when `check` returns true. The clock stands still meanwhile. */
+  until(what: string, check: () => boolean | Promise<boolean>): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** An engine with svc-queue as users have it. In memory, unless `dataDir` says where. */
+/** Starts an engine with svc-queue. It uses memory unless `dataDir` is set. */
 export async function moduleEngine(
   options: { readonly queues?: Readonly<Record<string, unknown>>; readonly dataDir?: string; readonly clock?: ManualClock } = {},
 ): Promise<ModuleEngine> {
@@ -36,10 +36,10 @@ export async function moduleEngine(
       worker.say({ type: "registertrigger", id, trigger_type: type, function_id: functionId, config });
       return worker.next((frame) => frame.type === "triggerregistrationresult" && frame.id === id);
     },
-    async until(what, look) {
+    async until(what, check) {
       const end = performance.now() + 25_000;
-      while (!(await look())) {
-        if (performance.now() > end) throw new Error(`it did not come to this in 25 s: ${what}`);
+      while (!(await check())) {
+        if (performance.now() > end) throw new Error(`timed out after 25 s: ${what}`);
         await new Promise((resolve) => setImmediate(resolve));
       }
     },

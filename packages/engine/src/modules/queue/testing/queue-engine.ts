@@ -15,14 +15,14 @@ export interface QueueEngine {
   readonly engine: InMemoryEngine;
   readonly core: QueueCore;
   readonly clock: ManualClock;
-  /** Puts one job on a queue; answers its id. */
+  /** Adds a job. Resolves with its id. */
   add(functionId: string | undefined, data: unknown, more?: Partial<JobRequest>): Promise<string>;
-  /** Resolves when `look` answers true. The clock stands still meanwhile. */
-  until(what: string, look: () => boolean | Promise<boolean>): Promise<void>;
+  /** Resolves when `check` returns true. The clock stands still meanwhile. */
+  until(what: string, check: () => boolean | Promise<boolean>): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** The core of svc-queue on a real kernel, without its functions. In memory, unless `dataDir` says where. */
+/** Starts the core of svc-queue on a real kernel, without its functions. It uses memory unless `dataDir` is set. */
 export async function queueEngine(
   queues: Readonly<Record<string, unknown>> = {},
   options: { readonly dataDir?: string; readonly clock?: ManualClock; readonly around?: (store: QueueStore) => QueueStore } = {},
@@ -59,10 +59,10 @@ export async function queueEngine(
       const [added] = await running.add([{ queue: "default", functionId, data: Payload.fromValue(data), ...more }]);
       return added?.id ?? "";
     },
-    async until(what, look) {
+    async until(what, check) {
       const end = performance.now() + 25_000;
-      while (!(await look())) {
-        if (performance.now() > end) throw new Error(`it did not come to this in 25 s: ${what}`);
+      while (!(await check())) {
+        if (performance.now() > end) throw new Error(`timed out after 25 s: ${what}`);
         await new Promise((resolve) => setImmediate(resolve));
       }
     },
@@ -70,7 +70,7 @@ export async function queueEngine(
   };
 }
 
-/** A folder that `remove` takes away. */
+/** Creates a temporary folder. `remove` deletes it. */
 export function temporaryFolder(): { readonly path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), "svc-queue-"));
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) };

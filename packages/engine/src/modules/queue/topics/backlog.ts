@@ -5,7 +5,7 @@ import type { Maker } from "../store/job.ts";
 import type { QueueStore } from "../store/queue-store.ts";
 import type { BacklogBounds } from "../store/topic.ts";
 
-/** Beyond them the oldest messages of topics without subscriptions go. */
+/** Bounds of the backlog. Beyond them the oldest messages are dropped. */
 export const BACKLOG_BOUNDS: BacklogBounds = {
   messages: 10_000,
   bytes: 64 * 1024 ** 2,
@@ -14,9 +14,9 @@ export const BACKLOG_BOUNDS: BacklogBounds = {
   ageMs: 7 * 24 * 3_600_000,
 };
 
-/** A topic that drops messages is not logged about more often. */
+/** Minimum time between two warnings about one topic. */
 const WARN_EVERY_MS = 60_000;
-/** Topics that are remembered for that. */
+/** Maximum topics whose last warning is remembered. */
 const MAX_WARNED = 1_000;
 
 export interface Trace {
@@ -24,12 +24,12 @@ export interface Trace {
   readonly baggage: string | undefined;
 }
 
-/** Keeps what is published to topics that nobody has subscribed to. */
+/** Stores messages of topics without subscriptions. */
 export class Backlog {
   readonly #store: QueueStore;
   readonly #clock: Clock;
   readonly #log: Logger;
-  /** When it was said of a topic, by the monotonic clock; the one said last stands last. */
+  /** Monotonic time of the last warning per topic, the latest last. */
   readonly #warned = new Map<string, number>();
 
   constructor(parts: { readonly store: QueueStore; readonly clock: Clock; readonly log: Logger }) {
@@ -38,7 +38,7 @@ export class Backlog {
     this.#log = parts.log;
   }
 
-  /** Resolves when it is on the disk. Rejects with CallError `payload_too_large`, `storage_failed`. */
+  /** Stores a message; resolves when it is on disk. Rejects with CallError `payload_too_large` or `storage_failed`. */
   async keep(
     id: string,
     topic: string,
@@ -49,13 +49,13 @@ export class Backlog {
     const text = data.text();
     const bytes = Buffer.byteLength(text);
     if (bytes > maxBytes) {
-      throw new CallError("payload_too_large", `the message has ${bytes} bytes; a topic takes ${maxBytes}`, { details: { bytes, limit: maxBytes } });
+      throw new CallError("payload_too_large", `the message has ${bytes} bytes; a topic accepts at most ${maxBytes}`, { details: { bytes, limit: maxBytes } });
     }
     const message = { id, topic, data: text, bytes, maker, ...trace };
-    const { old, dropped } = await this.#store.call("keep", { message, now: this.#clock.now(), bounds: BACKLOG_BOUNDS }, { bytes });
-    if (old > 0) this.#log.info("messages that nobody subscribed to for a week are dropped", { messages: old });
+    const { old, dropped } = await this.#store.call("addToBacklog", { message, now: this.#clock.now(), bounds: BACKLOG_BOUNDS }, { bytes });
+    if (old > 0) this.#log.info("messages without a subscription dropped after a week", { messages: old });
     if (dropped > 0 && this.#mayWarn(topic)) {
-      this.#log.warn("nobody has subscribed to a topic, and as many of its messages wait as may; the oldest are dropped", { topic, bounds: BACKLOG_BOUNDS });
+      this.#log.warn("backlog of a topic without subscriptions is full; dropping its oldest messages", { topic, bounds: BACKLOG_BOUNDS });
     }
   }
 

@@ -1,20 +1,20 @@
-const OPENING = "topic:";
-const BEFORE_FUNCTION = ">";
+const PREFIX = "topic:";
+const SEPARATOR = ">";
 
-/** The queue of one function's messages of one topic. No two subscriptions have the same one, whatever their names hold. */
+/** Returns the queue of a subscription. The name is unique for each topic and function. */
 export function queueOfSubscription(topic: string, functionId: string): string {
-  return `${OPENING}${topic.replaceAll("%", "%25").replaceAll(BEFORE_FUNCTION, "%3E")}${BEFORE_FUNCTION}${functionId}`;
+  return `${PREFIX}${topic.replaceAll("%", "%25").replaceAll(SEPARATOR, "%3E")}${SEPARATOR}${functionId}`;
 }
 
-/** Names of this kind belong to topics; no queue of the config may have one. */
+/** Returns true for names reserved for subscriptions. The config may not use them. */
 export function isQueueOfTopic(name: string): boolean {
-  return name.startsWith(OPENING);
+  return name.startsWith(PREFIX);
 }
 
-/** The subscription that a queue is for; undefined for any other queue. */
+/** Returns the subscription of a queue, or undefined if the queue belongs to none. */
 export function subscriptionOfQueue(name: string): { readonly topic: string; readonly functionId: string } | undefined {
-  const cut = name.indexOf(BEFORE_FUNCTION);
+  const cut = name.indexOf(SEPARATOR);
   if (!isQueueOfTopic(name) || cut < 0) return undefined;
-  const topic = name.slice(OPENING.length, cut).replaceAll("%3E", BEFORE_FUNCTION).replaceAll("%25", "%");
-  return { topic, functionId: name.slice(cut + BEFORE_FUNCTION.length) };
+  const topic = name.slice(PREFIX.length, cut).replaceAll("%3E", SEPARATOR).replaceAll("%25", "%");
+  return { topic, functionId: name.slice(cut + SEPARATOR.length) };
 }

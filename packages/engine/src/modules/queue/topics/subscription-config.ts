@@ -9,40 +9,35 @@ export const subscriptionConfigSchema = z.strictObject({
   type: z
     .enum(["standard", "fifo"], { error: "must be 'standard' or 'fifo'" })
     .nullish()
-    .meta({ description: "standard (default), or fifo: one message after another, also when one of them has to be tried again" }),
-  maxRetries: z.int().min(0).max(999).nullish().meta({ description: "How often a message is tried again after its first attempt failed. Default 2" }),
-  concurrency: z.int().min(1).max(10_000).nullish().meta({ description: "Messages in work at a time. Default 10; fifo has 1" }),
-  visibilityTimeout: z
-    .number()
-    .positive()
-    .max(DAY_S)
-    .nullish()
-    .meta({ description: "How many seconds the function may take for a message before that counts as failed. Default 15 min" }),
+    .meta({ description: "standard (default), or fifo: messages are handled one after another, including retries" }),
+  maxRetries: z.int().min(0).max(999).nullish().meta({ description: "Maximum retries of a message after its first attempt. Default 2" }),
+  concurrency: z.int().min(1).max(10_000).nullish().meta({ description: "Maximum concurrent messages. Default 10; always 1 for fifo" }),
+  visibilityTimeout: z.number().positive().max(DAY_S).nullish().meta({ description: "Timeout of one attempt, in seconds. Default 900 (15 min)" }),
   delaySeconds: z
     .number()
     .min(0)
     .max(YEAR_MS / 1_000)
     .nullish()
-    .meta({ description: "How many seconds each message waits before its first attempt. Default 0" }),
-  backoffType: z.enum(["exponential", "linear", "fixed"]).nullish().meta({ description: "How the wait before a retry grows. Default exponential" }),
-  backoffDelayMs: z.int().min(0).max(YEAR_MS).nullish().meta({ description: "The wait before the first retry, in milliseconds. Default 1000" }),
+    .meta({ description: "Delay before the first attempt of a message, in seconds. Default 0" }),
+  backoffType: z.enum(["exponential", "linear", "fixed"]).nullish().meta({ description: "How the retry delay grows. Default exponential" }),
+  backoffDelayMs: z.int().min(0).max(YEAR_MS).nullish().meta({ description: "Delay before the first retry, in milliseconds. Default 1000" }),
 });
 
 export type SubscriptionConfig = z.output<typeof subscriptionConfigSchema>;
 
-/** Messages of a fifo subscription are all of one group. */
+/** All messages of a fifo subscription are in one group. */
 const GROUP = "topic";
 
 export function groupOf({ type }: SubscriptionConfig): string | undefined {
   return type === "fifo" ? GROUP : undefined;
 }
 
-/** What a subscription's config comes to; what is missing is as in `base`. */
+/** Returns the queue settings of a subscription. Missing keys have the value of `base`. */
 export function settingsOfSubscription(config: SubscriptionConfig, base: QueueSettings): QueueSettings {
   const { type, maxRetries, concurrency, visibilityTimeout, delaySeconds, backoffType, backoffDelayMs } = config;
   return {
     ...base,
-    // How jobs get their group is no business of the data here.
+    // The group of a subscription's jobs does not depend on their data.
     type: "standard",
     groupField: undefined,
     priorityField: undefined,

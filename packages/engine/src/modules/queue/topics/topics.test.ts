@@ -145,7 +145,7 @@ describe("a durable topic", () => {
     await hours(FORGET_AFTER_MS / HOUR_MS - 1);
     expect(await made.call("svc::durable::publish", { topic: "orders", data: 1 })).toMatchObject({ subscriptions: 1 });
     await hours(3);
-    await made.until("it is forgotten", () => made.engine.logs.some(({ message }) => message.startsWith("nobody asked for a subscription for a week")));
+    await made.until("it is forgotten", () => made.engine.logs.some(({ message }) => message.startsWith("subscription without a trigger for a week deleted")));
     expect(await made.call("svc::durable::publish", { topic: "orders", data: 2 })).toMatchObject({ subscriptions: 0 });
   });
 

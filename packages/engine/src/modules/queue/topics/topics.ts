@@ -13,12 +13,12 @@ import { BACKLOG_BOUNDS, Backlog, type Trace } from "./backlog.ts";
 import { queueOfSubscription } from "./queue-name.ts";
 import { groupOf, type SubscriptionConfig, settingsOfSubscription, subscriptionConfigSchema } from "./subscription-config.ts";
 
-/** A subscription that no trigger asks for is forgotten after so long, and what waits for it. */
+/** A subscription without a trigger is deleted after this time, with its waiting messages. */
 export const FORGET_AFTER_MS = 7 * 24 * 3_600_000;
 
 const SWEEP_MS = 3_600_000;
 const MAX_SUBSCRIPTIONS = 10_000;
-/** A subscription that is full is not logged about more often. */
+/** Minimum time between two warnings about one full subscription. */
 const WARN_EVERY_MS = 60_000;
 
 interface Known {
@@ -28,11 +28,11 @@ interface Known {
   config: SubscriptionConfig;
   settings: QueueSettings;
   seenAt: number;
-  /** The restricted principal that subscribed; empty: a trusted worker did. */
+  /** The restricted principal that subscribed. Empty: a trusted worker did. */
   owner: string;
-  /** When it was said last that it is full, by the monotonic clock. */
+  /** Monotonic time of the last warning that it is full. */
   warnedAt: number;
-  /** Set while a trigger asks for it. */
+  /** Set while the subscription has a trigger. */
   server: JobServer | undefined;
   undeclare: Undo;
 }
@@ -40,23 +40,24 @@ interface Known {
 export interface TopicsParts {
   readonly core: QueueCore;
   readonly log: Logger;
-  /** What a subscription does not say. */
+  /** Settings for keys that a subscription does not set. */
   readonly base: QueueSettings;
 }
 
-/** What `publish` answers. */
+/** Result of `publish`. */
 export interface Published {
   readonly messageId: string;
-  /** Each has a job of its own; 0: the message waits for the first one. */
+  /** Number of subscriptions that got a job. 0: the message waits for the first subscription. */
   readonly subscriptions: number;
 }
 
 /**
- * Messages by topic, one job for each subscription. A subscription is a topic and a function, and lasts over restarts of both sides: what is
- * published meanwhile waits on its queue. What is published before there is any waits in the topic's backlog.
+ * Durable topics: each message becomes one job per subscription. A subscription is a topic and a function. It survives
+ * restarts of worker and engine; messages published meanwhile wait on its queue. Messages published before the first
+ * subscription wait in the topic's backlog.
  *
- * What is known here is ahead of the store by what is on its way there, and the store does one thing after another: so a message goes to the backlog
- * before a subscription takes it, or to the subscription's queue after that.
+ * The state here is ahead of the store by the calls in progress, and the store runs calls in order. So a message enters
+ * the backlog before a subscription takes the backlog, or the subscription's queue afterwards.
  */
 export class Topics {
   readonly #parts: TopicsParts;
@@ -74,12 +75,12 @@ export class Topics {
     this.#backlog = new Backlog({ store: parts.core.store, clock: parts.core.clock, log: parts.log });
   }
 
-  /** Takes up the subscriptions of earlier runs. */
+  /** Loads the subscriptions of earlier runs. */
   async start(): Promise<void> {
     const { core, log } = this.#parts;
     for (const subscription of await core.store.call("subscriptions", null)) {
       const config = configOf(subscription);
-      if (config === undefined) log.warn("a subscription's config is not understood; it goes by the defaults until its trigger is there", { ...subscription });
+      if (config === undefined) log.warn("invalid config of a stored subscription; using the defaults until its trigger is registered", { ...subscription });
       this.#add({ ...subscription, config: config ?? {} });
     }
     this.#unlisten = core.onClockJump((byMs) => {
@@ -99,19 +100,19 @@ export class Topics {
     return [...this.#byTopic.keys()];
   }
 
-  /** Queues of the topic's subscriptions; none when nobody ever subscribed. */
+  /** Returns the queues of the topic's subscriptions. */
   queuesOf(topic: string): readonly string[] {
     return [...(this.#byTopic.get(topic)?.values() ?? [])].map(({ queue }) => queue);
   }
 
-  /** How many of its subscriptions have somebody who takes messages at present. */
+  /** Returns how many of the topic's subscriptions currently have an available worker. */
   consumersOf(topic: string): number {
-    let there = 0;
-    for (const { server } of this.#byTopic.get(topic)?.values() ?? []) if (server?.isAway() === false) there += 1;
-    return there;
+    let available = 0;
+    for (const { server } of this.#byTopic.get(topic)?.values() ?? []) if (server?.isAway() === false) available += 1;
+    return available;
   }
 
-  /** Resolves when the message is on the disk for every subscription, or in the backlog. */
+  /** Publishes a message. Resolves when it is on disk for every subscription, or in the backlog. */
   async publish(topic: string, data: Payload, trace: Trace, maker: Maker | undefined): Promise<Published> {
     const { core } = this.#parts;
     const messageId = randomUUID();
@@ -128,7 +129,7 @@ export class Topics {
         data,
         group: groupOf(config),
         maker,
-        // A restricted subscriber that does not keep up must not have the messages of others refused.
+        // A slow restricted subscriber must not make publishing fail for others.
         mayBeDropped: owner !== "" && owner !== (maker?.principal ?? ""),
         ...trace,
       })),
@@ -138,24 +139,28 @@ export class Topics {
     return { messageId, subscriptions: known.length - full.length };
   }
 
-  /** A trigger asks for a topic's messages; `config` holds from now on. The undo leaves the subscription, without anybody to serve it. */
+  /**
+   * Subscribes a trigger's function to a topic. `config` replaces the subscription's config. The undo keeps the
+   * subscription, without a server.
+   */
   subscribe(topic: string, functionId: string, config: SubscriptionConfig, server: JobServer, principal: Principal): Undo {
     const { core } = this.#parts;
     const found = this.#byTopic.get(topic)?.get(functionId);
     const owner = ownerOf(principal);
-    // It would change how the other's messages are delivered, and end the subscription by leaving it.
+    // The caller could otherwise change how the owner's messages are delivered, and end the subscription by
+    // unsubscribing.
     if (found !== undefined && owner !== "" && found.owner !== owner) {
       const whose = found.owner === "" ? "a trusted worker" : "another principal";
       throw new CallError("FORBIDDEN", takenSubscription(topic, functionId, whose));
     }
     if (found === undefined) this.#refuseBeyondShare(owner);
     if (found === undefined && this.#count >= MAX_SUBSCRIPTIONS) {
-      throw new CallError("overloaded", `there are ${MAX_SUBSCRIPTIONS} subscriptions to topics, which is the limit`, {
+      throw new CallError("overloaded", `the limit of ${MAX_SUBSCRIPTIONS} subscriptions to topics is reached`, {
         details: { limit: MAX_SUBSCRIPTIONS },
       });
     }
     const known = found ?? this.#add({ topic, functionId, config, owner, seenAt: core.clock.now() });
-    // A trusted worker becomes the owner of a subscription of others.
+    // A trusted worker takes over the subscription of a restricted principal.
     known.owner = owner;
     this.#configure(known, config);
     known.server = server;
@@ -168,7 +173,7 @@ export class Topics {
     };
   }
 
-  /** A trusted worker asks for a subscription of others as it is: it becomes the owner. */
+  /** Makes a trusted worker the owner of an existing subscription of a restricted principal. */
   takeOver(topic: string, functionId: string): void {
     const known = this.#byTopic.get(topic)?.get(functionId);
     if (known === undefined || known.owner === "") return;
@@ -195,23 +200,26 @@ export class Topics {
     if (now - known.warnedAt < WARN_EVERY_MS) return;
     known.warnedAt = now;
     const { topic, functionId, owner } = known;
-    log.warn("the subscription of a restricted connection is full; messages for it are dropped", { topic, functionId, principal: owner });
+    log.warn("subscription of a restricted connection is full; its messages are dropped", { topic, functionId, principal: owner });
   }
 
-  /** Ends the principal's subscription: what waits for it is dropped; dead letters stay. One of somebody else lasts. */
+  /**
+   * Ends the principal's subscription and drops its waiting messages. Dead letters stay. Does nothing if another
+   * principal owns the subscription.
+   */
   unsubscribe(topic: string, functionId: string, principal: Principal): void {
     const known = this.#byTopic.get(topic)?.get(functionId);
     if (known === undefined || known.owner !== ownerOf(principal)) return;
-    this.#forget(known).then(
+    this.#delete(known).then(
       (messages) => {
-        if (messages > 0) this.#parts.log.info("a subscription was taken back; messages that waited for it are dropped", { topic, functionId, messages });
+        if (messages > 0) this.#parts.log.info("subscription ended; its waiting messages were dropped", { topic, functionId, messages });
       },
-      // It lasts, and is taken back when nobody asks for it for a while.
-      (error: unknown) => this.#parts.log.warn("a subscription cannot be forgotten at present", { topic, functionId, error }),
+      // The subscription stays stored, and the sweep deletes it later.
+      (error: unknown) => this.#parts.log.warn("subscription cannot be deleted", { topic, functionId, error }),
     );
   }
 
-  /** What subscriptions do not say is now this. */
+  /** Changes the settings for keys that subscriptions do not set. */
   rebase(base: QueueSettings): void {
     this.#base = base;
     for (const known of this.#all()) this.#configure(known, known.config);
@@ -244,7 +252,7 @@ export class Topics {
     if (known.server !== undefined) core.serve(known.queue, known.server);
   }
 
-  /** Until the store has it: messages that wait must not wait for the next start. */
+  /** Stores the subscription, and retries until this works: otherwise the backlog would wait for the next start. */
   #remember(known: Known, attempt: number): void {
     const { core, log } = this.#parts;
     const { topic, functionId, queue, config, settings, owner } = known;
@@ -258,17 +266,17 @@ export class Topics {
       group: groupOf(config),
       maxAttempts,
       dedupeWindowMs,
-      // The backlog is bounded, and was accepted.
+      // The backlog is bounded, and its messages were accepted, so no limit applies.
       limits: { maxDepth: Number.MAX_SAFE_INTEGER, maxBytes: Number.MAX_SAFE_INTEGER, maxDead: Number.MAX_SAFE_INTEGER },
     };
     core.store.call("subscribe", { topic, functionId, config: JSON.stringify(config), owner, now, ageMs: BACKLOG_BOUNDS.ageMs, job }).then(
       (messages) => {
-        if (messages > 0) log.info("messages that were published before anybody subscribed are delivered", { topic, functionId, messages });
+        if (messages > 0) log.info("delivering messages published before the first subscription", { topic, functionId, messages });
         if (messages > 0) core.wake(queue);
       },
       (error: unknown) => {
         if (this.#stopped) return;
-        if (attempt === 1) log.warn("a subscription cannot be stored at present", { topic, functionId, error });
+        if (attempt === 1) log.warn("subscription cannot be stored", { topic, functionId, error });
         this.#after(backoffMs(UNAVAILABLE_BACKOFF, attempt), () => {
           if (this.#byTopic.get(topic)?.get(functionId) === known) this.#remember(known, attempt + 1);
         });
@@ -276,7 +284,7 @@ export class Topics {
     );
   }
 
-  async #forget(known: Known): Promise<number> {
+  async #delete(known: Known): Promise<number> {
     const { core } = this.#parts;
     const { topic, functionId, queue } = known;
     const ofTopic = this.#byTopic.get(topic);
@@ -286,7 +294,7 @@ export class Topics {
     this.#count -= 1;
     known.undeclare();
     await core.store.call("unsubscribe", { topic, functionId });
-    // Somebody may have subscribed anew meanwhile; then it waits for him.
+    // If the function has subscribed again, its messages stay.
     return this.#byTopic.get(topic)?.has(functionId) === true ? 0 : core.purge(queue);
   }
 
@@ -298,26 +306,30 @@ export class Topics {
     });
   }
 
-  /** Forgets subscriptions that nobody asks for, and messages nobody subscribed to. Triggers have had an hour to come back after a start. */
+  /**
+   * Deletes subscriptions without a trigger, and old messages of the backlog. Runs an hour after the start at first, so
+   * that triggers can return.
+   */
   async #sweep(): Promise<void> {
     const { core, log } = this.#parts;
     const now = core.clock.now();
     try {
       const served = [...this.#all()].filter(({ server }) => server !== undefined);
       for (const known of served) known.seenAt = now;
-      if (served.length > 0) await core.store.call("seen", { subscriptions: served.map(({ topic, functionId }) => ({ topic, functionId })), now });
+      if (served.length > 0)
+        await core.store.call("touchSubscriptions", { subscriptions: served.map(({ topic, functionId }) => ({ topic, functionId })), now });
       for (const known of [...this.#all()]) {
         if (known.server !== undefined || now - known.seenAt < FORGET_AFTER_MS) continue;
         const { topic, functionId } = known;
-        log.warn("nobody asked for a subscription for a week; it is forgotten, and what waits for it", {
+        log.warn("subscription without a trigger for a week deleted with its waiting messages", {
           topic,
           functionId,
-          messages: await this.#forget(known),
+          messages: await this.#delete(known),
         });
       }
       await this.#backlog.dropOld(now);
     } catch (error) {
-      if (!this.#stopped) log.warn("subscriptions cannot be looked through at present", { error });
+      if (!this.#stopped) log.warn("stored subscriptions cannot be checked", { error });
     }
   }
 

@@ -5,7 +5,7 @@ import type { CallOptions, TriggerBinding } from "../../../kernel/module.ts";
 import type { Undo } from "../../../kernel/scope.ts";
 import type { JobServer } from "../queue-core.ts";
 
-/** What all settings of triggers served here have. */
+/** Settings that all triggers served here have. */
 export interface WithCondition {
   readonly conditionFunctionId: string | undefined;
 }
@@ -13,18 +13,21 @@ export interface WithCondition {
 type Bound = TriggerBinding<WithCondition>;
 
 /**
- * Runs jobs by the triggers that ask for them: each job by one of them, in turns. One whose condition answers false leaves the job to the next one; when
- * all do, the job is done without having run.
+ * Runs jobs with the functions of bound triggers. Each job is run by one trigger, in round-robin order. A trigger whose
+ * condition returns false passes the job to the next one. If all pass, the job is done without running.
  */
 export class BoundFunctions implements JobServer {
   readonly #directory: Pick<Directory, "functionById">;
   readonly #bound: Bound[] = [];
   readonly #takenProblem: string | undefined;
-  /** A trusted worker asks for the jobs, or its trigger lapsed and it may come back: triggers of restricted connections get none. */
-  #isTaken = false;
+  /** True if the jobs are reserved for triggers of trusted workers: one is bound, or lapsed and may return. */
+  #isReservedForTrusted = false;
   #turn = 0;
 
-  /** `takenProblem` is what restricted triggers report while a trusted worker has the jobs for itself. Undefined: all triggers share the jobs. */
+  /**
+   * `takenProblem` is the error of restricted triggers while the jobs are reserved for trusted workers. Undefined: all
+   * triggers share the jobs.
+   */
   constructor(directory: Pick<Directory, "functionById">, takenProblem?: string) {
     this.#directory = directory;
     this.#takenProblem = takenProblem;
@@ -42,33 +45,33 @@ export class BoundFunctions implements JobServer {
     this.#bound.push(binding);
     const { conditionFunctionId } = binding.settings;
     if (conditionFunctionId !== undefined) binding.needs([conditionFunctionId]);
-    this.#decideWhose();
+    this.#updateReservation();
     return () => {
       const index = this.#bound.indexOf(binding);
       if (index >= 0) this.#bound.splice(index, 1);
-      if (binding.principal.isTrusted && binding.ended !== "lapsed") this.#isTaken = false;
-      this.#decideWhose();
+      if (binding.principal.isTrusted && binding.ended !== "lapsed") this.#isReservedForTrusted = false;
+      this.#updateReservation();
     };
   }
 
-  /** Call when the principal of one of the triggers has become another. */
+  /** Call when the principal of a trigger has changed. */
   principalChanged(binding: Bound): void {
-    if (binding.isGivenUp) this.#isTaken = false;
-    this.#decideWhose();
+    if (binding.isGivenUp) this.#isReservedForTrusted = false;
+    this.#updateReservation();
   }
 
   isAway(): boolean {
-    return !this.#served().some((binding) => this.#isThere(binding));
+    return !this.#served().some((binding) => this.#isAvailable(binding));
   }
 
-  /** Shows all of them as in error, with the reason; undefined takes that back. */
+  /** Reports the problem on all triggers; undefined clears it. */
   report(problem: string | undefined): void {
     for (const binding of this.#bound) binding.report(problem);
   }
 
   async run(payload: Payload, options: CallOptions, attempt: DeliveryAttempt): Promise<unknown> {
     const { signal, traceparent, baggage, timeoutMs } = options;
-    for (const binding of this.#inTurn()) {
+    for (const binding of this.#inRoundRobinOrder()) {
       const conditionOptions = attempt.callOptions({ signal, traceparent, baggage, timeoutMs });
       if (binding.settings.conditionFunctionId !== undefined && !(await binding.passes(payload, conditionOptions))) continue;
       return binding.fire(payload, attempt.callOptions(options));
@@ -76,27 +79,30 @@ export class BoundFunctions implements JobServer {
     return undefined;
   }
 
-  /** Those that are there, another one first each time. With none there, all: one of them says what is missing. */
-  #inTurn(): Bound[] {
+  /**
+   * Returns the available triggers, starting with another one each time. If none is available, returns all, so that the
+   * call's error names what is missing.
+   */
+  #inRoundRobinOrder(): Bound[] {
     const served = this.#served();
-    const there = served.filter((binding) => this.#isThere(binding));
-    const asked = there.length === 0 ? served : there;
-    this.#turn = (this.#turn + 1) % Math.max(1, asked.length);
-    return [...asked.slice(this.#turn), ...asked.slice(0, this.#turn)];
+    const available = served.filter((binding) => this.#isAvailable(binding));
+    const candidates = available.length === 0 ? served : available;
+    this.#turn = (this.#turn + 1) % Math.max(1, candidates.length);
+    return [...candidates.slice(this.#turn), ...candidates.slice(0, this.#turn)];
   }
 
-  /** Those that get jobs. */
+  /** Returns the triggers that may get jobs. */
   #served(): Bound[] {
-    return this.#bound.filter(({ principal }) => principal.isTrusted || !this.#isTaken);
+    return this.#bound.filter(({ principal }) => principal.isTrusted || !this.#isReservedForTrusted);
   }
 
-  #decideWhose(): void {
+  #updateReservation(): void {
     if (this.#takenProblem === undefined) return;
-    this.#isTaken ||= this.#bound.some(({ principal }) => principal.isTrusted);
-    for (const binding of this.#bound) binding.report(this.#isTaken && !binding.principal.isTrusted ? this.#takenProblem : undefined);
+    this.#isReservedForTrusted ||= this.#bound.some(({ principal }) => principal.isTrusted);
+    for (const binding of this.#bound) binding.report(this.#isReservedForTrusted && !binding.principal.isTrusted ? this.#takenProblem : undefined);
   }
 
-  #isThere(binding: Bound): boolean {
+  #isAvailable(binding: Bound): boolean {
     return !binding.isAway && neededBy(binding).every((id) => this.#directory.functionById(id) !== undefined);
   }
 }

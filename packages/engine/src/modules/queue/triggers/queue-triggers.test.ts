@@ -98,7 +98,7 @@ describe("a queue trigger", () => {
 describe("a config", () => {
   it.each([
     ["queue", { queue: "default", condition_function: "may" }, "unknown member `condition_function`; did you mean condition_function_id?"],
-    ["durable:subscriber", { topic: "orders.*" }, "`topic`: is the name of one topic: a durable subscription has no patterns"],
+    ["durable:subscriber", { topic: "orders.*" }, "`topic`: must be the name of one topic: a durable subscription supports no patterns"],
   ])("of type %s is refused when it fits nothing: %j", async (type, config, message) => {
     const { engine, bind } = await start();
     const worker = await engine.connectWorker();

@@ -7,12 +7,14 @@ import { type Topics, takenSubscription } from "../topics/topics.ts";
 import { BoundFunctions } from "./bound-functions.ts";
 import { type QueueTriggerSettings, queueTriggerSettings, type SubscriberTriggerSettings, subscriberTriggerSettings } from "./settings.ts";
 
-/** Shows jobs, as a subscription does. */
+/** Reads jobs, as a subscription does. */
 const SHOWS_JOBS = "queue::peek";
-/** Removes jobs of everybody from a queue, as a trigger on it does: other triggers do not get the jobs that one got. */
+/**
+ * Removes jobs of all callers from a queue, as a trigger on it does: other triggers do not get the jobs that it got.
+ */
 const REMOVES_JOBS = "queue::purge";
 
-/** Who may call one of these may listen to topics. */
+/** A caller that may call one of these may subscribe to topics. */
 const TOPIC_FUNCTIONS = ["svc::durable::publish", SHOWS_JOBS];
 
 /** The trigger types `queue` and `durable:subscriber`. */
@@ -22,7 +24,7 @@ export class QueueTriggers {
   readonly #topics: Topics;
   readonly #byQueue = new Map<string, BoundFunctions>();
   readonly #bySubscription = new Map<string, Map<string, BoundFunctions>>();
-  /** Wakes the queue of a trigger, by the trigger's id. */
+  /** Functions that wake a trigger's queue, by trigger id. */
   readonly #wakers = new Map<string, () => void>();
   #unlisten: Undo = () => {};
 
@@ -49,7 +51,7 @@ export class QueueTriggers {
     });
     provideTrigger({
       type: "durable:subscriber",
-      summary: "Gets every message that is published to a topic, also those that came while nobody was there to take them",
+      summary: "Gets every message published to a topic, including messages published while no worker was connected",
       settings: subscriberTriggerSettings,
       bind: (binding) => this.#bindSubscriber(binding),
     });
@@ -59,12 +61,12 @@ export class QueueTriggers {
     this.#unlisten();
   }
 
-  /** How many triggers run the queue's jobs that name no function. */
+  /** Returns how many triggers run the queue's jobs that name no function. */
   countOf(queue: string): number {
     return this.#byQueue.get(queue)?.size ?? 0;
   }
 
-  /** Queues were declared, declared anew, or are no longer. */
+  /** Call after a change of the declared queues. */
   queuesChanged(): void {
     for (const [queue, functions] of this.#byQueue) {
       const isThere = this.#core.settingsOf(queue) !== undefined;
@@ -104,7 +106,7 @@ export class QueueTriggers {
     const { topic, config } = settings;
     const refusals = TOPIC_FUNCTIONS.map((id) => binding.callRefusal(id)).filter((refusal) => refusal !== undefined);
     if (refusals.length === TOPIC_FUNCTIONS.length) {
-      throw new CallError("FORBIDDEN", `a subscription is for who may call ${TOPIC_FUNCTIONS.join(" or ")}: ${refusals[0]?.message}`);
+      throw new CallError("FORBIDDEN", `subscribing requires the right to call ${TOPIC_FUNCTIONS.join(" or ")}: ${refusals[0]?.message}`);
     }
     const ofTopic = this.#bySubscription.get(topic) ?? new Map<string, BoundFunctions>();
     const functions = ofTopic.get(functionId) ?? new BoundFunctions(this.#context.directory, takenSubscription(topic, functionId, "a trusted worker"));
@@ -132,7 +134,7 @@ export class QueueTriggers {
       this.#wakers.delete(binding.id);
       remove();
       if (functions.size > 0) {
-        // The others may have been taken until now.
+        // Restricted triggers may have got no jobs until now.
         this.#core.wake(queue);
         return;
       }

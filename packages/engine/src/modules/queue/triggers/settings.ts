@@ -3,12 +3,12 @@ import { z } from "zod";
 import { type SubscriptionConfig, subscriptionConfigSchema } from "../topics/subscription-config.ts";
 import type { WithCondition } from "./bound-functions.ts";
 
-const condition = (passedOver: string) =>
+const condition = (skipped: string) =>
   z
     .string()
     .min(1)
     .nullish()
-    .meta({ description: `Called first with the same payload; when it answers \`false\`, ${passedOver}` });
+    .meta({ description: `Called first with the same payload; if it returns \`false\`, ${skipped}` });
 
 const name = (what: string) =>
   z.string().superRefine((text, context) => {
@@ -22,27 +22,27 @@ export interface QueueTriggerSettings extends WithCondition {
   readonly queue: string;
 }
 
-/** The config of a `queue` trigger. Strict: a condition that was mistyped would let everything through. */
+/** Config of a `queue` trigger. Strict, because a misspelled condition would pass every job. */
 export const queueTriggerSettings: z.ZodType<QueueTriggerSettings> = z
   .strictObject({
-    queue: name("the queue").meta({ description: "A queue of the config; the function runs its jobs that name no function" }),
-    condition_function_id: condition("the job is done without having run"),
+    queue: name("the queue").meta({ description: "A declared queue. The function runs its jobs that name no function" }),
+    condition_function_id: condition("the job is done without running"),
   })
   .transform(({ queue, condition_function_id }) => ({ queue, conditionFunctionId: condition_function_id ?? undefined }));
 
-const NO_PATTERN = "is the name of one topic: a durable subscription has no patterns with `*` (triggers of type event have)";
+const NO_PATTERN = "must be the name of one topic: a durable subscription supports no patterns with `*` (triggers of type event do)";
 
 export interface SubscriberTriggerSettings extends WithCondition {
   readonly topic: string;
   readonly config: SubscriptionConfig;
 }
 
-/** The config of a `durable:subscriber` trigger. */
+/** Config of a `durable:subscriber` trigger. */
 export const subscriberTriggerSettings: z.ZodType<SubscriberTriggerSettings> = z
   .object({
     topic: topicNameSchema.refine((text) => !text.includes("*"), NO_PATTERN).meta({ description: "1 to 256 bytes; no patterns" }),
-    condition_function_id: condition("the message is done without having been handled"),
-    queue_config: subscriptionConfigSchema.nullish().meta({ description: "How the function's messages are treated" }),
+    condition_function_id: condition("the message is done without being handled"),
+    queue_config: subscriptionConfigSchema.nullish().meta({ description: "Delivery settings of the function's messages" }),
   })
   .transform(({ topic, condition_function_id, queue_config }) => ({
     topic,

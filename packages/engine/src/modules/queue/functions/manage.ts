@@ -2,17 +2,17 @@ import { z } from "zod";
 import type { ModuleContext } from "../../../kernel/module.ts";
 import type { QueueCore } from "../queue-core.ts";
 import { discardInput, jobId, queueName, redriveInput } from "./inputs.ts";
+import { refuseUnknown } from "./inspect.ts";
 import { makerIn, mayRun } from "./job-request.ts";
-import { refuseUnknown } from "./looking.ts";
 
-/** The functions that change what is on queues. */
-export function provideManaging({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, core: QueueCore): void {
+/** Provides the functions that change queues and their jobs. */
+export function provideManageFunctions({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, core: QueueCore): void {
   const aQueue = z.strictObject({ queue: queueName });
   const count = z.int().min(0);
 
   provideFunction({
     id: "queue::pause",
-    summary: "Starts no more jobs of a queue until queue::resume, over restarts too; jobs are still accepted",
+    summary: "Pauses a queue until queue::resume, also after a restart. The queue still accepts jobs",
     input: aQueue,
     output: z.object({ queue: z.string(), paused: z.literal(true) }),
     async handle({ queue }) {
@@ -22,7 +22,7 @@ export function provideManaging({ provideFunction }: Pick<ModuleContext<unknown>
   });
   provideFunction({
     id: "queue::resume",
-    summary: "Starts jobs of a paused queue again",
+    summary: "Resumes a paused queue",
     input: aQueue,
     output: z.object({ queue: z.string(), paused: z.literal(false) }),
     async handle({ queue }) {
@@ -32,7 +32,7 @@ export function provideManaging({ provideFunction }: Pick<ModuleContext<unknown>
   });
   provideFunction({
     id: "queue::purge",
-    summary: "Takes out all jobs of a queue that wait or are delayed; those that run go on, and dead letters stay",
+    summary: "Deletes all waiting and delayed jobs of a queue. Running jobs and dead letters stay",
     input: aQueue,
     output: z.object({ queue: z.string(), purged: count }),
     async handle({ queue }) {
@@ -42,7 +42,7 @@ export function provideManaging({ provideFunction }: Pick<ModuleContext<unknown>
   });
   provideFunction({
     id: "queue::cancel",
-    summary: "Takes out a job that waits, is delayed or runs; one that runs is withdrawn from its worker",
+    summary: "Deletes a waiting, delayed or running job. The call of a running job is cancelled",
     input: z.strictObject({ job_id: jobId }),
     output: z.object({ job_id: z.string(), cancelled: z.literal(true) }),
     async handle({ job_id }) {
@@ -52,7 +52,7 @@ export function provideManaging({ provideFunction }: Pick<ModuleContext<unknown>
   });
   provideFunction({
     id: "queue::redrive",
-    summary: "Puts dead letters back on their queue, with all their attempts before them: some, or all; with other data, where that is sent",
+    summary: "Returns some or all dead letters to their queue, with all their attempts available again and, optionally, new data",
     input: redriveInput,
     rawMembers: ["payload"],
     output: z.object({ queue: z.string(), redriven: count }),
@@ -63,7 +63,7 @@ export function provideManaging({ provideFunction }: Pick<ModuleContext<unknown>
   });
   provideFunction({
     id: "queue::discard",
-    summary: "Takes out dead letters for good",
+    summary: "Deletes dead letters",
     input: discardInput,
     output: z.object({ queue: z.string(), discarded: count }),
     async handle({ queue, job_ids }) {

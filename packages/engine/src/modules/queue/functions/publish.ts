@@ -7,17 +7,17 @@ import { publishSpan } from "../spans.ts";
 import type { Published, Topics } from "../topics/topics.ts";
 import { topicNameSchema } from "../triggers/settings.ts";
 import { makerIn } from "./job-request.ts";
-import { publishedName } from "./published-name.ts";
+import { publishedName } from "./names.ts";
 
 const publishInput = z.object({
   topic: z.string().nullish().meta({ description: "1 to 256 bytes" }),
-  data: rawJson("What subscribers get; default null"),
+  data: rawJson("The message. Default null"),
 });
 
 type PublishInput = z.output<typeof publishInput>;
 
-/** Makes durable topics callable. */
-export function providePublishing({ provideFunction, telemetry }: Pick<ModuleContext<unknown>, "provideFunction" | "telemetry">, topics: Topics): void {
+/** Provides the functions that publish to durable topics. */
+export function providePublishFunctions({ provideFunction, telemetry }: Pick<ModuleContext<unknown>, "provideFunction" | "telemetry">, topics: Topics): void {
   function publish({ topic, data = Payload.null }: PublishInput, { principal, traceparent, baggage }: HandlerContext): Promise<Published> {
     if (!topic) throw new CallError("topic_not_set", "Topic is not set");
     const problem = topicNameSchema.safeParse(topic).error?.issues[0]?.message;
@@ -29,7 +29,8 @@ export function providePublishing({ provideFunction, telemetry }: Pick<ModuleCon
 
   const spec = {
     id: "svc::durable::publish",
-    summary: "Publishes a message to every subscription of a durable topic, also to those whose worker is away; answers when it is on the disk",
+    summary:
+      "Publishes a message to every subscription of a durable topic, also to subscriptions whose worker is disconnected; returns when the message is on disk",
     input: publishInput,
     rawMembers: ["data"],
   };
@@ -37,14 +38,16 @@ export function providePublishing({ provideFunction, telemetry }: Pick<ModuleCon
     ...spec,
     output: z.object({
       message_id: z.string(),
-      subscriptions: z.int().meta({ description: "How many have got a job for it; 0: it waits for the first one, up to a week" }),
+      subscriptions: z
+        .int()
+        .meta({ description: "Number of subscriptions that got a job for it. With 0, the message waits up to a week for the first subscription" }),
     }),
     async handle(input, context) {
       const { messageId, subscriptions } = await publish(input, context);
       return { message_id: messageId, subscriptions };
     },
   });
-  // The published id answers nothing.
+  // The published id returns null.
   provideFunction(
     publishedName({
       ...spec,

@@ -2,15 +2,15 @@ import { z } from "zod";
 import { makerShape } from "../../../kernel/module.ts";
 import type { JobView } from "../store/job.ts";
 import { subscriptionOfQueue } from "../topics/queue-name.ts";
-import { failureAnswer, failureShape, madeBy, traceIdOf, withRawMember } from "./answers.ts";
+import { failureOutput, failureShape, madeBy, traceIdOf, withRawMember } from "./outputs.ts";
 
-/** The first six as published clients know them. */
-export const letterShape = z.object({
+/** Published clients know the first six members. */
+export const deadLetterShape = z.object({
   id: z.string(),
   payload: z.unknown(),
   error: z.string(),
   failed_at: z.int().meta({ description: "Seconds since 1970" }),
-  retries: z.int().meta({ description: "Attempts that failed" }),
+  retries: z.int().meta({ description: "Failed attempts" }),
   size_bytes: z.int(),
   code: z.string(),
   stacktrace: z.string().nullable(),
@@ -18,11 +18,11 @@ export const letterShape = z.object({
   queue: z.string(),
   function_id: z.string().nullable(),
   made_by: makerShape,
-  attempts: z.array(failureShape).meta({ description: "The last 20 attempts that failed, oldest first" }),
+  attempts: z.array(failureShape).meta({ description: "The last 20 failed attempts, oldest first" }),
 });
 
-/** A dead letter as JSON. */
-export function letterText(job: JobView): string {
+/** Returns a dead letter as JSON. */
+export function deadLetterJson(job: JobView): string {
   const last = job.failures.at(-1);
   const members = {
     id: job.id,
@@ -36,7 +36,7 @@ export function letterText(job: JobView): string {
     queue: job.queue,
     function_id: job.functionId ?? subscriptionOfQueue(job.queue)?.functionId ?? null,
     made_by: madeBy(job),
-    attempts: job.failures.map(failureAnswer),
+    attempts: job.failures.map(failureOutput),
   };
   return withRawMember(members, "payload", job.data);
 }

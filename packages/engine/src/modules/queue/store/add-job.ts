@@ -8,10 +8,10 @@ import type { QueueRow } from "./queue-table.ts";
 import { beyondShare, sharesOf } from "./share-limits.ts";
 import { storedPrincipal } from "./share-table.ts";
 
-/** Dedupe keys past their time that go with each job that brings one, so that they never pile up. */
-const KEYS_DROPPED_AT_ONCE = 4;
+/** Expired dedupe keys deleted with each job that has a key, so that they never pile up. */
+const MAX_KEYS_DELETED = 4;
 
-/** Puts one job on its queue inside another procedure; throws Refusal `queue_full`. */
+/** Adds a job to its queue inside another procedure. Throws Refusal `queue_full`. */
 export type AddJob = (job: NewJob, now: number) => AddedJob;
 
 export function openAddJob(database: Database, jobs: JobTable): AddJob {
@@ -22,13 +22,13 @@ export function openAddJob(database: Database, jobs: JobTable): AddJob {
     "INSERT INTO dedupe_keys (queue, principal, key, job, expires_at) VALUES (?, ?, ?, ?, ?) ON CONFLICT (queue, principal, key) DO UPDATE SET job = excluded.job, expires_at = excluded.expires_at, ended = NULL",
   );
   const dropKeys = database.prepare(
-    `DELETE FROM dedupe_keys WHERE (queue, principal, key) IN (SELECT queue, principal, key FROM dedupe_keys WHERE expires_at <= ? ORDER BY expires_at LIMIT ${KEYS_DROPPED_AT_ONCE})`,
+    `DELETE FROM dedupe_keys WHERE (queue, principal, key) IN (SELECT queue, principal, key FROM dedupe_keys WHERE expires_at <= ? ORDER BY expires_at LIMIT ${MAX_KEYS_DELETED})`,
   );
 
   return (job, now) => {
     if (jobs.byId(job.id) !== undefined) return { id: job.id, duplicate: true };
     const queue = jobs.queues.open(job.queue);
-    // Each principal has keys of its own: nobody can take those that another will use.
+    // Dedupe keys are separate for each principal, so that no principal can occupy a key that another will use.
     const principal = storedPrincipal(job.maker?.principal);
     const key = job.dedupeKey === undefined ? null : stored(job.dedupeKey);
     if (key !== null) {
@@ -88,7 +88,10 @@ export function openAddProcedures(add: AddJob) {
   } satisfies Pick<JobProcedures, "add">;
 }
 
-/** Why the queue has no room for the job; undefined when it has. Of what restricted principals have, no more counts against others than they may have. */
+/**
+ * Returns why the queue is full, or undefined if it has room. Jobs of restricted principals count only up to their
+ * share, so that they cannot fill the queue for others.
+ */
 function beyondLimits(queue: QueueRow, { bytes, limits }: NewJob): Refusal | undefined {
   const { name } = queue;
   const counted = (all: number, restricted: number, limit: number): number => all - Math.max(0, restricted - sharesOf(limit).restricted);
@@ -99,12 +102,12 @@ function beyondLimits(queue: QueueRow, { bytes, limits }: NewJob): Refusal | und
   }
   const held = counted(queue.bytes, queue.restricted_bytes, limits.maxBytes);
   if (held + bytes > limits.maxBytes) {
-    const problem = `queue ${name} holds ${held} bytes of data, and ${bytes} more are over its limit of ${limits.maxBytes} (max_bytes): wait until some jobs have run, or raise the limit`;
+    const problem = `queue ${name} holds ${held} bytes of data; ${bytes} more exceed its limit of ${limits.maxBytes} (max_bytes): wait until some jobs have run, or raise the limit`;
     return new Refusal("queue_full", problem, { queue: name, bytes: held, max_bytes: limits.maxBytes });
   }
   const dead = counted(queue.dead, queue.restricted_dead, limits.maxDead);
   if (dead >= limits.maxDead) {
-    const problem = `queue ${name} has ${dead} dead letters, and takes no jobs until some of them are redriven or discarded; the limit is ${limits.maxDead}`;
+    const problem = `queue ${name} has ${dead} dead letters and its limit is ${limits.maxDead} (max_dead): redrive or discard some of them`;
     return new Refusal("queue_full", problem, { queue: name, dead, max_dead: limits.maxDead });
   }
   return undefined;

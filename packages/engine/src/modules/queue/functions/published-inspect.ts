@@ -4,19 +4,22 @@ import type { ModuleContext } from "../../../kernel/module.ts";
 import type { QueueCore } from "../queue-core.ts";
 import { isQueueOfTopic } from "../topics/queue-name.ts";
 import type { Topics } from "../topics/topics.ts";
-import { letterShape, letterText } from "./letter.ts";
-import { PAGE_BYTES } from "./looking.ts";
-import { lettersByName, meantBy, topicIn } from "./names.ts";
-import { named } from "./published-managing.ts";
+import { deadLetterJson, deadLetterShape } from "./dead-letter.ts";
+import { PAGE_BYTES } from "./inspect.ts";
+import { deadLettersByName, resolveName, topicIn } from "./names.ts";
+import { named } from "./published-manage.ts";
 
-/** What published clients know the two kinds as. */
+/** Names of the two kinds in published clients. */
 const BROKER_TYPES = { queue: "function_queue", topic: "builtin" } as const;
 
-/** What there is, by the ids and in the shapes that published clients know. A topic stands for the queues of all its subscriptions. */
-export function providePublishedLooking({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, core: QueueCore, topics: Topics): void {
+/**
+ * Provides the reading functions of published clients, with their ids and shapes. A topic means the queues of all its
+ * subscriptions.
+ */
+export function providePublishedInspectFunctions({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, core: QueueCore, topics: Topics): void {
   provideFunction({
     id: "engine::queue::list_topics",
-    summary: "Topics with the number of their subscriptions, and queues with their concurrency",
+    summary: "Lists topics with the number of their subscriptions, and queues with their concurrency",
     input: z.unknown(),
     output: z.array(z.object({ name: z.string(), broker_type: z.string(), subscriber_count: z.int() })),
     async handle() {
@@ -35,17 +38,17 @@ export function providePublishedLooking({ provideFunction }: Pick<ModuleContext<
   });
   provideFunction({
     id: "engine::queue::topic_stats",
-    summary: "What waits for a topic or queue, and how much of it is taken at a time",
+    summary: "Returns the depth and the number of consumers of a topic or queue",
     input: z.object(named),
     output: z.object({
-      depth: z.int().meta({ description: "What waits, is delayed or runs" }),
-      consumer_count: z.int().meta({ description: "Of a topic its subscriptions that somebody serves at present; of a queue its concurrency" }),
+      depth: z.int().meta({ description: "Waiting, delayed and running jobs" }),
+      consumer_count: z.int().meta({ description: "Topic: subscriptions whose workers are connected. Queue: its concurrency" }),
       dlq_depth: z.int(),
       config: z.unknown(),
     }),
     async handle(input) {
       topicIn(input);
-      const { name, kind, queues } = await meantBy(input, core, topics);
+      const { name, kind, queues } = await resolveName(input, core, topics);
       const counts = await Promise.all(queues.map((queue) => core.counts(queue)));
       const backlog = kind === "topic" ? (await core.store.call("backlogs", null)).find(({ topic }) => topic === name) : undefined;
       return {
@@ -58,29 +61,29 @@ export function providePublishedLooking({ provideFunction }: Pick<ModuleContext<
   });
   provideFunction({
     id: "engine::queue::dlq_topics",
-    summary: "Topics and queues that have dead letters",
+    summary: "Lists topics and queues that have dead letters",
     input: z.unknown(),
     output: z.array(z.object({ topic: z.string(), broker_type: z.string(), message_count: z.int() })),
     async handle() {
-      const found = lettersByName(await core.store.call("counts", null));
+      const found = deadLettersByName(await core.store.call("counts", null));
       return found.map(({ name, kind, letters }) => ({ topic: name, broker_type: BROKER_TYPES[kind], message_count: letters }));
     },
   });
   provideFunction({
     id: "engine::queue::dlq_messages",
-    summary: "Dead letters of a topic or queue, the latest of each queue first, with why they died",
+    summary: "Returns dead letters of a topic or queue with their failures, the latest of each queue first",
     input: z.object({ ...named, offset: z.int().min(0).default(0), limit: z.int().min(1).max(1_000).default(50) }),
-    output: z.array(letterShape),
+    output: z.array(deadLetterShape),
     async handle(input) {
       topicIn(input);
-      const { queues } = await meantBy(input, core, topics);
-      return Payload.fromText(`[${(await lettersOf(core, queues, input)).join(",")}]`);
+      const { queues } = await resolveName(input, core, topics);
+      return Payload.fromText(`[${(await deadLettersOf(core, queues, input)).join(",")}]`);
     },
   });
 }
 
-/** Queue after queue, as if their letters were one list. It ends early rather than exceed what a page may hold. */
-async function lettersOf(core: QueueCore, queues: readonly string[], page: { readonly offset: number; readonly limit: number }): Promise<string[]> {
+/** Returns a page of the queues' dead letters as one list. The page ends early at the byte limit. */
+async function deadLettersOf(core: QueueCore, queues: readonly string[], page: { readonly offset: number; readonly limit: number }): Promise<string[]> {
   const found: string[] = [];
   let { offset } = page;
   let room = PAGE_BYTES;
@@ -89,7 +92,7 @@ async function lettersOf(core: QueueCore, queues: readonly string[], page: { rea
     if (offset < dead) {
       const limit = page.limit - found.length;
       const letters = await core.store.call("peek", { queue, state: "dead", offset, limit, maxBytes: room });
-      const texts = letters.map(letterText);
+      const texts = letters.map(deadLetterJson);
       found.push(...texts);
       room -= texts.reduce((sum, { length }) => sum + length, 0);
       if (found.length >= page.limit || room <= 0 || letters.length < dead - offset) break;

@@ -6,13 +6,13 @@ import { DEAD, DELAYED, JOB_COLUMNS, type JobRow, type JobTable, makerOfRow, REA
 import type { JobProcedures, PeekInput } from "./queue-store.ts";
 
 interface Listing {
-  /** From the first one. Parameters: queue, limit, offset. */
+  /** First page. Parameters: queue, limit, offset. */
   readonly all: Statement<JobRow>;
-  /** Behind the given one. Parameters: queue, at (not where the order is that of acceptance), seq, limit, offset. */
+  /** Page after a job. Parameters: queue, at (only for delayed and dead jobs), seq, limit, offset. */
   readonly after: Statement<JobRow>;
 }
 
-export function openLookingProcedures(database: Database, jobs: JobTable) {
+export function openQueryProcedures(database: Database, jobs: JobTable) {
   function listing(condition: string, order: string, isBehind: string): Listing {
     const select = `SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND ${condition}`;
     const page = `ORDER BY ${order} LIMIT ? OFFSET ?`;
@@ -74,7 +74,7 @@ export function openLookingProcedures(database: Database, jobs: JobTable) {
       bytes += row.bytes;
       if (page.length > 0 && bytes > maxBytes) break;
       const seen = view(row);
-      // Twenty failures with their stacks may be much more than the data.
+      // Twenty failures with stacks may be much larger than the data.
       bytes += charactersIn(seen.failures);
       if (page.length > 0 && bytes > maxBytes) break;
       page.push(seen);

@@ -4,14 +4,14 @@ import type { ModuleContext } from "../../../kernel/module.ts";
 import type { QueueCore } from "../queue-core.ts";
 import type { JobState, JobView } from "../store/job.ts";
 import { subscriptionOfQueue } from "../topics/queue-name.ts";
-import { jobShape, jobText, statsAnswer, statsShape } from "./answers.ts";
 import { jobId, peekInput, queueName } from "./inputs.ts";
+import { jobJson, jobShape, statsOutput, statsShape } from "./outputs.ts";
 
-/** Data of one page. */
+/** Maximum bytes of data per page. */
 export const PAGE_BYTES = 8 * 1024 * 1024;
 
-/** The functions that show what is on queues, and change nothing. */
-export function provideLooking({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, core: QueueCore): void {
+/** Provides the functions that read queues and change nothing. */
+export function provideInspectFunctions({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, core: QueueCore): void {
   function more(queue: string) {
     const settings = core.settingsOf(queue);
     return { type: settings?.type ?? null, concurrency: settings?.concurrency ?? null, topic: subscriptionOfQueue(queue)?.topic ?? null };
@@ -19,7 +19,7 @@ export function provideLooking({ provideFunction }: Pick<ModuleContext<unknown>,
 
   provideFunction({
     id: "queue::list",
-    summary: "All queues with what they hold: declared ones, those of subscriptions, and others that still hold something",
+    summary: "Lists queues with their counts: declared queues, queues of subscriptions, and other queues that still hold jobs",
     input: z.strictObject({}),
     output: z.object({ queues: z.array(statsShape) }),
     async handle() {
@@ -27,45 +27,45 @@ export function provideLooking({ provideFunction }: Pick<ModuleContext<unknown>,
       const holding = used.filter(({ queue, waiting, delayed, active, dead }) => core.settingsOf(queue) === undefined && waiting + delayed + active + dead > 0);
       const byName = new Map(used.map((counts) => [counts.queue, counts]));
       const declared = await Promise.all(core.names().map(async (name) => byName.get(name) ?? core.counts(name)));
-      return { queues: [...declared, ...holding].map((counts) => statsAnswer(counts, more(counts.queue))) };
+      return { queues: [...declared, ...holding].map((counts) => statsOutput(counts, more(counts.queue))) };
     },
   });
   provideFunction({
     id: "queue::stats",
-    summary: "What a queue holds, and what became of its jobs",
+    summary: "Returns the counts of a queue",
     input: z.strictObject({ queue: queueName }),
     output: statsShape,
     async handle({ queue }) {
       await refuseUnknown(core, queue);
-      return statsAnswer(await core.counts(queue), more(queue));
+      return statsOutput(await core.counts(queue), more(queue));
     },
   });
   provideFunction({
     id: "queue::peek",
-    summary: "A page of a queue's jobs in one state; nothing is taken out",
+    summary: "Returns a page of a queue's jobs in one state, without removing them",
     input: peekInput,
     output: z.object({ jobs: z.array(jobShape), cursor: z.string().nullable() }),
     async handle({ queue, state, cursor, limit }) {
       await refuseUnknown(core, queue);
-      const after = cursor == null ? undefined : placeOf(cursor);
+      const after = cursor == null ? undefined : positionOf(cursor);
       const jobs = await core.store.call("peek", { queue, state, after, limit, maxBytes: PAGE_BYTES });
       const last = jobs.at(-1);
-      const place = last === undefined ? undefined : placeBehind(last, state);
-      // A page may have ended for its bytes, so its length does not tell whether it is the last.
+      const place = last === undefined ? undefined : positionAfter(last, state);
+      // A page may end because of its bytes, so its length does not show whether it is the last.
       const next = place === undefined ? [] : await core.store.call("peek", { queue, state, after: place, limit: 1, maxBytes: 0 });
       const on = place === undefined || next.length === 0 ? null : `${place.seq}.${place.at}`;
-      return Payload.fromText(`{"jobs":[${jobs.map(jobText).join(",")}],"cursor":${JSON.stringify(on)}}`);
+      return Payload.fromText(`{"jobs":[${jobs.map(jobJson).join(",")}],"cursor":${JSON.stringify(on)}}`);
     },
   });
   provideFunction({
     id: "queue::get_job",
-    summary: "One job; of one that has ended, how, as long as its dedupe key is remembered",
+    summary: "Returns a job. For a job that has ended, returns only its final state, while its dedupe key is remembered",
     input: z.strictObject({ job_id: jobId }),
     output: z.union([jobShape, z.object({ job_id: z.string(), queue: z.string(), state: z.enum(["done", "cancelled", "expired"]) })]),
     async handle({ job_id }) {
       const found = await core.store.call("job", job_id);
       if (found === undefined) throw new CallError("job_not_found", `there is no job ${job_id}; it may have ended`, { details: { job_id } });
-      return "ended" in found ? { job_id, queue: found.queue, state: found.ended } : Payload.fromText(jobText(found));
+      return "ended" in found ? { job_id, queue: found.queue, state: found.ended } : Payload.fromText(jobJson(found));
     },
   });
 }
@@ -76,13 +76,13 @@ export async function refuseUnknown(core: QueueCore, queue: string): Promise<voi
   throw new CallError("queue_not_found", `Queue '${queue}' not found`, { details: { queue } });
 }
 
-function placeBehind({ seq, runAt, failedAt }: JobView, state: JobState): { readonly seq: number; readonly at: number } {
+function positionAfter({ seq, runAt, failedAt }: JobView, state: JobState): { readonly seq: number; readonly at: number } {
   const at = state === "delayed" ? runAt : state === "dead" ? failedAt : 0;
   return { seq, at: at ?? 0 };
 }
 
-function placeOf(cursor: string): { readonly seq: number; readonly at: number } {
+function positionOf(cursor: string): { readonly seq: number; readonly at: number } {
   const [seq, at] = (/^(\d{1,15})\.(\d{1,15})$/.exec(cursor) ?? []).slice(1).map(Number);
-  if (seq === undefined || at === undefined) throw new CallError("invalid_input", "queue::peek: `cursor`: is not one that a page came with");
+  if (seq === undefined || at === undefined) throw new CallError("invalid_input", "queue::peek: `cursor`: is not the cursor of a page");
   return { seq, at };
 }

@@ -1,18 +1,21 @@
 import type { Database } from "../../../store/driver.ts";
 import { write } from "../../../store/procedures.ts";
-import type { TakenJob } from "./job.ts";
+import type { LeasedJob } from "./job.ts";
 import { JOB_COLUMNS, type JobRow, type JobTable, makerOfRow, orUndefined, READY } from "./job-table.ts";
 import type { JobProcedures, TakeInput, TakeOutput } from "./queue-store.ts";
 import type { QueueRow } from "./queue-table.ts";
 
-/** Delayed jobs that become ready in one call; the next call goes on. */
-const DUE_AT_ONCE = 1_000;
+/** Maximum delayed jobs made ready per call. The next call continues. */
+const MAX_DUE = 1_000;
 
-/** Maximum functions at which one take looks for jobs of restricted principals, who choose how many there are; the next take continues after them. */
-const RESTRICTED_FUNCTIONS_AT_ONCE = 100;
+/**
+ * Maximum functions that one take searches for jobs of restricted principals, who control their number. The next take
+ * continues after them.
+ */
+const MAX_RESTRICTED_FUNCTIONS = 100;
 
-/** No further function is looked at once this many jobs of restricted principals were read. */
-const RESTRICTED_ROWS_AT_ONCE = 2_000;
+/** The search ends when this many jobs of restricted principals were read. */
+const MAX_RESTRICTED_ROWS = 2_000;
 
 interface Candidates {
   readonly rows: readonly JobRow[];
@@ -23,8 +26,11 @@ interface Candidates {
 export function openTakeProcedures(database: Database, jobs: JobTable) {
   const due = database.prepare<JobRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND state = 2 AND due <= ? ORDER BY due, seq LIMIT ?`);
   const nextDue = database.prepare<{ readonly due: number }>("SELECT due FROM jobs WHERE queue = ? AND state = 2 ORDER BY due LIMIT 1");
-  /** What trusted callers made and what restricted principals made stand in indexes of their own: however many there are of one, the others are found by a seek. */
-  function line(principal: string) {
+  /**
+   * Returns the queries for ready jobs of trusted callers, or of restricted principals. Each has its own index, so a
+   * seek finds jobs of one kind past any number of the other.
+   */
+  function readyQueries(principal: string) {
     const nextFunction = database.prepare<{ readonly function: string }>(
       `SELECT function FROM jobs WHERE queue = ? AND state = 0 AND principal ${principal} AND function > ? ORDER BY function LIMIT 1`,
     );
@@ -34,7 +40,10 @@ export function openTakeProcedures(database: Database, jobs: JobTable) {
     const ready = database.prepare<JobRow>(
       `SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND function = ? AND state = 0 AND principal ${principal} ORDER BY priority DESC, due, seq LIMIT ?`,
     );
-    /** The functions that may have ready jobs, in order, each found by one seek. `after` undefined: from the first. */
+    /**
+     * Yields the functions that may have ready jobs, in order, each found by one seek. `after` undefined: from the
+     * first.
+     */
     function* functionsOf(queue: number, { only }: TakeInput, after?: string): Generator<string> {
       if (only !== undefined) {
         yield* [...only].sort().filter((id) => after === undefined || id > after);
@@ -45,45 +54,45 @@ export function openTakeProcedures(database: Database, jobs: JobTable) {
     }
     return {
       functionsOf,
-      /** Of one function, in order. */
+      /** Returns ready jobs of one function, in order. */
       ready: (queue: number, functionId: string, limit: number): JobRow[] => ready.all(queue, functionId, limit),
       hasReady: (queue: number): boolean => anyFunction.get(queue) !== undefined,
     };
   }
-  const trusted = line("= ''");
-  const restricted = line("<> ''");
+  const trusted = readyQueries("= ''");
+  const restricted = readyQueries("<> ''");
   const lease = database.prepare("UPDATE jobs SET state = 3, lease_run = ?, lease_until = ? WHERE seq = ?");
 
   function candidates(queue: QueueRow, input: TakeInput): Candidates {
     const skipped = new Set(input.except);
-    const lines: JobRow[][] = [];
-    for (const id of trusted.functionsOf(queue.id, input)) if (!skipped.has(id)) lines.push(trusted.ready(queue.id, id, input.limit + 1));
+    const lists: JobRow[][] = [];
+    for (const id of trusted.functionsOf(queue.id, input)) if (!skipped.has(id)) lists.push(trusted.ready(queue.id, id, input.limit + 1));
     const ofRestricted = restrictedCandidates(queue, input, skipped);
-    lines.push(...ofRestricted.lines);
+    lists.push(...ofRestricted.lists);
     const { after: restrictedAfter, rows } = ofRestricted;
-    const [first = [], ...others] = lines;
-    const sorted = others.length === 0 ? first : lines.flat().sort((a, b) => b.priority - a.priority || a.due - b.due || a.seq - b.seq);
+    const [first = [], ...others] = lists;
+    const sorted = others.length === 0 ? first : lists.flat().sort((a, b) => b.priority - a.priority || a.due - b.due || a.seq - b.seq);
     return { rows: sorted, restrictedAfter, foundRestricted: rows > 0 };
   }
 
   function restrictedCandidates({ id: queue, restricted_depth }: QueueRow, input: TakeInput, skipped: ReadonlySet<string>) {
     const { limit, restrictedLimit, restrictedAfter } = input;
-    const lines: JobRow[][] = [];
+    const lists: JobRow[][] = [];
     let rows = 0;
-    if (restrictedLimit === 0) return { lines, rows, after: restrictedAfter };
-    let looked = 0;
+    if (restrictedLimit === 0) return { lists, rows, after: restrictedAfter };
+    let searched = 0;
     let after = restrictedAfter;
     for (const id of restricted_depth > 0 ? restricted.functionsOf(queue, input, restrictedAfter) : []) {
-      if (looked === RESTRICTED_FUNCTIONS_AT_ONCE || rows >= RESTRICTED_ROWS_AT_ONCE) return { lines, rows, after };
-      looked += 1;
+      if (searched === MAX_RESTRICTED_FUNCTIONS || rows >= MAX_RESTRICTED_ROWS) return { lists, rows, after };
+      searched += 1;
       after = id;
       if (skipped.has(id)) continue;
-      // One more than may run, to see whether jobs are held back.
+      // One more than may run, to detect whether jobs are held back.
       const found = restricted.ready(queue, id, Math.min(limit, restrictedLimit) + 1);
       rows += found.length;
-      lines.push(found);
+      lists.push(found);
     }
-    return { lines, rows, after: undefined };
+    return { lists, rows, after: undefined };
   }
 
   function hasRestricted({ id, restricted_depth }: QueueRow): boolean {
@@ -95,16 +104,16 @@ export function openTakeProcedures(database: Database, jobs: JobTable) {
     if (queue === undefined || queue.paused === 1) {
       return { jobs: [], more: false, isHeldBack: false, restrictedAfter: undefined, foundRestricted: false, nextDue: undefined };
     }
-    const becameDue = due.all(queue.id, input.now, DUE_AT_ONCE);
+    const becameDue = due.all(queue.id, input.now, MAX_DUE);
     for (const job of becameDue) jobs.move(job, READY);
     const { more, ...output } = takeReady(queue, input);
-    return { ...output, more: more || becameDue.length === DUE_AT_ONCE, nextDue: nextDue.get(queue.id)?.due };
+    return { ...output, more: more || becameDue.length === MAX_DUE, nextDue: nextDue.get(queue.id)?.due };
   }
 
   function takeReady(queue: QueueRow, input: TakeInput): Omit<TakeOutput, "nextDue"> {
     const { limit, restrictedLimit, now } = input;
     const { rows: found, restrictedAfter, foundRestricted } = candidates(queue, input);
-    const taken: TakenJob[] = [];
+    const taken: LeasedJob[] = [];
     let bytes = 0;
     let seen = 0;
     let ofRestricted = 0;
@@ -122,8 +131,8 @@ export function openTakeProcedures(database: Database, jobs: JobTable) {
       }
       bytes += job.bytes;
       if (job.principal !== "") ofRestricted += 1;
-      take1(job, queue, input);
-      taken.push(takenJob(job, queue, jobs.data(job.seq)));
+      leaseOne(job, queue, input);
+      taken.push(leasedJob(job, queue, jobs.data(job.seq)));
     }
     const mayHaveUnseen = restrictedLimit === 0 ? hasRestricted(queue) : restrictedAfter !== undefined;
     const isFull = ofRestricted === restrictedLimit;
@@ -132,7 +141,7 @@ export function openTakeProcedures(database: Database, jobs: JobTable) {
     return { jobs: taken, more, isHeldBack, restrictedAfter, foundRestricted };
   }
 
-  function take1(job: JobRow, queue: QueueRow, { run, leaseUntil }: TakeInput): void {
+  function leaseOne(job: JobRow, queue: QueueRow, { run, leaseUntil }: TakeInput): void {
     lease.run(run, leaseUntil, job.seq);
     queue.waiting -= 1;
     queue.active += 1;
@@ -142,7 +151,7 @@ export function openTakeProcedures(database: Database, jobs: JobTable) {
   return { take: write(take) } satisfies Pick<JobProcedures, "take">;
 }
 
-function takenJob(job: JobRow, queue: QueueRow, data: string): TakenJob {
+function leasedJob(job: JobRow, queue: QueueRow, data: string): LeasedJob {
   const { seq, id, attempts } = job;
   return {
     seq,

@@ -5,12 +5,12 @@ import type { FailedAttempt, JobView, QueueCounts } from "../store/job.ts";
 const time = z.iso.datetime();
 
 export const failureShape = z.object({
-  attempt: z.int().meta({ description: "Counted from 1; of a job that was not run, the number of attempts before" }),
+  attempt: z.int().meta({ description: "Counted from 1. If the job was not run, the number of earlier attempts" }),
   at: time,
   code: z.string(),
   message: z.string(),
   stack: z.string().nullable(),
-  worker: z.string().nullable().meta({ description: "Name and id of the worker that ran it" }),
+  worker: z.string().nullable().meta({ description: "Name and id of the worker that ran the attempt" }),
   trace_id: z.string().nullable(),
 });
 
@@ -19,38 +19,38 @@ export const jobShape = z.object({
   queue: z.string(),
   function_id: z.string().nullable(),
   state: z.enum(["waiting", "delayed", "active", "dead"]),
-  attempts: z.int().meta({ description: "Attempts that ran and failed" }),
+  attempts: z.int().meta({ description: "Failed attempts" }),
   max_attempts: z.int(),
   priority: z.int(),
   created_at: time,
-  run_at: time.nullable().meta({ description: "Of a delayed one" }),
+  run_at: time.nullable().meta({ description: "Set for delayed jobs" }),
   expires_at: time.nullable(),
   group: z.string().nullable(),
   dedupe_key: z.string().nullable(),
   made_by: makerShape,
-  failed_at: time.nullable().meta({ description: "Of a dead one" }),
+  failed_at: time.nullable().meta({ description: "Set for dead letters" }),
   trace_id: z.string().nullable(),
-  bytes: z.int().meta({ description: "Of its data" }),
-  failures: z.array(failureShape).meta({ description: "The last 20 attempts that failed, oldest first" }),
+  bytes: z.int().meta({ description: "Size of the data" }),
+  failures: z.array(failureShape).meta({ description: "The last 20 failed attempts, oldest first" }),
   data: z.unknown(),
 });
 
 export const statsShape = z.object({
   queue: z.string(),
-  waiting: z.int().meta({ description: "Ready, or behind another of their group" }),
+  waiting: z.int().meta({ description: "Ready, or blocked by an earlier job of their group" }),
   delayed: z.int(),
   active: z.int(),
   dead: z.int(),
-  bytes: z.int().meta({ description: "Of the data of all of them" }),
+  bytes: z.int().meta({ description: "Size of the data of all its jobs" }),
   paused: z.boolean(),
-  added: z.int().meta({ description: "This and what follows: since the queue was first used" }),
+  added: z.int().meta({ description: "This and the following counts start when the queue is first used" }),
   done: z.int(),
   died: z.int(),
   expired: z.int(),
   cancelled: z.int(),
-  type: z.enum(["standard", "fifo"]).nullable().meta({ description: "Null: the queue holds something, but is not declared" }),
+  type: z.enum(["standard", "fifo"]).nullable().meta({ description: "Null if the queue is not declared" }),
   concurrency: z.int().nullable(),
-  topic: z.string().nullable().meta({ description: "Where it is the queue of a subscription: its topic" }),
+  topic: z.string().nullable().meta({ description: "The topic, if the queue belongs to a subscription" }),
 });
 
 export interface StatsMore {
@@ -59,17 +59,17 @@ export interface StatsMore {
   readonly topic: string | null;
 }
 
-export function statsAnswer({ queue, ...counts }: QueueCounts, more: StatsMore): Readonly<Record<string, unknown>> {
+export function statsOutput({ queue, ...counts }: QueueCounts, more: StatsMore): Readonly<Record<string, unknown>> {
   return { queue, ...counts, ...more };
 }
 
-/** As `makerShape` has it. */
+/** Returns the job's maker in the form of `makerShape`. */
 export function madeBy({ maker }: JobView): z.input<typeof makerShape> {
   return maker === undefined ? null : { principal: maker.principal, role: maker.role ?? null };
 }
 
-/** A job as JSON. Its data stands there as it came, to the digit. */
-export function jobText(job: JobView): string {
+/** Returns a job as JSON. The data is copied unchanged, so that numbers keep all digits. */
+export function jobJson(job: JobView): string {
   const members = {
     job_id: job.id,
     queue: job.queue,
@@ -87,21 +87,21 @@ export function jobText(job: JobView): string {
     failed_at: timeText(job.failedAt),
     trace_id: traceIdOf(job) ?? null,
     bytes: job.bytes,
-    failures: job.failures.map(failureAnswer),
+    failures: job.failures.map(failureOutput),
   };
   return withRawMember(members, "data", job.data);
 }
 
-export function failureAnswer({ attempt, at, code, message, stack, worker, traceId }: FailedAttempt): z.input<typeof failureShape> {
+export function failureOutput({ attempt, at, code, message, stack, worker, traceId }: FailedAttempt): z.input<typeof failureShape> {
   return { attempt, at: new Date(at).toISOString(), code, message, stack: stack ?? null, worker: worker ?? null, trace_id: traceId ?? null };
 }
 
-/** The trace that the job came with, else that of its last attempt. */
+/** Returns the trace id of the job, or else of its last attempt. */
 export function traceIdOf({ traceparent, failures }: Pick<JobView, "traceparent" | "failures">): string | undefined {
   return traceparent?.slice(3, 35) ?? failures.at(-1)?.traceId;
 }
 
-/** JSON of an object that is not empty, with one more member that is JSON already. */
+/** Returns the JSON of a non-empty object with one more member, whose value is JSON already. */
 export function withRawMember(members: Readonly<Record<string, unknown>>, name: string, json: string): string {
   return `${JSON.stringify(members).slice(0, -1)},${JSON.stringify(name)}:${json}}`;
 }

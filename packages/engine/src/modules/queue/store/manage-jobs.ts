@@ -5,14 +5,14 @@ import type { JobProcedures, RedriveInput } from "./queue-store.ts";
 import { beyondShare } from "./share-limits.ts";
 import { storedPrincipal } from "./share-table.ts";
 
-export function openManagingProcedures(database: Database, jobs: JobTable) {
-  // The last of a group goes first: then no other one is unblocked only to be purged next.
+export function openManageProcedures(database: Database, jobs: JobTable) {
+  // In reverse order, so that deleting a job unblocks no other job that is deleted next.
   const waiting = database.prepare<JobRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND state < 2 ORDER BY seq DESC LIMIT ?`);
   const delayed = database.prepare<JobRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND state = 2 ORDER BY due DESC LIMIT ?`);
   const dead = database.prepare<JobRow>(`SELECT ${JOB_COLUMNS} FROM jobs WHERE queue = ? AND state = 4 ORDER BY failed_at, seq LIMIT ?`);
   const moveFailures = database.prepare("UPDATE failures SET job = ? WHERE job = ?");
 
-  function lettersOf(name: string, ids: readonly string[] | undefined, limit: number): JobRow[] {
+  function deadLettersOf(name: string, ids: readonly string[] | undefined, limit: number): JobRow[] {
     const queue = jobs.queues.find(name);
     if (ids === undefined) return queue === undefined ? [] : dead.all(queue.id, limit);
     return [...new Set(ids)].map((id) => {
@@ -29,17 +29,20 @@ export function openManagingProcedures(database: Database, jobs: JobTable) {
     const more = letters.reduce((sum, job) => sum + bytes - job.bytes, 0);
     const held = jobs.queues.find(name)?.bytes ?? 0;
     if (more <= 0 || held + more <= maxBytes) return;
-    const problem = `queue ${name} holds ${held} bytes of data, and ${more} more are over its limit of ${maxBytes}`;
+    const problem = `queue ${name} holds ${held} bytes of data; ${more} more exceed its limit of ${maxBytes} (max_bytes)`;
     throw new Refusal("queue_full", problem, { queue: name, bytes: held, max_bytes: maxBytes });
   }
 
-  /** Makes the caller that redrives a dead letter its owner: the job counts in the caller's share and belongs to the caller's groups. */
+  /**
+   * Returns a dead letter to its queue. The caller becomes its maker: the job counts in the caller's share and belongs
+   * to the caller's groups.
+   */
   function redriveOne(job: JobRow, { payload, functions, now, maker, limits }: Omit<RedriveInput, "queue" | "ids" | "limit">): void {
     const { data, bytes } = payload ?? { data: jobs.data(job.seq), bytes: job.bytes };
     const queue = jobs.queues.byId(job.queue);
     queue.last_due = Math.max(now, queue.last_due);
-    // Taken out and put in again: it gets a new place, and what it failed with stays with it.
-    jobs.take(job);
+    // The job is deleted and inserted again: it gets a new position and keeps its failures.
+    jobs.removeButFailures(job);
     const problem = maker === undefined ? undefined : beyondShare(queue, maker, { bytes, limits, isRedrive: true }, jobs.queues);
     if (problem !== undefined) throw problem;
     const principal = storedPrincipal(maker?.principal);
@@ -71,7 +74,7 @@ export function openManagingProcedures(database: Database, jobs: JobTable) {
     }),
     redrive: write((input) => {
       const { queue, ids, payload, functions, limit } = input;
-      const letters = lettersOf(queue, ids, limit);
+      const letters = deadLettersOf(queue, ids, limit);
       const other = functions === undefined ? undefined : letters.find((job) => !functions.some(({ functionId }) => functionId === job.function));
       if (other !== undefined) return { functionId: other.function };
       if (payload !== undefined) refuseBeyondBytes(queue, letters, payload);
@@ -79,7 +82,7 @@ export function openManagingProcedures(database: Database, jobs: JobTable) {
       return letters.length;
     }),
     discard: write(({ queue, ids, limit }) => {
-      const letters = lettersOf(queue, ids, limit);
+      const letters = deadLettersOf(queue, ids, limit);
       for (const job of letters) jobs.remove(job);
       return letters.length;
     }),

@@ -10,11 +10,11 @@ import { jobIdOf, jobRequestOf } from "./job-request.ts";
 
 const addedShape = z.object({
   job_id: z.string(),
-  duplicate: z.boolean().meta({ description: "The dedupe key was in use: job_id is the job that has it, and nothing was stored" }),
+  duplicate: z.boolean().meta({ description: "True if the dedupe key was in use. job_id is then the existing job, and nothing was stored" }),
 });
 
-/** The functions that put jobs on queues. */
-export function provideEnqueueing(
+/** Provides the functions that add jobs to queues. */
+export function provideEnqueueFunctions(
   { provideFunction, rememberFunction, telemetry }: Pick<ModuleContext<unknown>, "provideFunction" | "rememberFunction" | "telemetry">,
   core: QueueCore,
 ): void {
@@ -25,7 +25,7 @@ export function provideEnqueueing(
     );
   }
 
-  /** The jobs are the span's doing: their attempts hang below it. */
+  /** Adds the jobs in a span. The spans of their attempts are its children. */
   function addInSpan(requests: readonly JobRequest[], trace: Pick<HandlerContext, "caller" | "traceparent" | "baggage">): Promise<readonly AddedJob[]> {
     for (const { functionId } of requests) if (functionId !== undefined) rememberFunction(functionId, trace.caller);
     return inSpan(telemetry, enqueueSpan(requests, trace), ({ traceparent }) => core.add(requests.map((request) => ({ ...request, traceparent }))));
@@ -33,7 +33,7 @@ export function provideEnqueueing(
 
   provideFunction({
     id: "queue::enqueue",
-    summary: "Puts a job on a queue; answers when it is on the disk",
+    summary: "Adds a job to a queue; returns when the job is on disk",
     input: jobInput,
     rawMembers: ["data"],
     output: addedShape,
@@ -44,7 +44,7 @@ export function provideEnqueueing(
   });
   provideFunction({
     id: "queue::enqueue_many",
-    summary: "Puts several jobs on queues in one step, all or none",
+    summary: "Adds several jobs in one step, all or none",
     input: jobsInput,
     rawMembers: ["jobs[].data"],
     output: z.object({ jobs: z.array(addedShape) }),
@@ -52,12 +52,12 @@ export function provideEnqueueing(
   });
   provideFunction({
     id: "engine::queue::enqueue",
-    summary: "What the action enqueue of a call comes to: puts a call of the function on a queue",
+    summary: "Adds a call of a function to a queue; used by the call action `enqueue`",
     input: publishedJobInput,
     rawMembers: ["data"],
     output: z.object({ messageReceiptId: z.string() }),
     async handle({ queue, function_id, data, messageReceiptId, traceparent, baggage, options }, context) {
-      // The caller's trace, where the engine hands it on in its name.
+      // The engine passes the caller's trace in its own call.
       const { access, caller, principal } = context;
       const origin = { access, caller, principal, traceparent: traceparent ?? context.traceparent, baggage: baggage ?? context.baggage };
       const request = asEnqueueError(() => jobRequestOf({ ...options, queue, function_id, data }, core, origin));
@@ -67,7 +67,7 @@ export function provideEnqueueing(
   });
 }
 
-/** Clients match on these words, and on this one code for all of them. */
+/** Clients match on the messages, and on the code `enqueue_error` for all of them. */
 function asEnqueueError<T>(make: () => T): T {
   try {
     return make();

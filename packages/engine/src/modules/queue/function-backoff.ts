@@ -1,0 +1,93 @@
+import { backoffMs } from "@svc/protocol";
+import { UNAVAILABLE_BACKOFF } from "../../deliveries/call-failure.ts";
+import type { Clock } from "../../kernel/clock.ts";
+
+/**
+ * Maximum functions of a queue that back off at once. At this limit the runner takes only jobs of available functions.
+ */
+const MAX_ENTRIES = 1_000;
+
+/**
+ * Functions that currently take no jobs, each with its retry delay. Their jobs stay in the store, and jobs of other
+ * functions run.
+ */
+export class FunctionBackoff {
+  /** Cancels the timer of each function that backs off, the oldest first. */
+  readonly #entries = new Map<string, () => void>();
+  /** Consecutive backoffs by function. */
+  readonly #attempts = new Map<string, number>();
+  readonly #clock: Pick<Clock, "after">;
+  /** Returns whether the function is available. */
+  readonly #isAvailable: (key: string) => boolean;
+  readonly #onResumed: () => void;
+
+  constructor(parts: { readonly clock: Pick<Clock, "after">; readonly isAvailable: (key: string) => boolean; readonly onResumed: () => void }) {
+    this.#clock = parts.clock;
+    this.#isAvailable = parts.isAvailable;
+    this.#onResumed = parts.onResumed;
+  }
+
+  keys(): string[] {
+    return [...this.#entries.keys()];
+  }
+
+  /**
+   * True at the limit of functions. Other functions may be unavailable without an entry, so only jobs of available
+   * functions may be taken.
+   */
+  get isFull(): boolean {
+    return this.#entries.size >= MAX_ENTRIES;
+  }
+
+  /** Stops jobs of the function until `resume`, or for a delay that grows each time. */
+  start(key: string): void {
+    if (this.#entries.has(key) || (this.isFull && !this.#isAvailable(key))) return;
+    const attempts = (this.#attempts.get(key) ?? 0) + 1;
+    this.#attempts.set(key, attempts);
+    this.#schedule(key, attempts);
+    const [oldest] = this.#entries.keys();
+    if (this.#entries.size > MAX_ENTRIES && oldest !== undefined) this.#evict(oldest);
+  }
+
+  /** Ends the function's backoff, because its state changed. */
+  resume(key: string): void {
+    const cancel = this.#entries.get(key);
+    if (cancel === undefined) return;
+    cancel();
+    this.#entries.delete(key);
+    this.#onResumed();
+  }
+
+  /** The function ran a job, so its next backoff starts with the shortest delay. */
+  reset(key: string): void {
+    this.#attempts.delete(key);
+  }
+
+  clear(): void {
+    for (const cancel of this.#entries.values()) cancel();
+    this.#entries.clear();
+    this.#attempts.clear();
+  }
+
+  /**
+   * Removes the oldest entry. Resuming an unavailable function would only start another backoff, which would displace
+   * the next entry, without end.
+   */
+  #evict(key: string): void {
+    this.#attempts.delete(key);
+    if (this.#isAvailable(key)) this.resume(key);
+    else {
+      this.#entries.get(key)?.();
+      this.#entries.delete(key);
+    }
+  }
+
+  #schedule(key: string, attempts: number): void {
+    const cancel = this.#clock.after(backoffMs(UNAVAILABLE_BACKOFF, attempts), () => {
+      // Nothing reported that the function is available, so check: a check is cheap, a failed attempt is not.
+      if (this.#isAvailable(key)) this.resume(key);
+      else this.#schedule(key, attempts + 1);
+    });
+    this.#entries.set(key, cancel);
+  }
+}

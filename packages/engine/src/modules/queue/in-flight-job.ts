@@ -1,0 +1,103 @@
+import { backoffMs, CallError } from "@svc/protocol";
+import { UNAVAILABLE_BACKOFF } from "../../deliveries/call-failure.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Logger } from "../../kernel/logger.ts";
+import type { Attempt } from "./job-attempt.ts";
+import type { QueueSettings } from "./queue-settings.ts";
+import type { RunRefusal } from "./run-refusal.ts";
+import type { LeasedJob } from "./store/job.ts";
+import type { CompleteOutput, QueueStore } from "./store/queue-store.ts";
+
+/** A leased job that has been neither released nor completed. */
+export interface InFlightJob {
+  readonly job: LeasedJob;
+  readonly abort: AbortController;
+  /** Why `abort` was called. */
+  abortReason: "cancelled" | "stopped" | undefined;
+  /** The handler has ended and its result is being stored. The next job may use its slot. */
+  isCompleting: boolean;
+  readonly ended: Promise<void>;
+}
+
+/** Stores the outcome of a job. */
+export type Completion = (job: LeasedJob) => Promise<CompleteOutput>;
+
+interface CompletionParts {
+  readonly name: string;
+  readonly settings: QueueSettings;
+  readonly store: QueueStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Returns how to complete a job whose attempt failed. */
+export function completionAfterFailure(
+  { error, kind, failure }: Attempt,
+  parts: CompletionParts & { readonly inFlight: InFlightJob; readonly isStopping: boolean; readonly noteDue: (at: number) => void },
+): Completion {
+  const { inFlight, store, clock, settings, name, log } = parts;
+  const { job, abortReason } = inFlight;
+  // During a shutdown the engine ends the workers itself, so an interrupted attempt is not counted.
+  const isUncounted = abortReason === "stopped" || (kind === "interrupted" && parts.isStopping);
+  if (kind === "missing" || kind === "unavailable" || isUncounted) return release(store);
+  if (failure.attempt >= job.maxAttempts) {
+    const fields = { queue: name, job: job.id, functionId: job.functionId, attempts: failure.attempt, code: error.code, problem: error.message };
+    log.error("job moved to dead letters: attempts exhausted", fields);
+    return ({ seq }) => store.call("deadLetter", { seq, failure });
+  }
+  const runAt = clock.now() + (kind === "interrupted" ? 0 : backoffMs(settings.backoff, failure.attempt));
+  return async ({ seq }) => {
+    const output = await store.call("retry", { seq, failure, runAt });
+    parts.noteDue(runAt);
+    return output;
+  };
+}
+
+/** Moves a job to the dead letters without running it. */
+export function deadLetterUnrun(job: LeasedJob, { code, message }: RunRefusal, { store, clock }: Pick<CompletionParts, "store" | "clock">): Completion {
+  const failure = { attempt: job.attempts, at: clock.now(), code, message, stack: undefined, worker: undefined, traceId: undefined };
+  return ({ seq }) => store.call("deadLetter", { seq, failure });
+}
+
+export function release(store: QueueStore): Completion {
+  return ({ seq }) => store.call("release", { seq });
+}
+
+/**
+ * Stores the outcome of a job and retries until this works. The job keeps its lease meanwhile, so no other run gets it.
+ * `onSlotFreed` is called before the first try, when the job's slot is free.
+ */
+export async function storeCompletion(
+  inFlight: InFlightJob,
+  completion: Completion,
+  parts: CompletionParts & { readonly onSlotFreed: () => void; readonly onUnblocked: () => void },
+): Promise<void> {
+  for (let failures = 1; ; failures++) {
+    try {
+      inFlight.isCompleting = failures === 1;
+      if (inFlight.isCompleting) parts.onSlotFreed();
+      const { unblocked } = await completion(inFlight.job);
+      if (unblocked) parts.onUnblocked();
+      return;
+    } catch (error) {
+      inFlight.isCompleting = false;
+      if (failures === 1) parts.log.warn("the outcome of a job cannot be stored", { queue: parts.name, job: inFlight.job.id, error });
+      // The job stays active in the store, and the next start returns it to the queue.
+      if (inFlight.abortReason === "stopped" || (CallError.is(error) && error.code === "draining")) return;
+      await waitUnlessAborted(inFlight, Math.min(5_000, backoffMs(UNAVAILABLE_BACKOFF, failures)), parts.clock);
+    }
+  }
+}
+
+/** Waits `ms` milliseconds, or until the job is aborted. */
+function waitUnlessAborted({ abort }: InFlightJob, ms: number, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      cancel();
+      abort.signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const cancel = clock.after(ms, end);
+    if (!abort.signal.aborted) abort.signal.addEventListener("abort", end);
+  });
+}
