@@ -1,31 +1,37 @@
 import { type Due, DueQueue } from "../../collections/due-queue.ts";
 import type { Clock } from "../../kernel/clock.ts";
 
-/** The wall clock is looked at so often while anything waits: it may have been set. */
-const LOOK_MS = 1_000;
-/** Calls `ring` for each thing when its time on the wall clock has come, however that clock is set. One timer for all of them. */
-export class Alarm<Thing extends Due> {
+/** Maximum timer: the wall clock may be set, so it is checked at this interval while items wait. */
+const CHECK_EVERY_MS = 1_000;
+/**
+ * Calls `ring` for each item when the wall clock reaches its time, even if the clock is set meanwhile. All items share
+ * one timer.
+ */
+export class Alarm<Item extends Due> {
   readonly #clock: Clock;
-  readonly #ring: (thing: Thing) => void;
-  readonly #queue = new DueQueue<Thing>();
+  readonly #ring: (item: Item) => void;
+  readonly #queue = new DueQueue<Item>();
   #cancel: (() => void) | undefined;
   /** Monotonic time of the timer. */
   #timerAt = 0;
   #isRinging = false;
 
-  constructor(options: { readonly clock: Clock; readonly ring: (thing: Thing) => void }) {
+  constructor(options: { readonly clock: Clock; readonly ring: (item: Item) => void }) {
     this.#clock = options.clock;
     this.#ring = options.ring;
   }
 
-  /** Rings once, at `dueAt`, instead of when it would have; at once, in a turn of its own, when that has passed. */
-  set(thing: Thing, dueAt: number): void {
-    this.#queue.set(thing, dueAt);
+  /**
+   * Rings once at `dueAt`, which replaces an earlier time of the item. If `dueAt` has passed, rings in a later turn of
+   * the event loop.
+   */
+  set(item: Item, dueAt: number): void {
+    this.#queue.set(item, dueAt);
     this.#arm();
   }
 
-  delete(thing: Thing): void {
-    this.#queue.delete(thing);
+  delete(item: Item): void {
+    this.#queue.delete(item);
   }
 
   close(): void {
@@ -37,21 +43,21 @@ export class Alarm<Thing extends Due> {
   #arm(): void {
     const { first } = this.#queue;
     if (this.#isRinging || first === undefined) return;
-    const delay = Math.min(LOOK_MS, Math.max(0, Math.ceil(first.dueAt - this.#clock.now())));
+    const delay = Math.min(CHECK_EVERY_MS, Math.max(0, Math.ceil(first.dueAt - this.#clock.now())));
     const timerAt = this.#clock.monotonic() + delay;
     if (this.#cancel !== undefined && this.#timerAt <= timerAt) return;
     this.#cancel?.();
     this.#timerAt = timerAt;
-    this.#cancel = this.#clock.after(delay, () => this.#look());
+    this.#cancel = this.#clock.after(delay, () => this.#ringDue());
   }
 
-  #look(): void {
+  #ringDue(): void {
     this.#cancel = undefined;
     this.#isRinging = true;
     const now = this.#clock.now();
-    for (let thing = this.#queue.first; thing !== undefined && thing.dueAt <= now; thing = this.#queue.first) {
-      this.#queue.delete(thing);
-      this.#ring(thing);
+    for (let item = this.#queue.first; item !== undefined && item.dueAt <= now; item = this.#queue.first) {
+      this.#queue.delete(item);
+      this.#ring(item);
     }
     this.#isRinging = false;
     this.#arm();

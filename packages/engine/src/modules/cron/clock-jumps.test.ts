@@ -44,7 +44,7 @@ describe("a clock that is set", () => {
     expect(minutes(times()).slice(6)).toEqual([]);
     await pass(engine, clock, "t", HOUR_MS, HALF_HOUR_MS);
     expect(minutes(times()).slice(6)).toEqual(["13:30", "14:00"]);
-    expect(engine.logs.filter(({ message }) => message.startsWith("the clock was set"))).toMatchObject([{ fields: { byMs: -2 * HOUR_MS } }]);
+    expect(engine.logs.filter(({ message }) => message.startsWith("clock was set"))).toMatchObject([{ fields: { byMs: -2 * HOUR_MS } }]);
   });
 
   it("back to before the trigger was there goes on at the next instant of the new time (T-5)", async () => {

@@ -4,30 +4,30 @@ const noEffect = (what: string) =>
   z
     .unknown()
     .optional()
-    .meta({ description: `Has no effect any more: ${what}` });
+    .meta({ description: `Ignored: ${what}` });
 
 /** The `config` of an `svc-cron` entry. */
 export const cronConfigSchema = z.strictObject({
   max_running: z.int().min(1).max(5_000).default(1_000).meta({
     description:
-      "Runs at the same time, over all triggers; 1 to 5,000, default 1,000. Others wait for their turn. One restricted principal has at most an eighth, all of them together half",
+      "Maximum concurrent runs of all triggers: 1 to 5,000, default 1,000. Further runs wait. A restricted principal may use an eighth of them, all restricted principals together half",
   }),
   adapter: z
     .strictObject({
       name: z.enum(["kv", "redis"]),
       config: z
         .strictObject({
-          lock_ttl_ms: noEffect("a tick is never started twice, without a lock"),
-          lock_index: noEffect("a tick is never started twice, without a lock"),
-          redis_url: noEffect("schedules are kept in the data folder"),
-          store_method: noEffect("schedules are kept in the data folder"),
-          file_path: noEffect("schedules are kept in the data folder"),
-          save_interval_ms: noEffect("each start is on the disk before the function is called"),
+          lock_ttl_ms: noEffect("a tick never starts twice, and needs no lock"),
+          lock_index: noEffect("a tick never starts twice, and needs no lock"),
+          redis_url: noEffect("schedules are stored in the data folder"),
+          store_method: noEffect("schedules are stored in the data folder"),
+          file_path: noEffect("schedules are stored in the data folder"),
+          save_interval_ms: noEffect("each start is on disk before the function is called"),
         })
         .optional(),
     })
     .optional()
-    .meta({ description: "Has no effect any more: schedules and their last runs are kept in the data folder, in cron.db" }),
+    .meta({ description: "Ignored: schedules and their last runs are stored in cron.db in the data folder" }),
 });
 
 export type CronConfig = z.output<typeof cronConfigSchema>;

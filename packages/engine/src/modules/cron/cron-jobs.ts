@@ -13,20 +13,22 @@ import { type CronSettings, cronSettings, jobIdOf } from "./settings.ts";
 import type { CronStore } from "./store/cron-store.ts";
 import type { Run } from "./store/rows.ts";
 
-/** How long runs may go on when the module stops, in milliseconds; the module itself has twice that. */
+/**
+ * Time that runs get to finish when the module stops, in milliseconds. The engine waits twice as long for the module.
+ */
 const STOP_GRACE_MS = 5_000;
 const DAY_MS = 86_400_000;
 const FIRST_UPKEEP_MS = 10 * 60_000;
-/** What nobody asked for in so long is forgotten. */
+/** Jobs without a trigger are deleted after this time. */
 const KEPT_MS = 90 * DAY_MS;
 
-/** One trigger of type `cron`, with the job that it shares with its equals. */
+/** A trigger of type `cron`, with the job that it shares with equal triggers. */
 export interface CronTrigger {
   readonly binding: TriggerBinding<CronSettings>;
   readonly job: CronJob;
 }
 
-/** The cron triggers that are bound, and what runs them. */
+/** The bound cron triggers and their jobs. */
 export class CronJobs implements JobHost {
   readonly clock: JobHost["clock"];
   readonly log: JobHost["log"];
@@ -36,13 +38,13 @@ export class CronJobs implements JobHost {
   readonly #context: ModuleContext<CronConfig>;
   readonly #jobs = new Map<string, CronJob>();
   readonly #triggers = new Map<string, CronTrigger>();
-  readonly #underWay = new Set<Promise<unknown>>();
+  readonly #pending = new Set<Promise<unknown>>();
   readonly #counts = new RunCounts();
   readonly #abort = new AbortController();
   readonly #signal: AbortSignal;
-  readonly #onDraining = (): void => this.#startNone();
+  readonly #onDraining = (): void => this.#drain();
   #stopped = false;
-  #startsNone = false;
+  #isDraining = false;
   #cancelUpkeep: () => void;
 
   constructor(context: ModuleContext<CronConfig>, store: CronStore) {
@@ -52,9 +54,9 @@ export class CronJobs implements JobHost {
     this.log = log;
     this.store = store;
     this.slots = new FairSemaphore(config.max_running);
-    this.alarm = new Alarm({ clock: this.clock, ring: (job) => job.look() });
+    this.alarm = new Alarm({ clock: this.clock, ring: (job) => job.update() });
     this.#signal = AbortSignal.any([context.signal, this.#abort.signal]);
-    // Each call under way listens.
+    // Each call in progress adds a listener.
     setMaxListeners(0, this.#signal);
     this.#cancelUpkeep = clock.after(FIRST_UPKEEP_MS, () => this.#upkeep());
   }
@@ -63,18 +65,18 @@ export class CronJobs implements JobHost {
     return this.#stopped;
   }
 
-  get startsNone(): boolean {
-    return this.#startsNone;
+  get isDraining(): boolean {
+    return this.#isDraining;
   }
 
   start(): void {
     const { directory, provideTrigger, draining, telemetry } = this.#context;
     telemetry.provideMeasurements(() => this.#counts.measure());
     draining.addEventListener("abort", this.#onDraining);
-    if (draining.aborted) this.#startNone();
+    if (draining.aborted) this.#drain();
     directory.onChange(({ kind, id }) => {
       const trigger = kind === "trigger" ? this.#triggers.get(id) : undefined;
-      if (trigger?.job.isAwaitingSomeone === true) trigger.job.look();
+      if (trigger?.job.isWaitingForWorker === true) trigger.job.update();
     });
     provideTrigger({
       type: "cron",
@@ -84,7 +86,7 @@ export class CronJobs implements JobHost {
     });
   }
 
-  /** In the order in which they were bound. */
+  /** Triggers in the order of binding. */
   triggers(): readonly CronTrigger[] {
     return [...this.#triggers.values()];
   }
@@ -93,40 +95,40 @@ export class CronJobs implements JobHost {
     return this.#triggers.get(id);
   }
 
-  /** Starts nothing more, and resolves when what runs has ended or was cut off. */
+  /** Starts no more runs. Resolves when all runs have ended or were cut off. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelUpkeep();
     this.#context.draining.removeEventListener("abort", this.#onDraining);
-    this.#startNone();
+    this.#drain();
     const cancel = this.clock.after(STOP_GRACE_MS, () => this.#abort.abort());
-    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+    while (this.#pending.size > 0) await Promise.all(this.#pending);
     cancel();
   }
 
   #clockJumped(byMs: number): void {
     if (this.#stopped) return;
-    this.log.warn("the clock was set; cron goes on at the next instant of the new time, and no tick starts twice", { byMs });
+    this.log.warn("clock was set; cron continues at the new time, and no tick starts twice", { byMs });
     this.track(
       this.store
         .clockJumped(byMs)
-        .catch((error: unknown) => this.log.warn("the time since which cron schedules are unused could not be moved along with the clock", { byMs, error })),
+        .catch((error: unknown) => this.log.warn("last-used times of cron schedules could not be shifted after the clock was set", { byMs, error })),
     );
-    // In a turn of its own: whoever asked for the time may be in the middle of a decision.
+    // In a later microtask, because the caller that read the clock may be in the middle of a decision.
     queueMicrotask(() => {
-      for (const job of this.#jobs.values()) job.look();
+      for (const job of this.#jobs.values()) job.update();
     });
   }
 
-  #startNone(): void {
-    this.#startsNone = true;
+  #drain(): void {
+    this.#isDraining = true;
     this.alarm.close();
     this.slots.close();
   }
 
   isAvailable(binding: TriggerBinding<CronSettings>): boolean {
     const { directory } = this.#context;
-    // The queue holds the job for a function that is away.
+    // The queue keeps the job while the function is unavailable.
     if (binding.settings.queue !== undefined) return !binding.isAway && directory.functionById(ENQUEUE) !== undefined;
     return directory.triggerById(binding.id)?.status !== "inactive";
   }
@@ -137,13 +139,13 @@ export class CronJobs implements JobHost {
     return delivered;
   }
 
-  onOver(job: CronJob): void {
+  onUnused(job: CronJob): void {
     if (this.#jobs.get(job.id) === job) this.#jobs.delete(job.id);
   }
 
   track(work: Promise<unknown>): void {
-    const tracked = work.finally(() => this.#underWay.delete(tracked));
-    this.#underWay.add(tracked);
+    const tracked = work.finally(() => this.#pending.delete(tracked));
+    this.#pending.add(tracked);
   }
 
   #bind(binding: TriggerBinding<CronSettings>): Undo {
@@ -170,8 +172,8 @@ export class CronJobs implements JobHost {
     const now = this.clock.now();
     this.track(
       this.store.upkeep([...this.#jobs.keys()], now, now - KEPT_MS).then(
-        (jobs) => jobs > 0 && this.log.info("cron schedules that nobody has asked for in 90 days are forgotten", { jobs }),
-        (error: unknown) => this.log.debug("old cron schedules cannot be forgotten at present", { error }),
+        (jobs) => jobs > 0 && this.log.info("cron schedules unused for 90 days deleted", { jobs }),
+        (error: unknown) => this.log.debug("unused cron schedules cannot be deleted", { error }),
       ),
     );
     if (!this.#stopped) this.#cancelUpkeep = this.clock.after(DAY_MS, () => this.#upkeep());

@@ -8,12 +8,12 @@ import type { Outcome, Run } from "./store/rows.ts";
 export const ENQUEUE = "engine::queue::enqueue";
 const MAX_ERROR_CHARACTERS = 2_000;
 
-/** How a started tick ended. */
+/** How a run ended. */
 export interface Delivered {
-  /** `refused`: nobody takes calls just now, since the engine or the worker is shutting down; the function was not called. */
+  /** `refused`: the function was not called, because the engine or the worker is shutting down. */
   readonly outcome: Outcome | "refused";
   readonly error: string | null;
-  /** What the function answered, when it was called. */
+  /** The function's result, if it was called. */
   readonly result: Payload | undefined;
 }
 
@@ -24,7 +24,7 @@ export interface Delivery {
   readonly signal: AbortSignal;
 }
 
-/** Asks the condition, then calls the function or puts a job for it on the queue, in a span. Never rejects. */
+/** Checks the condition, then calls the function or adds a job for it to the queue, in a span. Never rejects. */
 export async function deliver(
   context: Pick<ModuleContext<unknown>, "call" | "clock" | "telemetry" | "rememberFunction">,
   delivery: Delivery,
@@ -57,7 +57,7 @@ async function deliverIn(
   const payload = Payload.fromValue(data);
   try {
     if (!(await binding.passes(payload, attempt.callOptions({ signal, traceparent }))))
-      return ended("skipped", `${settings.conditionFunctionId} answered false`);
+      return ended("skipped", `${settings.conditionFunctionId} returned false`);
   } catch (thrown) {
     return failed(thrown, attempt, `the condition ${settings.conditionFunctionId} failed: `);
   }
@@ -68,7 +68,7 @@ async function deliverIn(
       return failed(thrown, attempt, "");
     }
   }
-  // The function may have become another's while the condition ran.
+  // The function may have got another provider while the condition ran.
   const refusal = binding.deferRefusal();
   if (refusal !== undefined) return ended("error", problemOf(refusal));
   const options = { dedupe_key: `cron:${jobId}:${run.manual ? `manual-${run.seq}-` : ""}${data.scheduled_time}` };
@@ -81,13 +81,13 @@ async function deliverIn(
     });
     return ended("enqueued", null);
   } catch (thrown) {
-    // The queue refuses jobs while it shuts down.
+    // The queue rejects jobs during its shutdown.
     const isRefused = CallError.is(thrown) && thrown.code === "draining";
     return ended(isRefused ? "refused" : "error", problemOf(thrown));
   }
 }
 
-/** What the function is told; instants in RFC 3339, UTC. */
+/** Returns the function's input. Times are in RFC 3339, UTC. */
 function payloadOf(triggerId: string, run: Run, now: number) {
   return {
     trigger: "cron",

@@ -2,45 +2,46 @@ import { type Principal, Quota } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
 
 /** Runs of one principal that wait for a slot. */
-interface Line {
+interface WaitingRuns {
   readonly principal: Principal;
   readonly waiting: ((release: Undo | undefined) => void)[];
 }
 
 /**
- * A semaphore for runs that is fair between principals: one restricted principal has at most an eighth of the slots, all restricted ones together
- * half. Runs of one principal get a slot in the order in which they asked, principals take turns.
+ * A semaphore for runs that is fair between principals. A restricted principal may hold an eighth of the slots, all
+ * restricted principals together half. Runs of one principal get slots in the order of their requests; principals take
+ * turns.
  */
 export class FairSemaphore {
   readonly #quota: Quota;
-  /** By principal; the one that waited longest for its turn is first. */
-  readonly #lines = new Map<string, Line>();
+  /** Waiting runs by principal, the next principal first. */
+  readonly #waiting = new Map<string, WaitingRuns>();
   #closed = false;
 
   constructor(count: number) {
     this.#quota = new Quota("runs", { total: count, restricted: Math.max(1, Math.floor(count / 2)), each: Math.max(1, Math.floor(count / 8)) });
   }
 
-  /** Resolves with what gives the slot back, or with undefined once the semaphore is closed. */
+  /** Resolves with a function that releases the slot, or with undefined once the semaphore is closed. */
   take(principal: Principal): Promise<Undo | undefined> {
     if (this.#closed) return Promise.resolve(undefined);
     const key = keyOf(principal);
-    let line = this.#lines.get(key);
-    if (line === undefined) {
+    let runs = this.#waiting.get(key);
+    if (runs === undefined) {
       const release = this.#tryTake(principal);
       if (release !== undefined) return Promise.resolve(release);
-      line = { principal, waiting: [] };
-      this.#lines.set(key, line);
+      runs = { principal, waiting: [] };
+      this.#waiting.set(key, runs);
     }
-    const { waiting } = line;
+    const { waiting } = runs;
     return new Promise((resolve) => waiting.push(resolve));
   }
 
-  /** Ends all waiting without a slot, and all later requests. */
+  /** Resolves all waiting and later requests with undefined. */
   close(): void {
     this.#closed = true;
-    for (const { waiting } of this.#lines.values()) for (const resolve of waiting) resolve(undefined);
-    this.#lines.clear();
+    for (const { waiting } of this.#waiting.values()) for (const resolve of waiting) resolve(undefined);
+    this.#waiting.clear();
   }
 
   #tryTake(principal: Principal): Undo | undefined {
@@ -55,13 +56,13 @@ export class FairSemaphore {
   }
 
   #serveWaiting(): void {
-    for (const [key, line] of [...this.#lines]) {
-      const release = this.#tryTake(line.principal);
+    for (const [key, runs] of [...this.#waiting]) {
+      const release = this.#tryTake(runs.principal);
       if (release === undefined) continue;
-      line.waiting.shift()?.(release);
-      this.#lines.delete(key);
-      // Its next turn comes after all others.
-      if (line.waiting.length > 0) this.#lines.set(key, line);
+      runs.waiting.shift()?.(release);
+      this.#waiting.delete(key);
+      // The principal's next turn comes after all others.
+      if (runs.waiting.length > 0) this.#waiting.set(key, runs);
     }
   }
 }

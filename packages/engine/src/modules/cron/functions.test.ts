@@ -104,7 +104,7 @@ describe("cron::trigger_now", () => {
     expect(await engine.call("cron::trigger_now", { trigger_id: "t" })).toMatchObject({
       outcome: "skipped",
       started_at: null,
-      error: "the run before had not ended",
+      error: "the previous run had not ended",
     });
     open.open();
     expect(await first).toMatchObject({ outcome: "error", error: "invocation_failed: broken" });
@@ -205,7 +205,7 @@ it("takes the adapters of older configs, and says that they have no effect", asy
   ]) {
     const older = await inMemoryEngine({ modules: [cron], config: { "svc-cron": { adapter } } });
     expect(older.logs).toMatchObject([
-      { level: "warn", message: expect.stringMatching(/adapter of svc-cron has no effect/), fields: { adapter: adapter.name } },
+      { level: "warn", message: expect.stringMatching(/adapter of svc-cron is ignored/), fields: { adapter: adapter.name } },
       {},
     ]);
     await older.stop();

@@ -6,7 +6,7 @@ import type { Undo } from "../../kernel/scope.ts";
 import type { Alarm } from "./alarm.ts";
 import type { Delivered } from "./delivery.ts";
 import type { FairSemaphore } from "./fair-semaphore.ts";
-import { LATE_MS, MAX_CATCH_UP, type PassedOver, planTicks } from "./plan.ts";
+import { LATE_MS, MAX_CATCH_UP, planTicks, type SkippedTicks } from "./plan.ts";
 import type { Schedule } from "./schedule.ts";
 import { type CronSettings, jitterOf, settingsText } from "./settings.ts";
 import type { CronStore } from "./store/cron-store.ts";
@@ -14,43 +14,55 @@ import { endRange, firstHandled, type HandledTicks } from "./store/handled-ticks
 import type { Outcome, Run, StoredJob } from "./store/rows.ts";
 import { unhandledTicks } from "./unhandled-ticks.ts";
 
-/** A clock that was set back by more goes on at the next instant of the new time; by less, ticks wait until it is again where it was. */
+/**
+ * If the clock was set back by more, ticks continue at the new time. If by less, ticks wait until it reaches the old
+ * time.
+ */
 const SET_BACK_MS = 60_000;
-/** After the store failed, or nobody took a call, in milliseconds. */
+/** Delay after the store failed or a call was refused, in milliseconds. */
 const RETRY_MS = 1_000;
-/** Runs of one job at a time where it allows them to overlap; more are passed over. */
+/** Maximum concurrent runs of a job with overlap `allow`. Further ticks are skipped. */
 const MAX_RUNNING = 100;
-/** Starts of a former run of the engine are put on their queue again for so long: well within the time that the queue remembers a dedupe key. */
+/**
+ * Starts of an earlier run of the engine are added to their queue again within this time. It must be well below the
+ * time that a queue remembers a dedupe key.
+ */
 const REDELIVER_MS = 5 * 60_000;
 
-const PASSED_OVER: Readonly<Record<PassedOver["reason"], { readonly outcome: Outcome; readonly error: string }>> = {
-  missed: { outcome: "skipped", error: "missed: it could not start for more than 60 s, and the misfire policy passes it over" },
-  superseded: { outcome: "skipped", error: "a later tick, which was started, stands for it" },
-  capped: { outcome: "skipped", error: `missed: of the ticks that were missed, the latest ${MAX_CATCH_UP} are started` },
-  overlap: { outcome: "skipped", error: "the run before had not ended" },
-  absent: { outcome: "error", error: "nobody was there to run it: its function or its worker is away" },
+const SKIPPED: Readonly<Record<SkippedTicks["reason"], { readonly outcome: Outcome; readonly error: string }>> = {
+  missed: { outcome: "skipped", error: "missed: it could not start within 60 s, and its misfire policy skips it" },
+  superseded: { outcome: "skipped", error: "superseded by a later tick, which was started" },
+  capped: { outcome: "skipped", error: `missed: only the latest ${MAX_CATCH_UP} missed ticks are started` },
+  overlap: { outcome: "skipped", error: "the previous run had not ended" },
+  absent: { outcome: "error", error: "its function or its worker was not available" },
 };
 
-/** What jobs share. */
+/** What all jobs share. */
 export interface JobHost {
   readonly clock: Clock;
   readonly log: Logger;
   readonly store: CronStore;
   readonly alarm: Alarm<CronJob>;
   readonly slots: FairSemaphore;
-  /** The module is stopping: nothing more is started. */
+  /** True while the module stops: no run starts. */
   readonly stopped: boolean;
-  /** The same from the moment on at which the engine begins to shut down: what comes due is for the misfire policy of the next start. */
-  readonly startsNone: boolean;
+  /**
+   * True from the start of the engine's shutdown: no run starts, and the misfire policy of the next start decides about
+   * due ticks.
+   */
+  readonly isDraining: boolean;
   isAvailable(binding: TriggerBinding<CronSettings>): boolean;
   deliver(job: CronJob, binding: TriggerBinding<CronSettings>, run: Run): Promise<Delivered>;
-  /** Nobody asks for the job any more, and nothing of it runs. */
-  onOver(job: CronJob): void;
-  /** Has it waited for at a stop. */
+  /** Called when the job has no trigger and no run. */
+  onUnused(job: CronJob): void;
+  /** Makes the module's stop wait for the work. */
   track(work: Promise<unknown>): void;
 }
 
-/** One schedule of one function, however many triggers ask for it. Decides what becomes of its ticks; each is started at most once. */
+/**
+ * One schedule of one function, shared by equal triggers. Decides what happens with its ticks, each of which starts at
+ * most once.
+ */
 export class CronJob implements Due {
   dueAt = 0;
   place = -1;
@@ -67,16 +79,16 @@ export class CronJob implements Due {
   #backlogUntil = Number.NEGATIVE_INFINITY;
   #waitingFrom: number | undefined;
   #running = 0;
-  /** Ticks that are started as soon as there is a slot. */
+  /** Ticks that wait for a slot. */
   readonly #unstored = new Set<number>();
-  /** Resolves when what is kept of it was read or could not be; until then nothing that is asked of it would be found in the store. */
+  /** Resolves when the stored job was read, or reading failed. Earlier changes would not find the job in the store. */
   #reading: Promise<void> | undefined;
   #nextSeq = 1;
   #paused = false;
-  /** Monotonic. */
+  /** Monotonic time. */
   #retryAt = Number.NEGATIVE_INFINITY;
-  #isAwaitingSomeone = false;
-  /** As the bindings show it. */
+  #isWaitingForWorker = false;
+  /** The error that the bindings report. */
   #problem: string | undefined;
   #lastRun: Run | undefined;
 
@@ -92,7 +104,7 @@ export class CronJob implements Due {
     return this.#paused;
   }
 
-  /** False until what is kept of it was read. */
+  /** False until the stored job was read. */
   get isReady(): boolean {
     return this.#state === "ready";
   }
@@ -101,7 +113,7 @@ export class CronJob implements Due {
     return this.#lastRun;
   }
 
-  /** The next ticks that will be started, at most `count`. */
+  /** Returns the next ticks to start, at most `count`. */
   nextTicks(count: number, now: number): readonly number[] {
     const isAhead = this.#isAhead(now);
     const { ranges } = isAhead ? this.#rewound(now).handled : this.#handled;
@@ -112,75 +124,78 @@ export class CronJob implements Due {
     return ticks;
   }
 
-  /** Nobody asks for it, and nothing of it runs. */
-  get isOver(): boolean {
+  /** True if the job has no trigger and no run. */
+  get isUnused(): boolean {
     return this.#bindings.size === 0 && this.#running === 0 && this.#state !== "reading";
   }
 
-  /** Due ticks wait for somebody to run them. */
-  get isAwaitingSomeone(): boolean {
-    return this.#isAwaitingSomeone;
+  /** True while due ticks wait for a worker. */
+  get isWaitingForWorker(): boolean {
+    return this.#isWaitingForWorker;
   }
 
   add(binding: TriggerBinding<CronSettings>): void {
     this.#bindings.add(binding);
     if (this.#problem !== undefined) binding.report(this.#problem);
     if (this.#bindings.size > 1) {
-      if (binding.principal.isTrusted) this.#own(true);
+      if (binding.principal.isTrusted) this.#storeOwner(true);
       return;
     }
-    // Nothing is known of what happened to it while nobody asked for it.
+    // The stored state may have changed while the job had no trigger.
     this.#state = "unread";
-    this.look();
+    this.update();
   }
 
   remove(binding: TriggerBinding<CronSettings>): void {
     this.#bindings.delete(binding);
     const { isTrusted } = binding.principal;
     if (this.#bindings.size > 0) {
-      if (isTrusted && binding.ended === "withdrawn" && !this.#isAskedByTrusted) this.#own(false);
+      if (isTrusted && binding.ended === "withdrawn" && !this.#hasTrustedTrigger) this.#storeOwner(false);
       return;
     }
     const { alarm, store, clock, log, stopped } = this.#host;
     alarm.delete(this);
-    this.#isAwaitingSomeone = false;
-    if (this.isOver) this.#host.onOver(this);
+    this.#isWaitingForWorker = false;
+    if (this.isUnused) this.#host.onUnused(this);
     if (stopped || binding.ended !== "withdrawn") return;
     this.#host.track(
       store
         .retire({ id: this.id, now: clock.now(), isTrusted })
-        .catch((error: unknown) => log.debug("the end of a cron trigger could not be stored", { job: this.id, error })),
+        .catch((error: unknown) => log.debug("unregistration of a cron trigger could not be stored", { job: this.id, error })),
     );
   }
 
-  /** Call when the principal of one of its triggers has become another. */
+  /** Call when the principal of a trigger has changed. */
   principalChanged(binding: TriggerBinding<CronSettings>): void {
-    if (binding.principal.isTrusted) this.#own(true);
-    else if (binding.isGivenUp && !this.#isAskedByTrusted) this.#own(false);
+    if (binding.principal.isTrusted) this.#storeOwner(true);
+    else if (binding.isGivenUp && !this.#hasTrustedTrigger) this.#storeOwner(false);
   }
 
-  get #isAskedByTrusted(): boolean {
+  get #hasTrustedTrigger(): boolean {
     return [...this.#bindings].some(({ principal }) => principal.isTrusted);
   }
 
-  /** Stores whether it is a trusted worker's: a restricted connection that leaves an equal trigger must not drop what that worker misses. */
-  #own(isTrusted: boolean): void {
+  /**
+   * Stores whether the job belongs to a trusted worker. A restricted connection that unregisters an equal trigger must
+   * not drop the ticks that this worker misses.
+   */
+  #storeOwner(isTrusted: boolean): void {
     const { store, log, stopped } = this.#host;
     if (stopped) return;
     this.#host.track(
       store
-        .own({ id: this.id, isTrusted })
-        .catch((error: unknown) => log.warn("the owner of a cron trigger could not be stored", { job: this.id, function: this.#functionId, error })),
+        .setOwner({ id: this.id, isTrusted })
+        .catch((error: unknown) => log.warn("owner of a cron trigger could not be stored", { job: this.id, function: this.#functionId, error })),
     );
   }
 
-  /** Decides on the ticks that are due, and sees to it that the next ones are looked at. */
-  look(): void {
+  /** Decides about due ticks, and sets the alarm for the next one. */
+  update(): void {
     const { clock, alarm } = this.#host;
     const now = clock.now();
     if (this.#isRewinding) return;
-    this.#isAwaitingSomeone = false;
-    if (this.#host.startsNone || this.#bindings.size === 0) return;
+    this.#isWaitingForWorker = false;
+    if (this.#host.isDraining || this.#bindings.size === 0) return;
     const wait = this.#retryAt - clock.monotonic();
     if (wait > 0) alarm.set(this, now + wait);
     else if (this.#state !== "ready") this.#read();
@@ -189,16 +204,19 @@ export class CronJob implements Due {
     else this.#decide(now);
   }
 
-  /** Starts it now, whatever its schedule says. Resolves when it has ended; rejects with CallError when it could not be started. */
+  /**
+   * Starts a run now, independent of the schedule. Resolves when the run has ended; rejects with CallError if it could
+   * not start.
+   */
   async trigger(): Promise<{ readonly run: Run; readonly result: Delivered["result"] }> {
     const { clock, store, slots } = this.#host;
     const scheduledAt = clock.now();
     await this.#reading;
-    const run: Run = { seq: 0, scheduledAt, startedAt: null, finishedAt: null, outcome: null, error: null, manual: true, passedOver: 0 };
+    const run: Run = { seq: 0, scheduledAt, startedAt: null, finishedAt: null, outcome: null, error: null, manual: true, skippedCount: 0 };
     const binding = this.#binding() ?? this.#bindings.values().next().value;
     if (binding === undefined || this.#state !== "ready") return { run: { ...run, outcome: "error", error: "the trigger is not ready" }, result: undefined };
     if (this.#running > 0 && (this.settings.overlap !== "allow" || this.#running >= MAX_RUNNING)) {
-      return { run: { ...run, outcome: "skipped", error: PASSED_OVER.overlap.error }, result: undefined };
+      return { run: { ...run, outcome: "skipped", error: SKIPPED.overlap.error }, result: undefined };
     }
     this.#running += 1;
     const release = await slots.take(binding.principal);
@@ -214,7 +232,7 @@ export class CronJob implements Due {
     }
   }
 
-  /** No tick starts until `resume`, over restarts too. */
+  /** Starts no ticks until `resume`, also after a restart. */
   async pause(): Promise<void> {
     await this.#reading;
     await this.#host.store.setPaused(this.id, true);
@@ -222,7 +240,7 @@ export class CronJob implements Due {
     this.#host.alarm.delete(this);
   }
 
-  /** Goes on with the next tick from now. */
+  /** Continues with the next tick from now. */
   async resume(): Promise<void> {
     await this.#reading;
     const now = this.#host.clock.now();
@@ -230,15 +248,21 @@ export class CronJob implements Due {
     const handled = endRange(this.#handled, this.#decidedUntil, now + 1);
     await this.#host.store.setPaused(this.id, false, { until: now, handled });
     this.#paused = false;
-    this.#goOnFrom(now, handled);
+    this.#continueFrom(now, handled);
   }
 
-  /** Ticks were decided on that are more than a minute in the future: the clock was set back, perhaps while the engine did not run. */
+  /**
+   * True if decided ticks are more than a minute in the future: the clock was set back, perhaps while the engine was
+   * down.
+   */
   #isAhead(now: number): boolean {
     return this.#decidedUntil > now + SET_BACK_MS;
   }
 
-  /** As it is to be for a clock that was set back to `now`. Ticks of the last minute that have not been started are started late, as after a restart. */
+  /**
+   * Returns the state after the clock was set back to `now`. Ticks of the last minute that have not started are started
+   * late, as after a restart.
+   */
   #rewound(now: number): { readonly decidedUntil: number; readonly handled: HandledTicks } {
     const decidedUntil = Math.min(now, Math.max(now - LATE_MS, firstHandled(this.#handled) - 1));
     return { decidedUntil, handled: endRange(this.#handled, this.#decidedUntil, decidedUntil + 1) };
@@ -253,23 +277,23 @@ export class CronJob implements Due {
       () => {
         this.#isRewinding = false;
         this.#report(undefined);
-        this.#goOnFrom(decidedUntil, handled);
+        this.#continueFrom(decidedUntil, handled);
       },
       (error: unknown) => {
         this.#isRewinding = false;
         this.#storeFailed(error);
-        this.look();
+        this.update();
       },
     );
     this.#host.track(this.#reading);
   }
 
-  #goOnFrom(decidedUntil: number, handled: HandledTicks): void {
+  #continueFrom(decidedUntil: number, handled: HandledTicks): void {
     this.#decidedUntil = decidedUntil;
     this.#handled = handled;
     this.#backlogUntil = Number.NEGATIVE_INFINITY;
     this.#waitingFrom = undefined;
-    this.look();
+    this.update();
   }
 
   #decide(wallTime: number): void {
@@ -291,14 +315,14 @@ export class CronJob implements Due {
     });
     this.#backlogUntil = plan.backlogUntil;
     this.#waitingFrom = plan.waitingFrom;
-    if (plan.passedOver !== undefined) {
-      this.#passOver(plan.passedOver, { schedule, now });
-      this.#decidedUntil = plan.passedOver.last;
+    if (plan.skipped !== undefined) {
+      this.#recordSkipped(plan.skipped, { schedule, now });
+      this.#decidedUntil = plan.skipped.last;
     }
     for (const tick of plan.starts) this.#track(this.#run(tick));
     this.#decidedUntil = plan.decidedUntil;
-    this.#isAwaitingSomeone = !available;
-    if (plan.lookAt !== undefined) alarm.set(this, plan.lookAt + this.#jitter);
+    this.#isWaitingForWorker = !available;
+    if (plan.checkAt !== undefined) alarm.set(this, plan.checkAt + this.#jitter);
   }
 
   #binding(): TriggerBinding<CronSettings> | undefined {
@@ -306,7 +330,7 @@ export class CronJob implements Due {
     return available.find(({ principal }) => principal.isTrusted) ?? available[0];
   }
 
-  /** Whose share of the slots its runs take. */
+  /** The principal whose share of the slots the runs use. */
   get #principal(): Principal {
     const principals = [...this.#bindings].map(({ principal }) => principal);
     return principals.find(({ isTrusted }) => isTrusted) ?? principals[0] ?? TRUSTED;
@@ -318,14 +342,14 @@ export class CronJob implements Due {
     const { store, clock } = this.#host;
     const now = clock.now();
     const redeliverFrom = this.settings.queue === undefined ? undefined : now - REDELIVER_MS;
-    const adoption = { id: this.id, functionId: this.#functionId, config: settingsText(this.settings), now, redeliverFrom, isTrusted: this.#isAskedByTrusted };
+    const adoption = { id: this.id, functionId: this.#functionId, config: settingsText(this.settings), now, redeliverFrom, isTrusted: this.#hasTrustedTrigger };
     this.#reading = store.adopt(adoption).then(
       (stored) => this.#adopt(stored),
       (error: unknown) => {
         this.#state = "unread";
         this.#storeFailed(error);
-        this.look();
-        if (this.isOver) this.#host.onOver(this);
+        this.update();
+        if (this.isUnused) this.#host.onUnused(this);
       },
     );
     this.#host.track(this.#reading);
@@ -334,16 +358,16 @@ export class CronJob implements Due {
   #adopt(stored: StoredJob): void {
     this.#state = "ready";
     this.#report(undefined);
-    // Runs that wait for their turn have not been stored.
+    // Runs that wait for a slot are not stored yet.
     this.#handled = stored.handled;
     this.#decidedUntil = this.#running > 0 ? Math.max(this.#decidedUntil, stored.decidedUntil) : stored.decidedUntil;
     this.#paused = stored.paused;
     if (this.#lastRun === undefined || (stored.lastRun?.seq ?? 0) > this.#lastRun.seq) this.#lastRun = stored.lastRun;
     this.#nextSeq = Math.max(this.#nextSeq, (stored.lastRun?.seq ?? 0) + 1);
-    // Those that are left are handed back at the next start.
-    if (!this.#host.startsNone) for (const run of stored.toRedeliver) this.#track(this.#redeliver(run));
-    this.look();
-    if (this.isOver) this.#host.onOver(this);
+    // The rest is returned at the next start.
+    if (!this.#host.isDraining) for (const run of stored.toRedeliver) this.#track(this.#redeliver(run));
+    this.update();
+    if (this.isUnused) this.#host.onUnused(this);
   }
 
   async #run(tick: number): Promise<void> {
@@ -356,7 +380,7 @@ export class CronJob implements Due {
     try {
       const binding = this.#binding() ?? this.#bindings.values().next().value;
       if (release === undefined || binding === undefined) {
-        // That is for the next start of the engine, or for whoever asks for the job again.
+        // The tick is left to the next start of the engine, or to the next trigger of the job.
         this.#decidedUntil = Math.min(this.#decidedUntil, decidedBefore);
         return;
       }
@@ -368,19 +392,19 @@ export class CronJob implements Due {
         outcome: null,
         error: null,
         manual: false,
-        passedOver: 0,
+        skippedCount: 0,
       };
       if (!(await store.start({ id: this.id, run, decidedUntil: Math.max(tick, this.#storable(this.#decidedUntil)) }))) {
-        log.warn("a tick of a cron trigger was not started, because it had been decided on before", { job: this.id, function: this.#functionId, tick });
+        log.warn("tick of a cron trigger not started: it was already decided", { job: this.id, function: this.#functionId, tick });
         return;
       }
       this.#note(run);
       this.#report(undefined);
       const delivered = await this.#host.deliver(this, binding, run);
-      if (delivered.outcome === "refused" && (await this.#takeBack(run, decidedBefore))) return;
+      if (delivered.outcome === "refused" && (await this.#undoStart(run, decidedBefore))) return;
       this.#finish(run, delivered);
     } catch (error) {
-      // It may have been stored as started all the same; then the store refuses it the next time.
+      // The start may be stored nevertheless. Then the store refuses it the next time.
       this.#decidedUntil = Math.min(this.#decidedUntil, decidedBefore);
       this.#storeFailed(error);
     } finally {
@@ -389,8 +413,8 @@ export class CronJob implements Due {
   }
 
   /** Undoes the start of a run that was never delivered, so that the misfire policy decides when it runs. Returns false if the store refuses. */
-  async #takeBack(run: Run, decidedUntil: number): Promise<boolean> {
-    if (!(await this.#host.store.takeBackStart({ id: this.id, seq: run.seq, scheduledAt: run.scheduledAt, decidedUntil }))) return false;
+  async #undoStart(run: Run, decidedUntil: number): Promise<boolean> {
+    if (!(await this.#host.store.undoStart({ id: this.id, seq: run.seq, scheduledAt: run.scheduledAt, decidedUntil }))) return false;
     this.#decidedUntil = decidedUntil;
     if (this.#lastRun?.seq === run.seq) this.#lastRun = undefined;
     this.#retryAt = this.#host.clock.monotonic() + RETRY_MS;
@@ -410,7 +434,7 @@ export class CronJob implements Due {
 
   #finish(run: Run, { outcome, error }: Delivered): Run {
     const finished: Run = { ...run, finishedAt: this.#host.clock.now(), outcome: outcome === "refused" ? "error" : outcome, error };
-    if (finished.outcome === "error") this.#host.log.warn("a run of a cron trigger failed", { job: this.id, function: this.#functionId, error });
+    if (finished.outcome === "error") this.#host.log.warn("run of a cron trigger failed", { job: this.id, function: this.#functionId, error });
     this.#record(finished, undefined);
     return finished;
   }
@@ -418,14 +442,15 @@ export class CronJob implements Due {
   #ended(releaseSlot: Undo | undefined): void {
     this.#running -= 1;
     releaseSlot?.();
-    this.look();
-    if (this.isOver) this.#host.onOver(this);
+    this.update();
+    if (this.isUnused) this.#host.onUnused(this);
   }
 
-  /** One line stands for all that are passed over in a row for the same reason. */
-  #passOver({ reason, last, count }: PassedOver, { schedule, now }: { readonly schedule: Schedule; readonly now: number }): void {
-    const { outcome, error } = PASSED_OVER[reason];
-    // Those that came due less than a minute ago had their chance. Others did not, and may start if the clock is set back to before them.
+  /** Records skipped ticks. One entry stands for all consecutive ticks with the same reason. */
+  #recordSkipped({ reason, last, count }: SkippedTicks, { schedule, now }: { readonly schedule: Schedule; readonly now: number }): void {
+    const { outcome, error } = SKIPPED[reason];
+    // Ticks of the last minute had their chance to start. Older ones did not, and may start if the clock is set back
+    // before them.
     const isLate = (schedule.next(this.#decidedUntil) ?? now) < now - LATE_MS;
     if (isLate) this.#handled = endRange(this.#handled, this.#decidedUntil, last + 1);
     this.#report(undefined);
@@ -440,14 +465,14 @@ export class CronJob implements Due {
         outcome,
         error,
         manual: false,
-        passedOver: (isSame ? before.passedOver : 0) + Math.min(count, MAX_CATCH_UP),
+        skippedCount: (isSame ? before.skippedCount : 0) + Math.min(count, MAX_CATCH_UP),
       },
       this.#storable(last),
       isLate ? this.#handled : undefined,
     );
   }
 
-  /** Up to where the store may take ticks for decided on: not past those that it has not been told of. */
+  /** Returns the time up to which the store may treat ticks as decided: before all ticks that it does not know yet. */
   #storable(decidedUntil: number): number {
     return Math.min(decidedUntil, ...[...this.#unstored].map((tick) => tick - 1));
   }
@@ -458,7 +483,7 @@ export class CronJob implements Due {
     this.#host.track(
       store
         .record({ id: this.id, run, decidedUntil, ...(handled === undefined ? {} : { handled }) })
-        .catch((error: unknown) => log.warn("how a tick of a cron trigger ended could not be stored", { job: this.id, function: this.#functionId, error })),
+        .catch((error: unknown) => log.warn("outcome of a cron tick could not be stored", { job: this.id, function: this.#functionId, error })),
     );
   }
 
@@ -467,7 +492,7 @@ export class CronJob implements Due {
   }
 
   #storeFailed(error: unknown): void {
-    this.#report(`it cannot be stored: ${error instanceof Error ? error.message : String(error)}`);
+    this.#report(`cannot be stored: ${error instanceof Error ? error.message : String(error)}`);
     this.#retryAt = this.#host.clock.monotonic() + RETRY_MS;
   }
 
@@ -479,7 +504,9 @@ export class CronJob implements Due {
 
   #track(work: Promise<void>): void {
     this.#host.track(
-      work.catch((error: unknown) => this.#host.log.error("a cron trigger met a defect of the engine", { job: this.id, function: this.#functionId, error })),
+      work.catch((error: unknown) =>
+        this.#host.log.error("cron trigger failed because of an engine defect", { job: this.id, function: this.#functionId, error }),
+      ),
     );
   }
 }

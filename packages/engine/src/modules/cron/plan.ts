@@ -1,111 +1,111 @@
 import type { Schedule } from "./schedule.ts";
 import type { Misfire, Overlap } from "./settings.ts";
 
-/** A tick that could not start for so long has misfired. */
+/** A tick that could not start within this time has misfired. */
 export const LATE_MS = 60_000;
-/** Ticks that are started for what was missed, at most; and ticks passed over that are counted. */
+/** Maximum missed ticks that are started, and maximum skipped ticks that are counted. */
 export const MAX_CATCH_UP = 100;
 
-/** How a job stands at one instant. Instants are those of its ticks: what jitter adds has been taken off. */
-export interface Situation {
+/** State of a job at one time. All times are without the job's jitter. */
+export interface PlanInput {
   readonly schedule: Schedule;
   readonly misfire: Misfire;
   readonly overlap: Overlap;
   readonly now: number;
-  /** Every tick up to here has been decided on. */
+  /** Every tick up to this time is decided. */
   readonly decidedUntil: number;
-  /** Somebody is there to run it. */
+  /** A worker is available to run it. */
   readonly available: boolean;
   readonly running: number;
-  /** Ticks up to here were missed, and are run one after the other. */
+  /** Ticks up to this time were missed, and run one after the other. */
   readonly backlogUntil: number;
-  /** The first of the ticks that came due while a run went on and wait for its end. */
+  /** The first tick that was due during a run and waits for its end. */
   readonly waitingFrom: number | undefined;
 }
 
-/** Ticks that nothing is started for. */
-export interface PassedOver {
-  /** `superseded`: a later tick stands for them; `capped`: only the latest of those that were missed are started. */
+/** Skipped ticks. */
+export interface SkippedTicks {
+  /** `superseded`: one run of a later tick stands for them. `capped`: only the latest missed ticks are started. */
   readonly reason: "missed" | "superseded" | "capped" | "overlap" | "absent";
   readonly last: number;
-  /** At most MAX_CATCH_UP are counted. */
+  /** Number of ticks, at most MAX_CATCH_UP. */
   readonly count: number;
 }
 
 export interface Plan {
-  /** In order. */
+  /** Ticks to start, in order. */
   readonly starts: readonly number[];
-  readonly passedOver: PassedOver | undefined;
+  readonly skipped: SkippedTicks | undefined;
   readonly decidedUntil: number;
   readonly backlogUntil: number;
   readonly waitingFrom: number | undefined;
-  /** When to look again; undefined: when a run ends, when somebody is there, or never. */
-  readonly lookAt: number | undefined;
+  /** When to check again. Undefined: when a run ends, when a worker is available, or never. */
+  readonly checkAt: number | undefined;
 }
 
-/** What to do about the ticks that are due. */
-export function planTicks(situation: Situation): Plan {
-  const { schedule, now, decidedUntil, overlap, misfire, running, backlogUntil } = situation;
-  const hold: Plan = { starts: [], passedOver: undefined, decidedUntil, backlogUntil, waitingFrom: situation.waitingFrom, lookAt: undefined };
+/** Decides what happens with the due ticks. */
+export function planTicks(input: PlanInput): Plan {
+  const { schedule, now, decidedUntil, overlap, misfire, running, backlogUntil } = input;
+  const hold: Plan = { starts: [], skipped: undefined, decidedUntil, backlogUntil, waitingFrom: input.waitingFrom, checkAt: undefined };
   const first = schedule.next(decidedUntil);
   if (first === undefined) return hold;
-  if (first > now) return { ...hold, waitingFrom: undefined, lookAt: first };
+  if (first > now) return { ...hold, waitingFrom: undefined, checkAt: first };
   if (running > 0 && overlap !== "allow") {
-    if (overlap === "queue_one" || first <= backlogUntil) return { ...hold, waitingFrom: situation.waitingFrom ?? first };
-    return withLook(situation, passOver(situation, "overlap", now));
+    if (overlap === "queue_one" || first <= backlogUntil) return { ...hold, waitingFrom: input.waitingFrom ?? first };
+    return withNextCheck(input, skipTicks(input, "overlap", now));
   }
-  if (!situation.available) {
-    // Until somebody comes; but what will not be caught up is not kept in the dark for ever.
+  if (!input.available) {
+    // Wait for a worker. But report ticks that will not be caught up after a minute.
     if (misfire !== "skip") return hold;
     return first > now - LATE_MS
-      ? { ...hold, lookAt: now + LATE_MS }
-      : { ...withLook(situation, passOver(situation, "absent", now - LATE_MS)), lookAt: now + LATE_MS };
+      ? { ...hold, checkAt: now + LATE_MS }
+      : { ...withNextCheck(input, skipTicks(input, "absent", now - LATE_MS)), checkAt: now + LATE_MS };
   }
-  return withLook(situation, startDue(situation, first));
+  return withNextCheck(input, startDue(input, first));
 }
 
-type Step = Omit<Plan, "lookAt">;
+type Step = Omit<Plan, "checkAt">;
 
-function startDue(situation: Situation, first: number): Step {
-  const { schedule, misfire, overlap, now, decidedUntil, backlogUntil, waitingFrom } = situation;
+function startDue(input: PlanInput, first: number): Step {
+  const { schedule, misfire, overlap, now, decidedUntil, backlogUntil, waitingFrom } = input;
   const one = overlap !== "allow";
   const isBacklog = first <= backlogUntil;
   if (misfire === "all" && (isBacklog || waitingFrom === undefined)) {
     const until = isBacklog ? backlogUntil : now;
     const due = schedule.latest(MAX_CATCH_UP, decidedUntil, until);
     const starts = one ? due.slice(0, 1) : due;
-    return done(situation, { starts, decidedUntil: starts.at(-1) ?? decidedUntil, backlogUntil: starts.length < due.length ? until : backlogUntil });
+    return done(input, { starts, decidedUntil: starts.at(-1) ?? decidedUntil, backlogUntil: starts.length < due.length ? until : backlogUntil });
   }
   const due = schedule.latest(MAX_CATCH_UP, decidedUntil, now);
   const freshFrom = Math.min(now - LATE_MS, waitingFrom ?? now);
   const fresh = due.filter((tick) => tick >= freshFrom);
   const wanted = fresh.length === 0 && misfire === "once" ? due.slice(-1) : fresh;
   const starts = one ? wanted.slice(-1) : wanted;
-  return starts.length === 0 ? passOver(situation, "missed", now) : done(situation, { starts, decidedUntil: due.at(-1) as number, backlogUntil });
+  return starts.length === 0 ? skipTicks(input, "missed", now) : done(input, { starts, decidedUntil: due.at(-1) as number, backlogUntil });
 }
 
-/** What is due before the first that is started is passed over. */
-function done(situation: Situation, step: Pick<Step, "starts" | "decidedUntil" | "backlogUntil">): Step {
-  const { passedOver } = passOver(situation, "missed", (step.starts[0] ?? situation.decidedUntil) - 1);
-  const reason = passedOver && reasonFor(situation, passedOver.last);
-  return { ...step, passedOver: passedOver && reason && { ...passedOver, reason }, waitingFrom: undefined };
+/** Skips due ticks before the first one that is started. */
+function done(input: PlanInput, step: Pick<Step, "starts" | "decidedUntil" | "backlogUntil">): Step {
+  const { skipped } = skipTicks(input, "missed", (step.starts[0] ?? input.decidedUntil) - 1);
+  const reason = skipped && reasonFor(input, skipped.last);
+  return { ...step, skipped: skipped && reason && { ...skipped, reason }, waitingFrom: undefined };
 }
 
-/** Why ticks up to `last` are passed over for one that is started. */
-function reasonFor({ misfire, waitingFrom, now }: Situation, last: number): PassedOver["reason"] {
+/** Returns why ticks up to `last` are skipped in favour of a started one. */
+function reasonFor({ misfire, waitingFrom, now }: PlanInput, last: number): SkippedTicks["reason"] {
   if (waitingFrom !== undefined) return "overlap";
   if (misfire === "all") return "capped";
   return misfire === "once" || last >= now - LATE_MS ? "superseded" : "missed";
 }
 
-function passOver(situation: Situation, reason: PassedOver["reason"], until: number): Step {
-  const { schedule, decidedUntil, backlogUntil } = situation;
+function skipTicks(input: PlanInput, reason: SkippedTicks["reason"], until: number): Step {
+  const { schedule, decidedUntil, backlogUntil } = input;
   const ticks = schedule.latest(MAX_CATCH_UP, decidedUntil, until);
   const last = ticks.at(-1);
-  const passedOver = last === undefined ? undefined : { reason, last, count: ticks.length };
-  return { starts: [], passedOver, decidedUntil: last ?? decidedUntil, backlogUntil, waitingFrom: undefined };
+  const skipped = last === undefined ? undefined : { reason, last, count: ticks.length };
+  return { starts: [], skipped, decidedUntil: last ?? decidedUntil, backlogUntil, waitingFrom: undefined };
 }
 
-function withLook({ schedule }: Situation, step: Step): Plan {
-  return { ...step, lookAt: schedule.next(step.decidedUntil) };
+function withNextCheck({ schedule }: PlanInput, step: Step): Plan {
+  return { ...step, checkAt: schedule.next(step.decidedUntil) };
 }

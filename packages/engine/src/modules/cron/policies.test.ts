@@ -27,7 +27,7 @@ describe("a tick that comes during a run", () => {
     await pass(engine, clock, "t", 20_000, 5_000);
     expect(ticks).toHaveLength(1);
     expect(await history(engine, "t")).toMatchObject([
-      { scheduled_time: "2026-01-01T00:00:20.000Z", started_at: null, outcome: "skipped", error: "the run before had not ended", passed_over: 3 },
+      { scheduled_time: "2026-01-01T00:00:20.000Z", started_at: null, outcome: "skipped", error: "the previous run had not ended", passed_over: 3 },
       { scheduled_time: "2026-01-01T00:00:05.000Z", outcome: null, finished_at: null },
     ]);
     first.open();
@@ -90,7 +90,7 @@ describe("a run", () => {
     await pass(engine, clock, "t", 15_000, 5_000);
     expect(times()).toEqual(["2026-01-01T00:00:10.000Z"]);
     expect((await history(engine, "t")).reverse()).toMatchObject([
-      { outcome: "skipped", error: "may::run answered false" },
+      { outcome: "skipped", error: "may::run returned false" },
       { outcome: "ok" },
       { outcome: "error", error: "the condition may::run failed: invocation_failed: who knows" },
     ]);
@@ -120,7 +120,7 @@ describe("a trigger whose function is away", () => {
   it("keeps its schedule, records the ticks as errors, and starts the next one when the function is back (T-7)", async () => {
     await away({});
     await pass(engine, clock, "kept", 150_000, 10_000);
-    const absent = { outcome: "error", started_at: null, error: "nobody was there to run it: its function or its worker is away" };
+    const absent = { outcome: "error", started_at: null, error: "its function or its worker was not available" };
     expect(await history(engine, "kept")).toMatchObject([{ ...absent, passed_over: expect.any(Number) }]);
     const { ticks, times } = await ticking(engine);
     await turns();
@@ -237,12 +237,12 @@ describe("a config", () => {
     for (const [config, message] of [
       [{}, "Cron expression is required"],
       [{ expression: "0 25 * * *" }, "Invalid cron expression '0 25 * * *': field 2 (hour), character 3"],
-      [{ expression: "@daily", timezone: "Europe/Berlinn" }, "`timezone`: 'Europe/Berlinn' is no IANA time zone"],
-      [{ expression: "@daily", timezone: "+02:00" }, "'+02:00' is no IANA time zone"],
+      [{ expression: "@daily", timezone: "Europe/Berlinn" }, "`timezone`: 'Europe/Berlinn' is not an IANA time zone"],
+      [{ expression: "@daily", timezone: "+02:00" }, "'+02:00' is not an IANA time zone"],
       [{ expression: "@daily", time_zone: "Europe/Berlin" }, "time_zone"],
       [{ expression: "@daily", overlap: "never" }, "overlap"],
       [{ expression: "@daily", start_at: "tomorrow" }, "must be a date with time and offset"],
-      [{ expression: "@daily", start_at: "2026-02-01T00:00:00Z", end_at: "2026-01-01T00:00:00Z" }, "lies before `start_at`"],
+      [{ expression: "@daily", start_at: "2026-02-01T00:00:00Z", end_at: "2026-01-01T00:00:00Z" }, "is before `start_at`"],
     ] as const) {
       const answer = await bind(engine, worker, config);
       expect(answer, message).toMatchObject({ error: { code: "trigger_registration_failed", message: expect.stringContaining(message) } });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openDatabase } from "../../store/driver.ts";
 import { accessOfRole, type InMemoryEngine, type ManualClock, manualClock } from "../../testing/index.ts";
-import { bind, cronEngine, history, pass, settled, storeAnswered, ticking, turns } from "./testing/cron-engine.ts";
+import { bind, cronEngine, history, pass, settled, storeIdle, ticking, turns } from "./testing/cron-engine.ts";
 
 let dataDir: string;
 let clock: ManualClock;
@@ -137,7 +137,7 @@ describe("after a restart", () => {
     await turns();
     const probe = await engine.connectWorker();
     await bind(engine, probe, { expression: "@yearly" }, { id: "probe" });
-    await storeAnswered(engine, "probe");
+    await storeIdle(engine, "probe");
     await restartAt("2026-01-01T05:30:00Z");
     const { times } = await again(config);
     expect(times()).toEqual([]);

@@ -1,7 +1,7 @@
 import type { Measurement } from "../../kernel/telemetry-contract.ts";
 import type { Delivered } from "./delivery.ts";
 
-/** How runs ended since the module started. */
+/** Counts ended runs by outcome since the module started. */
 export class RunCounts {
   readonly #byOutcome = new Map<Delivered["outcome"], number>();
 
@@ -13,7 +13,7 @@ export class RunCounts {
     return [...this.#byOutcome].map(([outcome, value]) => ({
       name: "svc.cron.runs",
       type: "counter",
-      description: "Runs of cron jobs that ended, by outcome",
+      description: "Ended runs of cron jobs, by outcome",
       labels: { outcome },
       value,
     }));

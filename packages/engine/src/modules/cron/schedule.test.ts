@@ -40,7 +40,7 @@ describe("cron expressions", () => {
   });
 
   it.each([
-    ["0 25 * * *", "field 2 (hour), character 3: '25' is not understood (Invalid value for hour: 25); it takes 0 to 23"],
+    ["0 25 * * *", "field 2 (hour), character 3: '25' is invalid (Invalid value for hour: 25); allowed: 0 to 23"],
     ["0 0 0 32 * *", "field 4 (day of the month), character 7: '32'"],
     ["*  *  *  FOO *", "field 4 (month), character 10: 'FOO'"],
     ["0 0 * * 8", "field 5 (day of the week), character 9: '8'"],
@@ -49,11 +49,11 @@ describe("cron expressions", () => {
     ["*/0 * * * *", "field 1 (minute), character 1: '*/0'"],
     ["5-1 * * * *", "field 1 (minute), character 1: '5-1'"],
     ["1,,2 * * * *", "field 1 (minute), character 1: '1,,2'"],
-    ["* * *", "there are 3 fields; write five"],
+    ["* * *", "there are 3 fields; use five"],
     ["* * * * * * * *", "there are 8 fields"],
     ["  ", "there are 0 fields"],
-    ["@reboot", "there is no such shorthand; there are @yearly"],
-    ["0 0 30 2 *", "no date fits it"],
+    ["@reboot", "unknown shorthand; use one of @yearly"],
+    ["0 0 30 2 *", "no date matches it"],
     ["0 0 30 2 * ".padEnd(300, "*"), "has more than 256 characters"],
   ])("are refused with the field and the character: %s (T-7)", (expression, message) => {
     expect(() => checkedExpression(expression, "UTC", NEW_YEAR)).toThrow(message);

@@ -1,37 +1,37 @@
 import { Cron } from "croner";
-import { canonicalExpression, READING, refusal } from "./expression.ts";
+import { canonicalExpression, expressionError, PARSER_OPTIONS } from "./expression.ts";
 
-/** Ticks that are looked at, one after the other, for one that its zone has. */
+/** Maximum consecutive ticks that do not exist in the zone before the search ends. */
 const MAX_TRIES = 50;
-/** A parsed expression takes some 85 KB, so that only those in use of late are kept. */
-const MAX_KEPT = 200;
-/** Answers that a schedule remembers. */
-const MEMORY = 4;
-/** Ticks that are found faster one by one than from behind. */
+/** Maximum cached schedules. A parsed expression takes about 85 KB. */
+const MAX_CACHED = 200;
+/** Results that a schedule caches. */
+const MAX_RESULTS = 4;
+/** Up to this number, searching forward from the start is faster than searching back from the end. */
 const FEW = 4;
 const SECOND_MS = 1_000;
 
 /** Instants are milliseconds since 1970; ticks are whole seconds. */
 export interface Schedule {
-  /** The first tick after an instant; undefined when there is none any more. */
+  /** Returns the first tick after a time, or undefined if there is none. */
   next(after: number): number | undefined;
-  /** The latest ticks, `count` at most, that are after the one instant and not after the other; in order. */
+  /** Returns the latest ticks after `after` and not after `until`, at most `count`, in order. */
   latest(count: number, after: number, until: number): readonly number[];
 }
 
 /**
- * One expression in one zone. A time that does not exist on the day that clocks are set forward is skipped. On the day that they are set back
- * a time that comes twice has one tick, the first, unless minute or hour run through (`*`, `/`): those go on through the second hour as well.
+ * An expression in a time zone. A time that does not exist because of daylight saving is skipped. A time that occurs
+ * twice has one tick, the first, unless minute or hour contain `*` or `/`: those also tick in the repeated hour.
  */
 class ZonedSchedule implements Schedule {
   readonly #cron: Cron;
   readonly #zone: string;
-  // Jobs that share a schedule ask the same, one after the other.
+  // Jobs that share a schedule make the same queries one after the other.
   readonly #nexts: { readonly from: number; readonly tick: number | undefined }[] = [];
   readonly #runs: { readonly count: number; readonly before: number; readonly ticks: readonly number[] }[] = [];
 
   constructor(expression: string, zone: string) {
-    this.#cron = new Cron(expression, { ...READING, timezone: zone, paused: true, fixedTimeRule: "no-wildcard" });
+    this.#cron = new Cron(expression, { ...PARSER_OPTIONS, timezone: zone, paused: true, fixedTimeRule: "no-wildcard" });
     this.#zone = zone;
   }
 
@@ -58,7 +58,7 @@ class ZonedSchedule implements Schedule {
   #previous(count: number, before: number): readonly number[] {
     const known = this.#runs.find((runs) => runs.count === count && runs.before === before);
     if (known !== undefined) return known.ticks;
-    // One more, since one may be among them that its zone does not have.
+    // One more, because one of them may not exist in the zone.
     const dates = this.#cron.previousRuns(count + 1, new Date(before)).filter((date) => this.#exists(date));
     const ticks = dates
       .map((date) => date.getTime())
@@ -68,7 +68,7 @@ class ZonedSchedule implements Schedule {
     return ticks;
   }
 
-  /** The library moves a time that does not exist to the end of the gap. */
+  /** Returns false if the library moved a time that does not exist to the end of the gap. */
   #exists(date: Date): boolean {
     return this.#zone === "UTC" || this.#cron.match(date);
   }
@@ -80,32 +80,32 @@ function wholeSecond(instant: number): number {
 
 function remember<Entry>(entries: Entry[], entry: Entry): void {
   entries.push(entry);
-  if (entries.length > MEMORY) entries.shift();
+  if (entries.length > MAX_RESULTS) entries.shift();
 }
 
-const kept = new Map<string, ZonedSchedule>();
+const cache = new Map<string, ZonedSchedule>();
 
-/** By canonical expression and zone. Cheap when it was asked for of late. */
+/** Returns the schedule of a canonical expression in a zone. Recent schedules are cached. */
 export function scheduleOf(expression: string, zone: string): Schedule {
   const key = `${zone} ${expression}`;
-  const found = kept.get(key);
-  kept.delete(key);
+  const found = cache.get(key);
+  cache.delete(key);
   const schedule = found ?? new ZonedSchedule(expression, zone);
-  kept.set(key, schedule);
-  if (kept.size > MAX_KEPT) kept.delete(kept.keys().next().value as string);
+  cache.set(key, schedule);
+  if (cache.size > MAX_CACHED) cache.delete(cache.keys().next().value as string);
   return schedule;
 }
 
-/** The canonical form of an expression that someone wrote. Throws ExpressionError for one that is not understood, or that no date fits. */
+/** Returns the canonical form of a user's expression. Throws ExpressionError if it is invalid or no date matches it. */
 export function checkedExpression(text: string, zone: string, now: number): string {
   const expression = canonicalExpression(text);
-  // A year may lie in the past: that is no slip, but a schedule that is through.
+  // A year in the past is valid: the schedule has ended.
   const everyYear = expression.split(" ").slice(0, 6).join(" ");
-  if (scheduleOf(everyYear, zone).next(now) === undefined) throw refusal(text, "no date fits it");
+  if (scheduleOf(everyYear, zone).next(now) === undefined) throw expressionError(text, "no date matches it");
   return expression;
 }
 
-/** Between two instants; undefined: open. */
+/** Limits a schedule to the ticks between two times, both included. Undefined: no limit. */
 export function within(schedule: () => Schedule, startAt: number | undefined, endAt: number | undefined): Schedule {
   const first = startAt === undefined ? Number.NEGATIVE_INFINITY : startAt - 1;
   const last = endAt ?? Number.POSITIVE_INFINITY;

@@ -11,15 +11,15 @@ export type Misfire = (typeof MISFIRES)[number];
 
 const HOUR_MS = 3_600_000;
 
-/** What a cron trigger asks for, in the one form that equal requests have in common. */
+/** Settings of a cron trigger in canonical form: equal schedules have equal settings. */
 export interface CronSettings {
   readonly expression: string;
-  /** The expression as it was asked for. */
+  /** The expression as the user wrote it. */
   readonly written: string;
   readonly timezone: string;
   readonly overlap: Overlap;
   readonly misfire: Misfire;
-  /** Undefined: the function is called. */
+  /** Undefined: the function is called directly. */
   readonly queue: string | undefined;
   readonly jitterMs: number;
   /** Milliseconds since 1970. */
@@ -32,50 +32,56 @@ export interface CronSettings {
 const instant = (what: string) =>
   z.iso.datetime({ offset: true, error: "must be a date with time and offset, e.g. 2026-03-01T00:00:00Z" }).nullish().meta({ description: what });
 
-/** The config of a trigger of type `cron`. Members that are null count as absent; unknown ones are refused, since a slip in `timezone` would be silent. */
+/**
+ * Config of a trigger of type `cron`. Members that are null count as absent. Unknown members are rejected, because a
+ * misspelled `timezone` would be ignored silently.
+ */
 export function cronSettings(now: () => number): z.ZodType<CronSettings> {
   return z
     .strictObject({
       expression: z
-        .string({ error: (issue) => (issue.input === undefined ? "Cron expression is required" : "must be a text") })
+        .string({ error: (issue) => (issue.input === undefined ? "Cron expression is required" : "must be a string") })
         .min(1, "Cron expression is required")
         .max(MAX_EXPRESSION_CHARACTERS)
         .meta({
           description:
-            "Five fields (minute hour day month weekday), six (seconds first) or seven (and a year), with names, lists, ranges and steps; or @hourly, @daily, @weekly, @monthly, @yearly. Weekdays are 0 to 7, Sunday being 0 and 7",
+            "Five fields (minute hour day month weekday), six (second first) or seven (year last), with names, lists, ranges and steps; or @hourly, @daily, @weekly, @monthly, @yearly. Weekdays are 0 to 7; Sunday is 0 and 7",
         }),
-      timezone: z.string().nullish().meta({ description: "IANA zone that the expression is read in, e.g. Europe/Berlin. Default UTC" }),
+      timezone: z.string().nullish().meta({ description: "IANA time zone of the expression, e.g. Europe/Berlin. Default UTC" }),
       overlap: z.enum(OVERLAPS).nullish().meta({
-        description: "A tick comes while a run goes on: skip (default) passes it over, allow starts it as well, queue_one starts one when the run ends",
+        description:
+          "What to do with a tick that is due during a run: skip (default) skips it, allow starts it as well, queue_one starts one run when the current run ends",
       }),
       misfire: z.enum(MISFIRES).nullish().meta({
-        description: "Ticks that could not start for more than 60 s: skip (default) passes them over, once starts one for all, all starts each, 100 at most",
+        description:
+          "What to do with ticks that could not start within 60 s: skip (default) skips them, once starts one run for all, all starts each, up to 100",
       }),
-      queue: z.string().min(1).max(256).nullish().meta({ description: "Puts a job for the function on this queue instead of calling it" }),
-      jitter_ms: z
-        .int()
-        .min(0)
-        .max(HOUR_MS)
-        .nullish()
-        .meta({ description: "Starts each trigger later by an amount of its own, from 0 to this, so that not all start at once. Default 0" }),
-      start_at: instant("No tick before this instant"),
-      end_at: instant("No tick after this instant"),
+      queue: z.string().min(1).max(256).nullish().meta({ description: "Adds a job for the function to this queue instead of calling it" }),
+      jitter_ms: z.int().min(0).max(HOUR_MS).nullish().meta({
+        description: "Maximum start delay, in milliseconds. Each trigger has a fixed delay from 0 to this value, so that not all start at once. Default 0",
+      }),
+      start_at: instant("No tick before this time"),
+      end_at: instant("No tick after this time"),
       condition_function_id: z
         .string()
         .min(1)
         .nullish()
-        .meta({ description: "Called first with the same payload; when it answers `false`, the tick is passed over" }),
+        .meta({ description: "Called first with the same payload; if it returns `false`, the tick is skipped" }),
     })
     .transform((config, context): CronSettings => {
       const timezone = canonicalTimeZone(config.timezone ?? "UTC");
       const startAt = config.start_at == null ? undefined : Date.parse(config.start_at);
       const endAt = config.end_at == null ? undefined : Date.parse(config.end_at);
       if (timezone === undefined) {
-        context.addIssue({ code: "custom", path: ["timezone"], message: `'${String(config.timezone).slice(0, 64)}' is no IANA time zone, e.g. Europe/Berlin` });
+        context.addIssue({
+          code: "custom",
+          path: ["timezone"],
+          message: `'${String(config.timezone).slice(0, 64)}' is not an IANA time zone, e.g. Europe/Berlin`,
+        });
         return z.NEVER;
       }
       if (startAt !== undefined && endAt !== undefined && endAt < startAt) {
-        context.addIssue({ code: "custom", path: ["end_at"], message: "lies before `start_at`" });
+        context.addIssue({ code: "custom", path: ["end_at"], message: "is before `start_at`" });
         return z.NEVER;
       }
       try {
@@ -101,7 +107,10 @@ export function cronSettings(now: () => number): z.ZodType<CronSettings> {
     }) as unknown as z.ZodType<CronSettings>;
 }
 
-/** Equal for equal schedules of one function, however they were written; a tick is this and its instant (decision 12). */
+/**
+ * Returns the job's id. It is equal for equal schedules of one function, however they were written. A tick is this id
+ * and its time (decision 12).
+ */
 export function jobIdOf(functionId: string, settings: CronSettings): string {
   return createHash("sha256")
     .update(`${functionId}\n${settingsText(settings)}`)
@@ -109,13 +118,16 @@ export function jobIdOf(functionId: string, settings: CronSettings): string {
     .slice(0, 32);
 }
 
-/** The settings as JSON with the members in one order, for keeping. */
+/** Returns the settings as JSON with a fixed order of members, to store and compare them. */
 export function settingsText(settings: CronSettings): string {
   const { expression, timezone, overlap, misfire, queue, jitterMs, startAt, endAt, conditionFunctionId } = settings;
   return JSON.stringify([expression, timezone, overlap, misfire, queue ?? null, jitterMs, startAt ?? null, endAt ?? null, conditionFunctionId ?? null]);
 }
 
-/** How much later than its ticks a job starts: the same each time, so that ticks keep their order. */
+/**
+ * Returns how many milliseconds after its ticks a job starts. The delay is fixed per job, so that ticks keep their
+ * order.
+ */
 export function jitterOf(jobId: string, { jitterMs }: CronSettings): number {
   return jitterMs === 0 ? 0 : Number.parseInt(jobId.slice(0, 8), 16) % (jitterMs + 1);
 }

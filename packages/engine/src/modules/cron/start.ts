@@ -5,11 +5,11 @@ import { CronJobs } from "./cron-jobs.ts";
 import { provideFunctions } from "./functions.ts";
 import { CronStore } from "./store/cron-store.ts";
 
-/** Opens the store and runs the module on it. */
+/** Opens the store and starts the module. */
 export async function startCron(context: ModuleContext<CronConfig>): Promise<RunningModule<CronConfig>> {
   const { config, dataDir, log } = context;
   if (config.adapter !== undefined) {
-    const message = "the adapter of svc-cron has no effect any more: schedules are kept in the data folder; leave it out";
+    const message = "the adapter of svc-cron is ignored: schedules are stored in the data folder; remove it from the config";
     log.warn(message, { adapter: config.adapter.name });
   }
   const store = await CronStore.open({ dataDir, log });

@@ -308,7 +308,7 @@ describe("a subscriber", () => {
   it.each([
     ["event", {}, /topic.*is missing/],
     ["subscribe", {}, /topic.*is missing/],
-    ["event", { topic: "a", event: "b" }, /one thing; give one/],
+    ["event", { topic: "a", event: "b" }, /the same; set only one/],
     ["event", { topic: "a", condition: "f" }, /condition/],
     ["event", { topic: "a*" }, /whole segment/],
     ["subscribe", { topic: "" }, /empty/],
@@ -336,7 +336,7 @@ describe("the module", () => {
   it("is there once, also under its other name, since an event would reach only half of those who listen", async () => {
     const { told } = await listen({ topic: "t" });
     const once = { name: "svc-event", config: {} };
-    expect(await engine.applyModules([once, { ...once, instance: "svc-event#2" }])).toEqual([expect.stringContaining("list svc-event, or svc-pubsub")]);
+    expect(await engine.applyModules([once, { ...once, instance: "svc-event#2" }])).toEqual([expect.stringContaining("list it, or its other name svc-pubsub")]);
     for (const n of [1, 2, 3, 4]) await publish("t", n);
     expect(await told.count(4)).toEqual([1, 2, 3, 4]);
   });

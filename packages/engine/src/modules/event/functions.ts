@@ -7,14 +7,14 @@ import type { Subscriptions } from "./subscriptions.ts";
 const data = z
   .custom<Payload>((value) => value instanceof Payload)
   .optional()
-  .meta({ description: "Any JSON value; default null" });
+  .meta({ description: "Any JSON value. Default null" });
 const name = z.string().nullish();
 
-/** Makes `publish`, `event::emit` and `event::list` callable. */
+/** Provides `publish`, `event::emit` and `event::list`. */
 export function provideEventFunctions({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, subscriptions: Subscriptions): void {
   provideFunction({
     id: "publish",
-    summary: "Publishes data to everyone who listens to the topic; resolves when the event is accepted, not when it was handled",
+    summary: "Publishes data to all subscribers of a topic; returns when the event is accepted, not when it is handled",
     input: z.object({ topic: name.meta({ description: "1 to 256 bytes" }), data }),
     rawMembers: ["data"],
     handle(input, context) {
@@ -24,7 +24,7 @@ export function provideEventFunctions({ provideFunction }: Pick<ModuleContext<un
   });
   provideFunction({
     id: "event::emit",
-    summary: "The same, and answers how many triggers took the event",
+    summary: "Publishes data to all subscribers of a topic, and returns how many triggers accepted the event",
     input: z.strictObject({ event: name.meta({ description: "The topic: 1 to 256 bytes" }), data }),
     rawMembers: ["data"],
     output: z.object({ delivered_to: z.int().min(0) }),
@@ -32,16 +32,16 @@ export function provideEventFunctions({ provideFunction }: Pick<ModuleContext<un
   });
   provideFunction({
     id: "event::list",
-    summary: "Topics that were published to since the start, and those that are listened to",
+    summary: "Lists topics that were published to since the start, and topics with subscribers",
     input: z.strictObject({}),
     output: z.object({
       topics: z.array(
         z.object({
-          topic: z.string().meta({ description: "A topic, or a pattern that is listened to" }),
+          topic: z.string().meta({ description: "A topic, or the pattern of a subscription" }),
           subscribers: z.int().min(0),
           published: z.int().min(0),
-          failed: z.int().min(0).meta({ description: "Calls of functions that failed" }),
-          dropped: z.int().min(0).meta({ description: "Events that a trigger had no room for" }),
+          failed: z.int().min(0).meta({ description: "Failed calls of functions" }),
+          dropped: z.int().min(0).meta({ description: "Events dropped because a trigger's queue was full" }),
           last_published_at: z.iso.datetime().nullable(),
         }),
       ),
@@ -50,7 +50,7 @@ export function provideEventFunctions({ provideFunction }: Pick<ModuleContext<un
   });
 }
 
-/** Who publishes without a connection, over HTTP or as a module of the engine, shares one order with others like it. */
+/** Publisher of events without a connection, from HTTP or from modules of the engine. They share one order. */
 const WITHOUT_CONNECTION = "engine";
 
 function eventOf(topic: string | null | undefined, data: Payload | undefined, { caller, traceparent, baggage }: HandlerContext): PublishedEvent {
@@ -61,7 +61,7 @@ function eventOf(topic: string | null | undefined, data: Payload | undefined, { 
   return { topic, data: data ?? Payload.null, publisher, isState: false, call: { traceparent, baggage, metadata: topicMetadata(topic) } };
 }
 
-/** What a handler is told besides the data. */
+/** Returns the metadata of an event's calls. */
 export function topicMetadata(topic: string): Payload {
   return Payload.fromValue({ svc: { topic } });
 }

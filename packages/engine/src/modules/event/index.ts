@@ -1,12 +1,11 @@
 import { defineModule } from "../../kernel/module.ts";
-import { type EventConfig, eventConfigSchema } from "./config.ts";
-import { NAME } from "./name.ts";
+import { type EventConfig, eventConfigSchema, NAME } from "./config.ts";
 
-/** Events by topic, for whoever listens at that moment. See README.md. */
+/** Delivers events by topic to subscribed functions. See README.md. */
 export const event = defineModule<EventConfig>({
   name: NAME,
-  summary: "Events by topic, for every function that listens",
+  summary: "Delivers events by topic to all subscribed functions",
   config: eventConfigSchema,
-  // Loaded by who uses it: an engine without the module does without its code in memory.
+  // Loaded on demand, so that an engine without this module does not hold its code in memory.
   start: async (context) => (await import("./start.ts")).startEvents(context),
 });

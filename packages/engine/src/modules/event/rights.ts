@@ -2,19 +2,24 @@ import { CallError } from "@svc/protocol";
 import type { TriggerBinding } from "../../kernel/module.ts";
 import type { SubscriptionSettings } from "./trigger-settings.ts";
 
-/** Who may call one of them may listen. */
-const LISTENS = ["event::list", "event::emit", "publish"];
-/** Events on changes of state tell what this would. */
+/** A caller that may call one of these may subscribe. */
+const SUBSCRIBE_RIGHTS = ["event::list", "event::emit", "publish"];
+/** Events on changes of state contain values that this function returns. */
 const READS_VALUES = "state::get";
 
-/** Where access is restricted: why the subscriber may not be told; undefined when it may. `isState`: of a change of state. */
-export function refusalToListen(binding: Pick<TriggerBinding<SubscriptionSettings>, "callRefusal" | "principal">, isState: boolean): CallError | undefined {
+/**
+ * Returns why the subscriber may not get the event, or undefined if it may. `isState`: the event is a change of state.
+ */
+export function subscribeRefusal(binding: Pick<TriggerBinding<SubscriptionSettings>, "callRefusal" | "principal">, isState: boolean): CallError | undefined {
   if (binding.principal.isTrusted) return undefined;
-  const refusals = LISTENS.map((id) => binding.callRefusal(id));
+  const refusals = SUBSCRIBE_RIGHTS.map((id) => binding.callRefusal(id));
   if (refusals.every((refusal) => refusal !== undefined)) {
-    return new CallError("FORBIDDEN", `triggers on events are for who may call one of ${LISTENS.join(", ")}, which this connection may not`);
+    return new CallError("FORBIDDEN", `triggers on events require the right to call one of ${SUBSCRIBE_RIGHTS.join(", ")}, which this connection may not`);
   }
   const refusal = isState ? binding.callRefusal(READS_VALUES) : undefined;
   if (refusal === undefined) return undefined;
-  return new CallError("FORBIDDEN", `an event on a change of state tells what ${READS_VALUES} would, which this connection may not call: ${refusal.message}`);
+  return new CallError(
+    "FORBIDDEN",
+    `an event on a change of state contains what ${READS_VALUES} returns, which this connection may not call: ${refusal.message}`,
+  );
 }

@@ -1,20 +1,19 @@
 import type { Directory } from "../../kernel/directory.ts";
 import type { ModuleContext, RunningModule } from "../../kernel/module.ts";
-import type { EventConfig } from "./config.ts";
+import { type EventConfig, NAME } from "./config.ts";
 import { provideEventFunctions } from "./functions.ts";
-import { NAME } from "./name.ts";
 import { isStateTopic, StateEvents } from "./state-events.ts";
 import { Subscriptions } from "./subscriptions.ts";
 import { eventTriggerSettings, subscribeTriggerSettings } from "./trigger-settings.ts";
 
-/** Runs the module. */
+/** Starts the module. */
 export function startEvents(context: ModuleContext<EventConfig>): RunningModule<EventConfig> {
   let { config } = context;
-  if (runsAlready(context.directory)) throw new Error("events are there already: list svc-event, or svc-pubsub, which is the same, only once");
+  if (runsAlready(context.directory)) throw new Error("svc-event is configured twice; list it, or its other name svc-pubsub, only once");
   const subscriptions = new Subscriptions({ context, config: () => config, isStateTopic, onChange: () => stateEvents.refresh() });
   const stateEvents = new StateEvents({
     context,
-    hasListeners: (topic) => subscriptions.hasListeners(topic),
+    hasSubscribers: (topic) => subscriptions.hasSubscribers(topic),
     publish: (published) => subscriptions.publish(published),
   });
   stateEvents.start();
@@ -22,13 +21,13 @@ export function startEvents(context: ModuleContext<EventConfig>): RunningModule<
   provideEventFunctions(context, subscriptions);
   context.provideTrigger({
     type: "event",
-    summary: "Calls a function for each event of a topic, or of all that fit a pattern; those of one publisher in order",
+    summary: "Calls a function for each event of a topic, or of topics that match a pattern; in order per publisher",
     settings: eventTriggerSettings,
     bind: (binding) => subscriptions.bind(binding, "event"),
   });
   context.provideTrigger({
     type: "subscribe",
-    summary: "The same as event, as published clients name it",
+    summary: "The same as event, under the name that published clients use",
     settings: subscribeTriggerSettings,
     bind: (binding) => subscriptions.bind(binding, "subscribe"),
   });
@@ -40,7 +39,7 @@ export function startEvents(context: ModuleContext<EventConfig>): RunningModule<
   };
 }
 
-/** With two of them an event would reach only those who listen at the one that it was published to. */
+/** With two modules, an event would reach only the subscribers of the module that it was published to. */
 function runsAlready(directory: Directory): boolean {
   return directory.workers().some(({ name, status }) => status === "available" && (name === NAME || name.startsWith(`${NAME}#`)));
 }

@@ -5,43 +5,43 @@ import type { Undo } from "../../kernel/scope.ts";
 import { topicMetadata } from "./functions.ts";
 import type { PublishedEvent } from "./subscription.ts";
 
-/** Trigger types of svc-state, and the topics as which their events are published. */
+/** Trigger types of svc-state; their events are published under topics of the same names. */
 const STATE_TOPICS: ReadonlySet<string> = new Set(["state:created", "state:updated", "state:deleted"]);
 
-/** The function that svc-state's triggers call. */
+/** The function that the triggers call. */
 const FUNCTION_ID = "engine::event::state_changed";
 
 export function isStateTopic(topic: string): boolean {
   return STATE_TOPICS.has(topic);
 }
 
-/** What holds one of the triggers. */
-interface Hold {
-  /** Undefined until it is bound, and when that failed. */
+/** A trigger on changes of state that this module holds. */
+interface StateTrigger {
+  /** Undefined until it is bound, and after binding failed. */
   id: string | undefined;
   readonly settled: Promise<void>;
 }
 
 /**
- * Publishes changes of state as events. It listens to a kind of change as anybody would, by a trigger of that type, and only while
- * somebody listens to the topic: a change that nobody is told of costs its writer nothing. The trigger waits where svc-state is not loaded yet, and
- * moves to the new one when it is started anew.
+ * Publishes changes of state as events. It registers an ordinary trigger per kind of change, and only while the topic
+ * has subscribers: other changes cost their writer nothing. The trigger waits until svc-state is loaded, and is bound
+ * again after svc-state restarts.
  */
 export class StateEvents {
   readonly #context: Pick<ModuleContext<unknown>, "provideFunction" | "unownedTriggers" | "directory" | "log">;
-  readonly #hasListeners: (topic: string) => boolean;
+  readonly #hasSubscribers: (topic: string) => boolean;
   readonly #publish: (event: PublishedEvent) => void;
-  readonly #held = new Map<string, Hold>();
+  readonly #held = new Map<string, StateTrigger>();
   #unlisten: Undo = () => {};
   #stopped = false;
 
   constructor(options: {
     readonly context: Pick<ModuleContext<unknown>, "provideFunction" | "unownedTriggers" | "directory" | "log">;
-    readonly hasListeners: (topic: string) => boolean;
+    readonly hasSubscribers: (topic: string) => boolean;
     readonly publish: (event: PublishedEvent) => void;
   }) {
     this.#context = options.context;
-    this.#hasListeners = options.hasListeners;
+    this.#hasSubscribers = options.hasSubscribers;
     this.#publish = options.publish;
   }
 
@@ -49,12 +49,12 @@ export class StateEvents {
     const { provideFunction, directory } = this.#context;
     provideFunction({
       id: FUNCTION_ID,
-      summary: "Publishes a change of state as an event; called by the triggers of svc-state alone",
+      summary: "Publishes a change of state as an event; only triggers of svc-state call it",
       input: z.looseObject({ event_type: z.string(), scope: z.string(), key: z.string() }),
-      // Their digits are kept as they were stored.
+      // Raw values keep all digits of numbers.
       rawMembers: ["old_value", "new_value"],
       handle: (input, { caller, traceparent, baggage }) => {
-        if (caller !== undefined || !isStateTopic(input.event_type)) throw new CallError("FORBIDDEN", `${FUNCTION_ID} is for the engine itself`);
+        if (caller !== undefined || !isStateTopic(input.event_type)) throw new CallError("FORBIDDEN", `${FUNCTION_ID} is reserved for the engine`);
         const topic = input.event_type;
         const data = Payload.fromText(jsonOf(input));
         const publisher = JSON.stringify([input.scope, input.key]);
@@ -67,11 +67,11 @@ export class StateEvents {
     });
   }
 
-  /** Call when somebody listens, or no longer does. */
+  /** Call when the subscriptions of a state topic have changed. */
   refresh(): void {
     if (this.#stopped) return;
     for (const topic of STATE_TOPICS) {
-      const isWanted = this.#hasListeners(topic);
+      const isWanted = this.#hasSubscribers(topic);
       const held = this.#held.get(topic);
       if (isWanted && held === undefined) this.#bind(topic);
       if (!isWanted && held !== undefined) void this.#release(topic, held);
@@ -87,14 +87,14 @@ export class StateEvents {
   #bind(topic: string): void {
     const { unownedTriggers, log } = this.#context;
     const bound = unownedTriggers.register({ triggerType: topic, functionId: FUNCTION_ID, config: {}, metadata: undefined }, undefined);
-    const hold: Hold = {
+    const hold: StateTrigger = {
       id: undefined,
       settled: bound.then(
         (id) => {
           hold.id = id;
         },
         (error: unknown) => {
-          // The next one who listens has it tried again.
+          // The next change of subscriptions tries again.
           if (this.#held.get(topic) === hold) this.#held.delete(topic);
           log.warn("changes of state are not published as events", { topic, error });
         },
@@ -103,13 +103,13 @@ export class StateEvents {
     this.#held.set(topic, hold);
   }
 
-  async #release(topic: string, hold: Hold): Promise<void> {
+  async #release(topic: string, hold: StateTrigger): Promise<void> {
     this.#held.delete(topic);
     await hold.settled;
     if (hold.id !== undefined) this.#context.unownedTriggers.remove(hold.id, undefined);
   }
 
-  /** Whoever administers the engine may have taken it away; as long as somebody listens it is there. */
+  /** An administrator may have removed the trigger. Registers it again while there are subscribers. */
   #removed(id: string): void {
     const held = [...this.#held].find(([, hold]) => hold.id === id);
     if (held === undefined) return;
@@ -118,7 +118,7 @@ export class StateEvents {
   }
 }
 
-/** As it came, its raw members unread. */
+/** Returns the input as JSON, with its raw members unchanged. */
 function jsonOf(event: Readonly<Record<string, unknown>>): string {
   const members = Object.entries(event).map(([name, value]) => `${JSON.stringify(name)}:${value instanceof Payload ? value.text() : JSON.stringify(value)}`);
   return `{${members.join(",")}}`;

@@ -4,28 +4,28 @@ import { FailureNotes } from "../../deliveries/failure-notes.ts";
 import { inSpan, occasion } from "../../deliveries/in-span.ts";
 import type { CallOptions, ModuleContext, Quota, TriggerBinding } from "../../kernel/module.ts";
 import type { EventConfig } from "./config.ts";
-import { refusalToListen } from "./rights.ts";
+import { subscribeRefusal } from "./rights.ts";
 import type { TopicCounts } from "./topic-counts.ts";
 import type { SubscriptionSettings } from "./trigger-settings.ts";
 
-/** Publishers whose events one trigger handles at once. */
+/** Maximum publishers whose events one trigger handles concurrently. */
 const MAX_PARALLEL_PUBLISHERS = 16;
-/** What an event weighs besides its data, in bytes. */
+/** Estimated size of an event besides its data, in bytes. */
 const EVENT_OVERHEAD_BYTES = 300;
 
-/** One event on its way; shared by all who are told of it. */
+/** A published event, shared by all subscriptions that get it. */
 export interface PublishedEvent {
   readonly topic: string;
   readonly data: Payload;
-  /** Whose events keep their order: one publisher's do, and those of one item of state. */
+  /** Events with the same value keep their order: those of one publisher, or of one item of state. */
   readonly publisher: string;
-  /** It tells of a change of state. */
+  /** True for a change of state. */
   readonly isState: boolean;
-  /** Trace and topic, for the calls. */
+  /** Options of the calls: trace context and topic. */
   readonly call: Pick<CallOptions, "traceparent" | "baggage" | "metadata">;
 }
 
-/** One trigger and what waits for it. It stands and fails alone: nothing here is shared with other subscribers. */
+/** One trigger and its queue of events. It is independent of other subscriptions. */
 export class Subscription {
   readonly pattern: SubscriptionSettings["pattern"];
   readonly #queue: DeliveryQueue<PublishedEvent>;
@@ -43,7 +43,7 @@ export class Subscription {
       readonly context: Pick<ModuleContext<unknown>, "clock" | "log" | "telemetry">;
       readonly counts: TopicCounts;
       readonly config: () => EventConfig;
-      /** Of the bytes that wait for all subscriptions. */
+      /** Quota of the waiting bytes of all subscriptions. */
       readonly quota: Quota;
     },
   ) {
@@ -53,8 +53,9 @@ export class Subscription {
     const facts = occasion("event", { type, id: binding.id });
     this.#queue = new DeliveryQueue<PublishedEvent>({
       deliver: async ({ topic, data, call, isState }) => {
-        // What happens while nobody who asked for it is there is nobody's to hear; and who asks for it now may have fewer rights.
-        if (binding.isAway || refusalToListen(binding, isState) !== undefined) return;
+        // Events are not delivered while the subscriber is disconnected. Its rights are checked again, because they may
+        // have changed.
+        if (binding.isAway || subscribeRefusal(binding, isState) !== undefined) return;
         const attributes = { ...facts, "messaging.system": "svc", "messaging.operation.type": "process", "messaging.destination.name": topic };
         await inSpan(
           context.telemetry,
@@ -86,12 +87,12 @@ export class Subscription {
     });
   }
 
-  /** Takes the event, to be handed over later. False when there was no room for it. */
-  take(event: PublishedEvent): boolean {
+  /** Queues the event for delivery. Returns false if the queue is full. */
+  enqueue(event: PublishedEvent): boolean {
     return this.#queue.push(event.publisher, event, event.data.text().length + EVENT_OVERHEAD_BYTES);
   }
 
-  /** What waits is dropped; what is under way ends. */
+  /** Drops waiting events. Deliveries in progress finish. */
   stop(): void {
     this.#queue.clear();
     this.#notes.stop();

@@ -2,15 +2,15 @@ import { type ModuleContext, Quota, type QuotaLimits, type TriggerBinding } from
 import type { Undo } from "../../kernel/scope.ts";
 import type { Measurement } from "../../kernel/telemetry-contract.ts";
 import type { EventConfig } from "./config.ts";
-import { refusalToListen } from "./rights.ts";
+import { subscribeRefusal } from "./rights.ts";
 import { type PublishedEvent, Subscription } from "./subscription.ts";
 import { TopicCounts } from "./topic-counts.ts";
 import { TopicIndex } from "./topic-index.ts";
 import type { SubscriptionSettings } from "./trigger-settings.ts";
 
-/** One line of `event::list`. */
-export interface TopicLine {
-  /** A topic, or a pattern that somebody listens to. */
+/** An entry of `event::list`. */
+export interface TopicEntry {
+  /** A topic, or the pattern of a subscription. */
   readonly topic: string;
   readonly subscribers: number;
   readonly published: number;
@@ -19,16 +19,16 @@ export interface TopicLine {
   readonly last_published_at: string | null;
 }
 
-/** Topics that stand for changes of state. */
+/** Returns true for topics of changes of state. */
 type IsStateTopic = (topic: string) => boolean;
 
-/** Who listens to what. */
+/** All subscriptions, by topic. */
 export class Subscriptions {
   readonly #context: Pick<ModuleContext<unknown>, "clock" | "log" | "telemetry">;
   readonly #config: () => EventConfig;
   readonly #isStateTopic: IsStateTopic;
   readonly #index = new TopicIndex<Subscription>();
-  /** Patterns and topics that are listened to, with the number of triggers that name them so. */
+  /** Topics and patterns of subscriptions, with their number of triggers. */
   readonly #patterns = new Map<string, number>();
   readonly #counts = new TopicCounts();
   readonly #onChange: () => void;
@@ -38,7 +38,7 @@ export class Subscriptions {
     readonly context: Pick<ModuleContext<unknown>, "clock" | "log" | "telemetry">;
     readonly config: () => EventConfig;
     readonly isStateTopic: IsStateTopic;
-    /** Somebody listens, or no longer does. */
+    /** Called when a subscription is added or removed. */
     readonly onChange: () => void;
   }) {
     this.#context = options.context;
@@ -48,10 +48,10 @@ export class Subscriptions {
     this.#waitingBytes = new Quota("bytes of waiting events", () => shareOf(options.config().maxWaitingBytes));
   }
 
-  /** `type` is the trigger's. Throws CallError `FORBIDDEN`. */
+  /** Subscribes a trigger of type `type`. Throws CallError `FORBIDDEN`. */
   bind(binding: TriggerBinding<SubscriptionSettings>, type: string): Undo {
     const { pattern, conditionFunctionId } = binding.settings;
-    const refusal = refusalToListen(binding, this.#isStateTopic(pattern.text));
+    const refusal = subscribeRefusal(binding, this.#isStateTopic(pattern.text));
     if (refusal !== undefined) throw refusal;
     if (conditionFunctionId !== undefined) binding.needs([conditionFunctionId]);
     const subscription = new Subscription(binding, type, { context: this.#context, counts: this.#counts, config: this.#config, quota: this.#waitingBytes });
@@ -66,42 +66,42 @@ export class Subscriptions {
     };
   }
 
-  /** Hands an event to all who listen. Answers how many took it. */
+  /** Queues an event for all subscriptions that match. Returns how many accepted it. */
   publish(event: PublishedEvent): number {
     const { topic } = event;
     this.#counts.published(topic, this.#context.clock.now());
     let taken = 0;
-    for (const subscription of this.#index.matching(topic)) if (subscription.take(event)) taken++;
+    for (const subscription of this.#index.matching(topic)) if (subscription.enqueue(event)) taken++;
     return taken;
   }
 
-  hasListeners(topic: string): boolean {
+  hasSubscribers(topic: string): boolean {
     return this.#index.matching(topic).size > 0;
   }
 
-  /** Since the module started. */
+  /** Counts since the module started. */
   measure(): readonly Measurement[] {
     const { published, failed, dropped } = this.#counts.totals;
     return [
-      { name: "svc.event.published", type: "counter", description: "Events that were published", value: published },
-      { name: "svc.event.failed", type: "counter", description: "Calls for an event, or of a condition, that failed", value: failed },
-      { name: "svc.event.dropped", type: "counter", description: "Events that there was no room for, each counted for each trigger", value: dropped },
+      { name: "svc.event.published", type: "counter", description: "Published events", value: published },
+      { name: "svc.event.failed", type: "counter", description: "Failed calls of functions or conditions", value: failed },
+      { name: "svc.event.dropped", type: "counter", description: "Events dropped because a trigger's queue was full, counted per trigger", value: dropped },
     ];
   }
 
-  /** In the order of their names. */
-  list(): TopicLine[] {
-    const lines: TopicLine[] = [];
+  /** Returns all topics and patterns, sorted by name. */
+  list(): TopicEntry[] {
+    const entries: TopicEntry[] = [];
     for (const [topic, { published, failed, dropped, lastPublishedAt }] of this.#counts.entries()) {
       const subscribers = this.#index.matching(topic).size;
-      lines.push({ topic, subscribers, published, failed, dropped, last_published_at: new Date(lastPublishedAt).toISOString() });
+      entries.push({ topic, subscribers, published, failed, dropped, last_published_at: new Date(lastPublishedAt).toISOString() });
     }
     for (const [topic, named] of this.#patterns) {
       if (this.#counts.has(topic)) continue;
       const subscribers = topic.includes("*") ? named : this.#index.matching(topic).size;
-      lines.push({ topic, subscribers, published: 0, failed: 0, dropped: 0, last_published_at: null });
+      entries.push({ topic, subscribers, published: 0, failed: 0, dropped: 0, last_published_at: null });
     }
-    return lines.sort((a, b) => (a.topic < b.topic ? -1 : 1));
+    return entries.sort((a, b) => (a.topic < b.topic ? -1 : 1));
   }
 
   #count(pattern: string, by: 1 | -1): void {
@@ -111,7 +111,10 @@ export class Subscriptions {
   }
 }
 
-/** Limits the bytes that wait or are being delivered for all triggers of restricted principals. Triggers of trusted ones have a limit each. */
+/**
+ * Returns the limits of the bytes that wait or are being delivered for triggers of restricted principals. Each trigger
+ * of a trusted principal has its own limit.
+ */
 function shareOf(maxWaitingBytes: number): QuotaLimits {
   return { each: maxWaitingBytes, restricted: 8 * maxWaitingBytes };
 }

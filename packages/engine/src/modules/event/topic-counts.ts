@@ -1,21 +1,21 @@
-/** Topics that are counted; beyond, those that were published to longest ago are forgotten. */
+/** Maximum counted topics. Beyond it, the topics with the oldest last event are forgotten. */
 const MAX_TOPICS = 10_000;
 
 export interface TopicCount {
   readonly published: number;
-  /** Calls of functions, or of their conditions, that failed. */
+  /** Failed calls of functions or conditions. */
   readonly failed: number;
-  /** Events that there was no room for, each counted for each trigger. */
+  /** Events dropped because a trigger's queue was full, counted per trigger. */
   readonly dropped: number;
   /** Milliseconds since 1970. */
   readonly lastPublishedAt: number;
 }
 
-/** What happened in each topic since the module started. */
+/** Counts events per topic since the module started. */
 export class TopicCounts {
-  /** Of all topics, forgotten ones too. */
+  /** Counts of all topics, including forgotten ones. */
   readonly totals = { published: 0, failed: 0, dropped: 0 };
-  /** Those published to longest ago first. */
+  /** By topic, the one with the oldest last event first. */
   readonly #counts = new Map<string, { -readonly [Member in keyof TopicCount]: TopicCount[Member] }>();
 
   published(topic: string, at: number): void {

@@ -99,10 +99,10 @@ describe("a pattern", () => {
   it.each([
     ["", /empty/],
     ["x".repeat(257), /longer than 256 bytes/],
-    ["order.cre*", /stands for a whole segment, and "cre\*"/],
+    ["order.cre*", /must be a whole segment, unlike in "cre\*"/],
     ["a.***", /whole segment/],
     ["**.a.**.b.**", /at most twice/],
-    [`*${".a".repeat(32)}`, /at most 32 segments, and this one 33/],
+    [`*${".a".repeat(32)}`, /at most 32 segments; this one has 33/],
   ])("that cannot be meant is refused: %j", (text, problem) => {
     expect(patternProblem(text)).toMatch(problem);
   });

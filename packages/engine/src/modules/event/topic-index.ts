@@ -1,23 +1,29 @@
 import type { TopicPattern } from "./topic-pattern.ts";
 import { segmentOf, separatorOf, tokensOf } from "./topic-tokens.ts";
 
-/** A place in the tree of patterns: what has been matched so far. */
+/** A node in the tree of patterns, reached by the tokens matched so far. */
 interface Node<Value> {
-  /** By token, i.e. segment with separator. */
+  /** Children by token: segment with separator. */
   readonly literal: Map<string, Node<Value>>;
-  /** Behind a `*`, by the separator before it. */
+  /** Children after a `*`, by the separator before it. */
   readonly one: Map<string, Node<Value>>;
-  /** Behind a `**`, by the separator before it. */
+  /** Children after a `**`, by the separator before it. */
   readonly many: Map<string, Node<Value>>;
   readonly ends: Set<Value>;
-  /** Of a node behind a `**`: the separator that the first segment it takes must have. */
-  readonly takes: string | undefined;
+  /** For a node after a `**`: the separator that the first segment matched by the `**` must have. */
+  readonly firstSeparator: string | undefined;
 }
 
-/** A node that was reached, and whether its `**` has taken a segment: from then on it takes any, whatever divides them. */
+/**
+ * Reached nodes, and whether their `**` has matched a segment. After the first segment it matches any, with any
+ * separator.
+ */
 type Reached<Value> = Map<Node<Value>, boolean>;
 
-/** Who listens to what. Looking up a topic takes time by its segments and by the wildcards that fit, not by the number of subscribers. */
+/**
+ * Finds the values whose pattern matches a topic. A lookup firstSeparator time by the topic's segments and matching wildcards,
+ * not by the number of values.
+ */
 export class TopicIndex<Value> {
   readonly #exact = new Map<string, Set<Value>>();
   readonly #root = newNode<Value>();
@@ -37,7 +43,7 @@ export class TopicIndex<Value> {
     }
   }
 
-  /** Of a value that was added with this pattern. Nothing of another value is touched. */
+  /** Removes a value that was added with this pattern. Other values are not affected. */
   remove(pattern: TopicPattern, value: Value): void {
     if (pattern.wildcards === undefined) {
       const beside = this.#exact.get(pattern.text);
@@ -49,7 +55,7 @@ export class TopicIndex<Value> {
     for (const tokens of pattern.wildcards) removeFrom(this.#root, tokens, value);
   }
 
-  /** Those who listen to the topic, each once, those that named it exactly first. */
+  /** Returns the values whose pattern matches the topic, each once, exact matches first. */
   matching(topic: string): ReadonlySet<Value> {
     const exact = this.#exact.get(topic);
     if (this.#withWildcards === 0) return exact ?? new Set();
@@ -58,7 +64,7 @@ export class TopicIndex<Value> {
     reach(this.#root, false, reached);
     for (const token of tokensOf(topic)) {
       const next: Reached<Value> = new Map();
-      for (const [node, isTaking] of reached) step(node, isTaking, token, next);
+      for (const [node, isMatchingMany] of reached) step(node, isMatchingMany, token, next);
       reached = next;
       if (reached.size === 0) break;
     }
@@ -67,8 +73,8 @@ export class TopicIndex<Value> {
   }
 }
 
-function newNode<Value>(takes?: string): Node<Value> {
-  return { literal: new Map(), one: new Map(), many: new Map(), ends: new Set(), takes };
+function newNode<Value>(firstSeparator?: string): Node<Value> {
+  return { literal: new Map(), one: new Map(), many: new Map(), ends: new Set(), firstSeparator };
 }
 
 function edgesFor<Value>(node: Node<Value>, token: string): { readonly edges: Map<string, Node<Value>>; readonly label: string } {
@@ -99,15 +105,15 @@ function removeFrom<Value>(node: Node<Value>, [token, ...others]: readonly strin
   if (child.ends.size + child.literal.size + child.one.size + child.many.size === 0) edges.delete(label);
 }
 
-/** A `**` behind the node may stand for nothing, so its node is reached too. */
-function reach<Value>(node: Node<Value>, isTaking: boolean, reached: Reached<Value>): void {
-  reached.set(node, isTaking || reached.get(node) === true);
+/** Adds a node, and the nodes after a following `**`, because `**` may match no segment. */
+function reach<Value>(node: Node<Value>, isMatchingMany: boolean, reached: Reached<Value>): void {
+  reached.set(node, isMatchingMany || reached.get(node) === true);
   for (const behind of node.many.values()) if (!reached.has(behind)) reach(behind, false, reached);
 }
 
-function step<Value>(node: Node<Value>, isTaking: boolean, token: string, next: Reached<Value>): void {
+function step<Value>(node: Node<Value>, isMatchingMany: boolean, token: string, next: Reached<Value>): void {
   const separator = separatorOf(token);
-  if (isTaking || node.takes === separator) reach(node, true, next);
+  if (isMatchingMany || node.firstSeparator === separator) reach(node, true, next);
   const literal = node.literal.get(token);
   if (literal !== undefined) reach(literal, false, next);
   const one = node.one.get(separator);

@@ -1,7 +1,10 @@
-/** Divide the segments of a topic. Which of them stands between two segments matters: `a.b` and `a:b` are two topics. */
+/** Separators of segments. They are significant: `a.b` and `a:b` are two topics. */
 const SEPARATORS = ".:/";
 
-/** The segments of a topic, each with the separator before it: `order`, `.created`. The first one has none, and may be empty. */
+/**
+ * Splits a topic into segments, each with the separator before it: `order`, `.created`. The first one has no separator
+ * and may be empty.
+ */
 export function tokensOf(topic: string): string[] {
   const tokens: string[] = [];
   let from = 0;
@@ -15,7 +18,7 @@ export function tokensOf(topic: string): string[] {
   return tokens;
 }
 
-/** `.` of `.created`, "" of `order`. */
+/** Returns `.` for `.created`, "" for `order`. */
 export function separatorOf(token: string): string {
   const first = token.charAt(0);
   return first !== "" && SEPARATORS.includes(first) ? first : "";

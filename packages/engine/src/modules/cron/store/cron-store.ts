@@ -4,11 +4,11 @@ import type { Logger } from "../../../kernel/logger.ts";
 import { openStore, type Store } from "../../../store/store.ts";
 import type { HandledTicks } from "./handled-ticks.ts";
 import type { CronProcedures } from "./procedures.ts";
-import type { Adoption, Entry, OwnerChange, Retirement, Rewind, Run, StoredJob, TakenBack } from "./rows.ts";
+import type { Adoption, Entry, OwnerChange, Retirement, Rewind, Run, StoredJob, UndoneStart } from "./rows.ts";
 
-/** Lies in the data folder. */
+/** File in the data folder. */
 const FILE = "cron.db";
-/** Registrations that travel in one request, at most. */
+/** Maximum changes per request to the store. */
 const BATCH = 1_000;
 
 interface Waiting {
@@ -17,9 +17,12 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** What is kept of the jobs: up to where their ticks have been decided on, whether they are paused, and their last runs. All of it is synced when answered. */
+/**
+ * Stores jobs: up to which time their ticks are decided, whether they are paused, and their last runs. Every change is
+ * on disk when its call resolves.
+ */
 export class CronStore {
-  /** Names this run of the engine. */
+  /** Id of this run of the engine. */
   readonly #engine = randomUUID();
   readonly #store: Store<CronProcedures>;
   #waiting: Waiting[] = [];
@@ -28,19 +31,22 @@ export class CronStore {
     this.#store = store;
   }
 
-  /** The store's deadlines are in real time, whatever clock the jobs go by: a disk knows no other. */
+  /** Opens the store. Its timeouts always use real time, because the disk does. */
   static async open(options: { readonly dataDir: string; readonly log: Logger }): Promise<CronStore> {
     const { dataDir, log } = options;
     return new CronStore(await openStore<CronProcedures>({ file: join(dataDir, FILE), procedures: new URL("./procedures.js", import.meta.url), log }));
   }
 
-  /** Registrations come in crowds: all of one turn travel together. */
+  /**
+   * Registers a job and returns its stored state. Changes of one event-loop turn share one request, because workers
+   * register many triggers at once.
+   */
   adopt(adoption: Omit<Adoption, "kind">): Promise<StoredJob> {
     return this.#register({ kind: "adopt", ...adoption }) as Promise<StoredJob>;
   }
 
   /** Stores whether the job belongs to a trusted worker. */
-  async own(owner: Omit<OwnerChange, "kind">): Promise<void> {
+  async setOwner(owner: Omit<OwnerChange, "kind">): Promise<void> {
     await this.#register({ kind: "own", ...owner });
   }
 
@@ -48,41 +54,47 @@ export class CronStore {
     await this.#register({ kind: "retire", ...retirement });
   }
 
-  /** A clock that is set back rewinds all jobs: they travel together as well. */
+  /**
+   * Stores that ticks are decided again after the clock was set back. All jobs do this at once, so their changes share
+   * a request.
+   */
   async rewind(rewind: Omit<Rewind, "kind">): Promise<void> {
     await this.#register({ kind: "rewind", ...rewind });
   }
 
-  /** False: the tick was decided on before, and must not be started. */
+  /** Stores a start. Resolves with false if the tick was already decided and must not start. */
   start(entry: Entry & { readonly decidedUntil: number }): Promise<boolean> {
     return this.#store.call("start", { entry, engine: this.#engine });
   }
 
-  /** False: it stays. */
-  takeBackStart(start: TakenBack): Promise<boolean> {
-    return this.#store.call("takeBackStart", start);
+  /** Undoes a start. Resolves with false if this is not possible. */
+  undoStart(start: UndoneStart): Promise<boolean> {
+    return this.#store.call("undoStart", start);
   }
 
   record(entry: Entry): Promise<void> {
     return this.#store.call("record", { entry, engine: this.#engine });
   }
 
-  /** `decided` may also take back that later ticks were decided on; absent, it stays as it is. */
+  /**
+   * Pauses or resumes a job. `decided` replaces the decided time, and may be earlier than the stored one. Absent:
+   * unchanged.
+   */
   setPaused(id: string, paused: boolean, decided?: { readonly until: number; readonly handled: HandledTicks }): Promise<void> {
     return this.#store.call("setPaused", { id, paused, decidedUntil: decided?.until ?? null, handled: decided?.handled ?? null });
   }
 
-  /** The clock was set. */
+  /** Shifts the times when jobs were last used after the clock was set. */
   clockJumped(byMs: number): Promise<void> {
-    return this.#store.call("moveSeen", { byMs });
+    return this.#store.call("shiftSeen", { byMs });
   }
 
-  /** The latest first. */
+  /** Returns the last runs, the latest first. */
   history(id: string, limit: number): Promise<readonly Run[]> {
     return this.#store.call("history", { id, limit });
   }
 
-  /** Forgets what belongs to none of the jobs `ids` and was not seen since `seenBefore`. Returns how many jobs. */
+  /** Deletes jobs that are not in `ids` and were last used before `seenBefore`. Returns their number. */
   async upkeep(ids: readonly string[], now: number, seenBefore: number): Promise<number> {
     for (let at = 0; at < ids.length; at += BATCH) await this.#store.call("touch", { ids: ids.slice(at, at + BATCH), now });
     let forgotten = 0;

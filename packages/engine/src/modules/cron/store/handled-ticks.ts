@@ -1,25 +1,26 @@
-// Runs in the store thread as well: no imports beyond types.
+// This file also runs in the store thread, so it imports nothing but types.
 
-/** Ranges that are remembered for each job; see `endRange` for what happens beyond. */
+/** Maximum ranges per job; see `endRange`. */
 const MAX_RANGES = 16;
 
-/** Ticks from one instant to another, both included. Milliseconds since 1970. */
+/** Ticks from one time to another, both included. Milliseconds since 1970. */
 export type TickRange = readonly [from: number, to: number];
 
 /**
- * Which ticks must not be started, because they were started or were passed over at their time. They are kept as ranges: a range ends only where the
- * clock passed ticks by without a chance to start them, i.e. where it was set, or where engine or worker were away.
+ * Ticks that must not start, because they were started, or were skipped at their time. They are stored as ranges. A
+ * range ends only where ticks passed without a chance to start: the clock was set, or engine or worker were away.
  */
 export interface HandledTicks {
-  /** The current range goes from here to the instant up to which ticks are decided on, which is kept beside it. */
+  /** Start of the current range. It ends at the time up to which ticks are decided, which is stored separately. */
   readonly since: number;
-  /** Ranges before it, in order and disjoint. After the clock was set back they lie in the future. */
+  /** Earlier ranges, in order and disjoint. They may be in the future after the clock was set back. */
   readonly ranges: readonly TickRange[];
 }
 
 /**
- * Returns `handled` with its current range ended at `until`, and a new one that begins at `since`. Beyond 16 ranges the two earliest become one: ticks
- * between them count as handled. So a tick is never started twice; at worst one that was missed long ago is not started when the clock is set back to it.
+ * Returns `handled` with its current range ended at `until` and a new one starting at `since`. Beyond 16 ranges the two
+ * earliest are merged, and the ticks between them count as handled. So no tick starts twice; at worst a tick missed
+ * long ago does not start when the clock is set back to it.
  */
 export function endRange(handled: HandledTicks, until: number, since: number): HandledTicks {
   if (until < handled.since) return { since, ranges: handled.ranges };
@@ -35,12 +36,12 @@ export function endRange(handled: HandledTicks, until: number, since: number): H
   return { since, ranges };
 }
 
-/** Returns the range that `tick` is in. */
+/** Returns the range that contains `tick`. */
 export function rangeWith(ranges: readonly TickRange[], tick: number): TickRange | undefined {
   return ranges.find(([from, to]) => from <= tick && tick <= to);
 }
 
-/** Returns the first instant that is known to be handled. */
+/** Returns the first time that is handled. */
 export function firstHandled({ since, ranges }: HandledTicks): number {
   return Math.min(since, ranges[0]?.[0] ?? since);
 }

@@ -1,11 +1,11 @@
 import type { Database } from "../../../store/driver.ts";
 import { type ProcedureTable, read, write } from "../../../store/procedures.ts";
 import { endRange, type HandledTicks, rangeWith, type TickRange } from "./handled-ticks.ts";
-import type { Adoption, Entry, Outcome, OwnerChange, Retirement, Rewind, Run, StoredJob, TakenBack } from "./rows.ts";
+import type { Adoption, Entry, Outcome, OwnerChange, Retirement, Rewind, Run, StoredJob, UndoneStart } from "./rows.ts";
 
-/** Lines of history that are kept for each job. */
+/** Maximum history entries per job. */
 const KEPT_RUNS = 100;
-/** Jobs that are forgotten in one transaction, at most. */
+/** Maximum jobs deleted per call. */
 const PURGE_JOBS = 1_000;
 
 export const schema: readonly string[] = [
@@ -32,16 +32,17 @@ export const schema: readonly string[] = [
      engine TEXT NOT NULL,
      PRIMARY KEY (job, seq)
    ) WITHOUT ROWID`,
-  // Nothing is known of ticks before this version except what the history says, which `start` asks as well.
+  // Only the history knows ticks of earlier versions, so `start` checks it too.
   `ALTER TABLE jobs ADD COLUMN handled_since INTEGER NOT NULL DEFAULT 0;
    ALTER TABLE jobs ADD COLUMN handled TEXT NOT NULL DEFAULT '[]';
    UPDATE jobs SET handled_since = decided_until + 1`,
-  // Whose jobs were is not known before this version: those that nobody took back are taken for a trusted worker's, which keeps what they missed.
+  // Earlier versions did not store the owner. Jobs that are not retired count as jobs of trusted workers, so that they
+  // keep their missed ticks.
   `ALTER TABLE jobs ADD COLUMN trusted INTEGER NOT NULL DEFAULT 1;
    UPDATE jobs SET trusted = 0 WHERE retired = 1`,
 ];
 
-const INTERRUPTED = "the engine ended before the run did; whether the function finished is not known";
+const INTERRUPTED = "the engine stopped during the run; it is not known whether the function finished";
 
 type JobRow = {
   readonly decided_until: number;
@@ -63,7 +64,7 @@ type RunRow = {
 };
 const COLUMNS = "seq, scheduled_at, started_at, finished_at, outcome, error, manual, passed_over";
 
-/** What the store of svc-cron can do. */
+/** The procedures of svc-cron's store. */
 export function openProcedures(database: Database) {
   database.exec("PRAGMA foreign_keys=ON");
   const insertJob = database.prepare(
@@ -71,19 +72,19 @@ export function openProcedures(database: Database) {
      ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at, trusted = max(trusted, excluded.trusted)`,
   );
   const job = database.prepare<JobRow>("SELECT decided_until, handled_since, handled, paused, retired FROM jobs WHERE id = ?");
-  const takeBack = database.prepare("UPDATE jobs SET retired = 0 WHERE id = ?");
+  const unretire = database.prepare("UPDATE jobs SET retired = 0 WHERE id = ?");
   const setHandled = database.prepare("UPDATE jobs SET handled_since = ?, handled = ? WHERE id = ?");
   const redecide = database.prepare("UPDATE jobs SET decided_until = ? WHERE id = ?");
   const own = database.prepare("UPDATE jobs SET trusted = ? WHERE id = ?");
   const retire = database.prepare("UPDATE jobs SET retired = 1, trusted = 0, seen_at = ? WHERE id = ? AND trusted <= ?");
   const decide = database.prepare("UPDATE jobs SET decided_until = max(decided_until, ?) WHERE id = ?");
   const undecide = database.prepare("UPDATE jobs SET decided_until = ? WHERE id = ? AND decided_until = ?");
-  const forgetRun = database.prepare("DELETE FROM runs WHERE job = ? AND seq = ?");
+  const deleteRun = database.prepare("DELETE FROM runs WHERE job = ? AND seq = ?");
   const setPaused = database.prepare("UPDATE jobs SET paused = ?, decided_until = coalesce(?, decided_until) WHERE id = ?");
-  const moveSeen = database.prepare("UPDATE jobs SET seen_at = seen_at + ?");
+  const shiftSeen = database.prepare("UPDATE jobs SET seen_at = seen_at + ?");
   const touch = database.prepare("UPDATE jobs SET seen_at = ? WHERE id = ?");
   const old = database.prepare<{ readonly id: string }>("SELECT id FROM jobs WHERE seen_at < ? ORDER BY seen_at LIMIT ?");
-  const forget = database.prepare("DELETE FROM jobs WHERE id = ?");
+  const deleteJob = database.prepare("DELETE FROM jobs WHERE id = ?");
   const unfinished = database.prepare<RunRow>(`SELECT ${COLUMNS} FROM runs WHERE job = ? AND outcome IS NULL AND engine <> ?`);
   const interrupt = database.prepare("UPDATE runs SET finished_at = ?, outcome = 'error', error = ? WHERE job = ? AND seq = ?");
   const claim = database.prepare("UPDATE runs SET engine = ? WHERE job = ? AND seq = ?");
@@ -99,8 +100,8 @@ export function openProcedures(database: Database) {
   function put({ id, run, decidedUntil, handled }: Entry, engine: string): void {
     if (decidedUntil !== undefined) decide.run(decidedUntil, id);
     if (handled !== undefined) handle(id, handled);
-    const { seq, scheduledAt, startedAt, finishedAt, outcome, error, manual, passedOver } = run;
-    putRun.run(id, seq, scheduledAt, startedAt, finishedAt, outcome, error, manual ? 1 : 0, passedOver, engine);
+    const { seq, scheduledAt, startedAt, finishedAt, outcome, error, manual, skippedCount } = run;
+    putRun.run(id, seq, scheduledAt, startedAt, finishedAt, outcome, error, manual ? 1 : 0, skippedCount, engine);
     trim.run(id, seq - KEPT_RUNS);
   }
 
@@ -108,8 +109,8 @@ export function openProcedures(database: Database) {
     insertJob.run(id, functionId, config, now, now + 1, now, isTrusted ? 1 : 0);
     const known = job.get(id);
     if (known?.retired === 1) {
-      takeBack.run(id);
-      // It has missed nothing meanwhile.
+      unretire.run(id);
+      // It misses no ticks while it is retired.
       if (now > known.decided_until) {
         handle(id, endRange(handledOf(known), known.decided_until, now + 1));
         redecide.run(now, id);
@@ -136,7 +137,10 @@ export function openProcedures(database: Database) {
   }
 
   return {
-    /** In order; undefined for all but adoptions. `engine` names this run of the engine. */
+    /**
+     * Applies changes in order. Returns the stored job for adoptions, otherwise undefined. `engine` is the id of this
+     * run of the engine.
+     */
     register: write(({ changes, engine }: { readonly changes: readonly (Adoption | OwnerChange | Retirement | Rewind)[]; readonly engine: string }) =>
       changes.map((change) => {
         if (change.kind === "adopt") return adopt(change, engine);
@@ -149,7 +153,7 @@ export function openProcedures(database: Database) {
         return undefined;
       }),
     ),
-    /** Writes the start of a tick, unless it was decided on before: then nothing is written, and nothing must be started. */
+    /** Stores the start of a tick. Returns false, and stores nothing, if the tick was already decided. */
     start: write(({ entry, engine }: { readonly entry: Entry & { readonly decidedUntil: number }; readonly engine: string }): boolean => {
       const { id, run } = entry;
       const { scheduledAt } = run;
@@ -159,34 +163,40 @@ export function openProcedures(database: Database) {
       put(entry, engine);
       return true;
     }),
-    /** Takes back the start of a tick that was not handed to anybody after all. False: later ticks were decided on, and it stays. */
-    takeBackStart: write(({ id, seq, scheduledAt, decidedUntil }: TakenBack): boolean => {
+    /**
+     * Undoes the start of a tick that was not delivered. Returns false, and changes nothing, if later ticks are
+     * decided.
+     */
+    undoStart: write(({ id, seq, scheduledAt, decidedUntil }: UndoneStart): boolean => {
       if (undecide.run(decidedUntil, id, scheduledAt).changes === 0) return false;
-      forgetRun.run(id, seq);
+      deleteRun.run(id, seq);
       return true;
     }),
-    /** Writes a line, or writes it anew. */
+    /** Adds or replaces a history entry. */
     record: write(({ entry, engine }: { readonly entry: Entry; readonly engine: string }) => {
       if (job.get(entry.id) !== undefined) put(entry, engine);
     }),
-    /** `decidedUntil` may also take back that later ticks were decided on. */
+    /** `decidedUntil` may be earlier than the stored one. */
     setPaused: write(({ id, paused, decidedUntil, handled }: PauseInput) => {
       setPaused.run(paused ? 1 : 0, decidedUntil, id);
       if (handled !== null) handle(id, handled);
     }),
-    /** The clock was set: when jobs were seen moves along. */
-    moveSeen: write(({ byMs }: { readonly byMs: number }) => {
-      moveSeen.run(byMs);
+    /** Shifts the times when jobs were last used after the clock was set. */
+    shiftSeen: write(({ byMs }: { readonly byMs: number }) => {
+      shiftSeen.run(byMs);
     }),
     history: read(({ id, limit }: { readonly id: string; readonly limit: number }) => latest.all(id, limit).map(runOf)),
-    /** Marks the jobs as seen. */
+    /** Marks jobs as used. */
     touch: write(({ ids, now }: { readonly ids: readonly string[]; readonly now: number }) => {
       for (const id of ids) touch.run(now, id);
     }),
-    /** Forgets jobs that were not seen since, with their history. Returns how many; call it again when there may be more. */
+    /**
+     * Deletes jobs that were last used before `seenBefore`, with their history, a limited number per call. Returns
+     * their number, and whether there may be more.
+     */
     purge: write(({ seenBefore }: { readonly seenBefore: number }) => {
       const ids = old.all(seenBefore, PURGE_JOBS);
-      for (const { id } of ids) forget.run(id);
+      for (const { id } of ids) deleteJob.run(id);
       return { jobs: ids.length, mayBeMore: ids.length === PURGE_JOBS };
     }),
   } satisfies ProcedureTable;
@@ -195,7 +205,7 @@ export function openProcedures(database: Database) {
 interface PauseInput {
   readonly id: string;
   readonly paused: boolean;
-  /** Null: as it is. */
+  /** Null: unchanged. */
   readonly decidedUntil: number | null;
   readonly handled: HandledTicks | null;
 }
@@ -220,6 +230,6 @@ function runOf(row: RunRow): Run {
     outcome,
     error,
     manual: manual === 1,
-    passedOver: passed_over,
+    skippedCount: passed_over,
   };
 }

@@ -1,70 +1,73 @@
 import type { HandledTicks } from "./handled-ticks.ts";
 
-/** How a run ended, or why there was none. */
+/** How a run ended, or why no run started. */
 export type Outcome = "ok" | "error" | "skipped" | "enqueued";
 
-/** One line of a job's history. Instants are milliseconds since 1970. */
+/** An entry of a job's history. Times are milliseconds since 1970. */
 export interface Run {
-  /** Counts the lines of a job. */
+  /** Number of the entry within its job. */
   readonly seq: number;
-  /** The tick; of several that were passed over together, the last. */
+  /** Time of the tick. If several ticks were skipped together, of the last one. */
   readonly scheduledAt: number;
-  /** Null: nothing was started. */
+  /** Null if no run was started. */
   readonly startedAt: number | null;
-  /** Null: it goes on. */
+  /** Null while it runs. */
   readonly finishedAt: number | null;
-  /** Null: it goes on. */
+  /** Null while it runs. */
   readonly outcome: Outcome | null;
   readonly error: string | null;
-  /** Somebody asked for it. */
+  /** True if `cron::trigger_now` started it. */
   readonly manual: boolean;
-  /** Ticks that the line stands for when nothing was started, 100 at most; else 0. */
-  readonly passedOver: number;
+  /** Number of skipped ticks that the entry stands for, at most 100 per gap. 0 for a started run. */
+  readonly skippedCount: number;
 }
 
-/** What is kept of a job, as far as the engine works with it. */
+/** The stored state of a job, as far as the engine uses it. */
 export interface StoredJob {
-  /** Every tick up to here has been decided on. */
+  /** Every tick up to this time is decided. */
   readonly decidedUntil: number;
   readonly handled: HandledTicks;
   readonly paused: boolean;
-  /** The latest line of its history. */
+  /** The latest entry of its history. */
   readonly lastRun: Run | undefined;
-  /** Starts of a former run of the engine that were to be put on a queue, and may not have been. */
+  /** Starts of an earlier run of the engine whose job may not have been added to the queue. */
   readonly toRedeliver: readonly Run[];
 }
 
-/** A job is there again, or for the first time. */
+/** A job that gets its first trigger. */
 export interface Adoption {
   readonly kind: "adopt";
   readonly id: string;
   readonly functionId: string;
-  /** For people who look into the file. */
+  /** Not used by the engine. It helps to inspect the file. */
   readonly config: string;
   readonly now: number;
-  /** Starts since then that were to be put on a queue are handed back, since doing so again does no harm. */
+  /** Starts of queue jobs since this time are returned. To add them again is safe because of their dedupe key. */
   readonly redeliverFrom: number | undefined;
-  /** A trusted worker asks for it. False leaves it at what is stored. */
+  /** True if a trusted worker has a trigger. False keeps the stored value. */
   readonly isTrusted: boolean;
 }
 
-/** Whether the job belongs to a trusted worker has changed. */
+/** A change of whether the job belongs to a trusted worker. */
 export interface OwnerChange {
   readonly kind: "own";
   readonly id: string;
   readonly isTrusted: boolean;
 }
 
-/** Somebody took the job back: what comes due from now on is not missed. A restricted connection cannot do that to a trusted worker's job. */
+/**
+ * The job's last trigger was unregistered: it misses no ticks from now on. A restricted connection cannot retire a
+ * trusted worker's job.
+ */
 export interface Retirement {
   readonly kind: "retire";
   readonly id: string;
   readonly now: number;
-  /** A trusted worker took it back. */
+  /** True if a trusted worker unregistered it. */
   readonly isTrusted: boolean;
 }
 
-/** The clock was set back: ticks after `decidedUntil` are decided on again, unless they are handled. */
+/** The clock was set back: ticks after `decidedUntil` are decided again, unless they are handled. */
 export interface Rewind {
   readonly kind: "rewind";
   readonly id: string;
@@ -72,21 +75,21 @@ export interface Rewind {
   readonly handled: HandledTicks;
 }
 
-/** One line to write, and what it decides. */
+/** A history entry to store, and the ticks that it decides. */
 export interface Entry {
   readonly id: string;
   readonly run: Run;
-  /** Undefined: it decides on no tick. */
+  /** Undefined: it decides no tick. */
   readonly decidedUntil: number | undefined;
-  /** Absent: as it is. */
+  /** Absent: unchanged. */
   readonly handled?: HandledTicks;
 }
 
-/** A start that came to nothing. */
-export interface TakenBack {
+/** A start that was not delivered. */
+export interface UndoneStart {
   readonly id: string;
   readonly seq: number;
   readonly scheduledAt: number;
-  /** What had been decided on before it. */
+  /** The decided time before the start. */
   readonly decidedUntil: number;
 }

@@ -2,12 +2,12 @@ import type { Module } from "../../../kernel/module.ts";
 import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine, type ManualClock } from "../../../testing/index.ts";
 import { cron } from "../index.ts";
 
-/** An engine with svc-cron, its store in `dataDir`. */
+/** Starts an engine with svc-cron, with its store in `dataDir`. */
 export function cronEngine(options: { readonly clock: ManualClock; readonly dataDir?: string; readonly modules?: readonly Module[] }): Promise<InMemoryEngine> {
   return inMemoryEngine({ ...options, modules: [cron, ...(options.modules ?? [])] });
 }
 
-/** What a function was told. */
+/** Input of a called function. */
 export interface Tick {
   readonly trigger: string;
   readonly job_id: string;
@@ -19,13 +19,13 @@ export interface Tick {
 export interface Ticking {
   readonly worker: InMemoryWorker;
   readonly ticks: readonly Tick[];
-  /** The ticks' times, in the order in which the function began. */
+  /** Times of the ticks, in the order of the calls. */
   times(): string[];
-  /** Resolves when the function has begun so often. */
+  /** Resolves when the function was called this many times. */
   count(times: number): Promise<void>;
 }
 
-/** A worker whose function `functionId` hands each tick to `handle`. */
+/** Connects a worker whose function `functionId` passes each tick to `handle`. */
 export async function ticking(engine: InMemoryEngine, functionId = "on::tick", handle: (tick: Tick) => unknown = () => null): Promise<Ticking> {
   const worker = await engine.connectWorker({ name: functionId });
   const ticks: Tick[] = [];
@@ -33,7 +33,7 @@ export async function ticking(engine: InMemoryEngine, functionId = "on::tick", h
   worker.serve(functionId, (data) => {
     const tick = data as Tick;
     ticks.push(tick);
-    for (const look of waiting) look();
+    for (const check of waiting) check();
     return handle(tick);
   });
   return {
@@ -42,20 +42,22 @@ export async function ticking(engine: InMemoryEngine, functionId = "on::tick", h
     times: () => ticks.map((tick) => tick.scheduled_time),
     count: (times) =>
       new Promise((resolve) => {
-        const look = (): void => {
+        const check = (): void => {
           if (ticks.length < times) return;
-          waiting.delete(look);
+          waiting.delete(check);
           resolve();
         };
-        waiting.add(look);
-        look();
+        waiting.add(check);
+        check();
       }),
   };
 }
 
 let triggers = 0;
 
-/** Asks for a cron trigger and resolves with the answer; when it is active, its schedule has been read from the store. */
+/**
+ * Registers a cron trigger and resolves with the result. If it is active, its schedule has been read from the store.
+ */
 export async function bind(
   engine: InMemoryEngine,
   worker: InMemoryWorker,
@@ -65,11 +67,11 @@ export async function bind(
   const id = options.id ?? `cron-${++triggers}`;
   worker.say({ type: "registertrigger", id, trigger_type: "cron", function_id: options.functionId ?? "on::tick", config });
   const answer = await worker.next((frame) => frame.type === "triggerregistrationresult" && frame.id === id);
-  if (answer.error === undefined) await storeAnswered(engine, id);
+  if (answer.error === undefined) await storeIdle(engine, id);
   return answer;
 }
 
-/** One line of history. */
+/** An entry of the history. */
 export interface Line {
   readonly scheduled_time: string;
   readonly started_at: string | null;
@@ -80,20 +82,20 @@ export interface Line {
   readonly passed_over?: number;
 }
 
-/** The latest first. Whatever was asked of the store before has been answered then. */
+/** Returns the history, the latest first. All earlier requests to the store are done then. */
 export async function history(engine: InMemoryEngine, id: string): Promise<Line[]> {
   const { runs } = (await engine.call("cron::history", { trigger_id: id, limit: 100 })) as { readonly runs: Line[] };
   return runs;
 }
 
-/** Resolves when the store has answered what was asked before, and the turns in which that has its effect are over. */
-export async function storeAnswered(engine: InMemoryEngine, id: string): Promise<void> {
+/** Resolves when earlier requests to the store are done, and the turns in which they take effect are over. */
+export async function storeIdle(engine: InMemoryEngine, id: string): Promise<void> {
   await turns();
   await history(engine, id);
   await turns();
 }
 
-/** Moves the clock on second by second; after each step that something started in, what is started is let end. */
+/** Advances the clock in steps of `stepMs`. After each step, waits until started runs have ended. */
 export async function pass(engine: InMemoryEngine, clock: ManualClock, id: string, ms: number, stepMs = 1_000): Promise<void> {
   for (let passed = 0; passed < ms; passed += stepMs) {
     clock.advance(Math.min(stepMs, ms - passed));
@@ -101,16 +103,16 @@ export async function pass(engine: InMemoryEngine, clock: ManualClock, id: strin
   }
 }
 
-/** Resolves when a start that was under way has been stored, called, answered and stored again. */
+/** Resolves when a start in progress has been stored, called, completed and stored again. */
 export async function settled(engine: InMemoryEngine, id: string): Promise<void> {
-  for (let round = 0; round < 2; round++) await storeAnswered(engine, id);
+  for (let round = 0; round < 2; round++) await storeIdle(engine, id);
 }
 
 export async function turns(count = 10): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
-/** A gate that a handler waits at. */
+/** A promise that a handler waits for until `open` is called. */
 export function gate(): { readonly passed: Promise<void>; open(): void } {
   let open = (): void => {};
   const passed = new Promise<void>((resolve) => {

@@ -1,2 +1,0 @@
-/** Of the module. */
-export const NAME = "svc-event";
