@@ -63,7 +63,7 @@ it("prefixes output with its source, restarts, shows help, and quits at q withou
   await terminal.shows(/^(?:Opening http|Cannot open a browser here)/m);
   await terminal.press("r");
   await terminal.shows("Restarting hello, there");
-  await terminal.shows(/^hello +[|] [\d:.]+ restart was asked for(?:.|\n)*^hello +[|] [\d:.]+ process is ready/m, STARTED);
+  await terminal.shows(/^hello +[|] [\d:.]+ restart requested(?:.|\n)*^hello +[|] [\d:.]+ process is ready/m, STARTED);
   await terminal.press("q");
 
   expect(await terminal.ended(STARTED)).toMatchObject({

@@ -1,15 +1,16 @@
 export interface AddressFacts {
-  /** Where workers connect to, e.g. `ws://localhost:49134`. Asked at each start of a process. */
+  /** Address that workers connect to, e.g. `ws://localhost:49134`. Called at each start of a process. */
   readonly bridgeUrl: () => string;
-  /** The engine's token, for the workers. Absent: they get none. */
+  /** The engine's token for the workers. Absent: no token. */
   readonly token?: string | undefined;
-  /** True when published clients, which read no variable for it, need the token in their address. Default never. */
+  /** Returns true if published clients, which read no token variable, need the token in the address. Default never. */
   readonly tokenInUrl?: () => boolean;
 }
 
 /**
- * How a local worker finds the engine and gets in. III_URL is compatibility: the published clients read it (decision 29). A worker whose entry
- * names a token of its own, which may open less, gets the engine's nowhere.
+ * Returns the variables with which a local worker connects to the engine. III_URL is for the published clients
+ * (decision 29). If the entry sets its own token, which may have fewer rights, the worker does not get the engine's
+ * token.
  */
 export function addressVariables(facts: AddressFacts, entryEnv: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const { bridgeUrl, tokenInUrl } = facts;

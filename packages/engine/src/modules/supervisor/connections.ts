@@ -4,7 +4,7 @@ import type { WorkerClaims } from "../../kernel/worker-claims.ts";
 import { findProcess } from "../../local-workers/process-table.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
-/** Feature of connections that send the lines of their logger themselves. */
+/** Feature of connections whose SDK sends the log entries itself. */
 const SENDS_LOGS = "logs";
 
 /** A process that a connection may belong to. */
@@ -24,13 +24,16 @@ export interface ConnectionsOptions {
 }
 
 /**
- * Finds out which connections belong to which supervised process: by the process group in which the connection's pid lies, else by
- * name (decision 29). Tells the kernel and the process.
+ * Assigns connections to supervised processes: by the process group of the connection's pid, or else by name (decision
+ * 29). Reports the owner to the kernel and the process.
  */
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #owners = new Map<string, Candidate>();
-  /** When each unowned connection was first seen, monotonic: one that is older than a process cannot be of it. */
+  /**
+   * Monotonic time when each unowned connection was first seen. A connection that is older than a process does not
+   * belong to it.
+   */
   readonly #firstSeenMs = new Map<string, number>();
   readonly #sendLogs = new Set<string>();
   readonly #stopListening: readonly (() => void)[];
@@ -51,18 +54,18 @@ export class Connections {
     this.#sendLogs.clear();
   }
 
-  /** True when one of the connections has registered a function, a trigger type or a trigger. */
+  /** Returns true if one of the connections has registered a function, a trigger type or a trigger. */
   haveRegistered(connections: ReadonlySet<string>): boolean {
     return this.#views(connections).some((view) => view.function_count + view.trigger_types.length + view.trigger_count > 0);
   }
 
-  /** True when one of the connections sends the lines of its logger by itself. */
+  /** Returns true if one of the connections sends its log entries itself. */
   sendLogs(connections: ReadonlySet<string>): boolean {
     for (const id of connections) if (this.#sendLogs.has(id)) return true;
     return false;
   }
 
-  /** Ids of what the connections provide, each once. */
+  /** Returns the ids of everything that the connections provide, each once. */
   provided(connections: ReadonlySet<string>): { readonly functions: string[]; readonly triggerTypes: string[] } {
     const views = this.#views(connections);
     return {
@@ -92,16 +95,16 @@ export class Connections {
   #consider(id: string): void {
     if (this.#owners.has(id)) return;
     if (!this.#firstSeenMs.has(id)) this.#firstSeenMs.set(id, this.#options.clock.monotonic());
-    // Where the engine runs no workers of its own there is nothing to look through the system's processes for.
+    // Without local workers there is no need to list the system's processes.
     if (this.#options.candidates().length > 0) this.#findOwner(id).catch(this.#options.onError);
   }
 
   async #findOwner(id: string): Promise<void> {
     const view = this.#options.directory.workerById(id);
-    // A worker of ours holds the token; a restricted connection is somebody else's, whatever it calls itself.
+    // Local workers have the token. A restricted connection is not one of them, whatever its name.
     if (view === undefined || view.internal || view.principal !== null) return;
     const group = await groupOf(view);
-    // Gone, or found by an earlier look, while the process list was read.
+    // The connection may have closed, or another call may have found its owner, while the process list was read.
     if (!this.#firstSeenMs.has(id) || this.#owners.has(id) || this.#options.directory.workerById(id) === undefined) return;
     const owner = this.#byGroup(group) ?? this.#byName(view);
     if (owner === undefined) return;
@@ -127,7 +130,7 @@ export class Connections {
   }
 }
 
-/** The group and session of the connection's process. A pid from another machine or container says nothing here. */
+/** Returns the group and session of the connection's process. A pid of another machine or container is ignored. */
 async function groupOf(view: WorkerView): Promise<{ readonly groupId: number; readonly sessionId: number } | undefined> {
   if (view.pid === null || !isLoopback(view.ip_address)) return undefined;
   return findProcess(view.pid);

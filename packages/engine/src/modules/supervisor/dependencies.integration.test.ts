@@ -14,7 +14,7 @@ describe("a worker that depends on others", () => {
     await project.start([project.entry("api", { dependsOn: ["db", "svc-state"] }), project.entry("db")]);
     project.modules = [{ name: "svc-state", state: "running" }];
     const db = await project.runningPid("db");
-    const waiting = await project.statusWith("api", ({ reason }) => reason === "it waits for db, which is starting");
+    const waiting = await project.statusWith("api", ({ reason }) => reason === "waiting for db, which is starting");
     expect(waiting).toMatchObject({ state: "starting", waits_for: ["db"], pids: [] });
     await project.connectAs("db", db);
     await project.runningPid("api");
@@ -25,7 +25,7 @@ describe("a worker that depends on others", () => {
     await project.writeWorker("db", { manifest: "name: db\n" });
     await project.writeWorker("api");
     await project.start([project.entry("api", { dependsOn: ["db"] }), project.entry("db")]);
-    const waiting = await project.statusWith("api", ({ reason }) => reason?.startsWith("it waits for db, which is failed (") === true);
+    const waiting = await project.statusWith("api", ({ reason }) => reason?.startsWith("waiting for db, which is failed (") === true);
     expect(waiting.reason).toContain("svc.worker.yaml");
     await project.call("worker::stop", { name: "api" });
     expect(await project.call("worker::wait", { name: "api", until: "stopped" })).toMatchObject({ state: "stopped", waits_for: [] });
@@ -92,7 +92,7 @@ describe("a command of svc-exec (gap 72)", () => {
     const migrate = project.command("migrate", "while [ ! -f go ]; do sleep 0.05; done; echo migrated", { restart: "never" });
     await project.writeWorker("api");
     await project.start([project.entry("api", { dependsOn: ["migrate"] })], { commands: [migrate] });
-    await project.statusWith("api", ({ reason }) => reason === "it waits for migrate, which has not ended yet");
+    await project.statusWith("api", ({ reason }) => reason === "waiting for migrate, which has not ended yet");
     await writeFile(join(project.folder, "go"), "");
     await project.runningPid("api");
     expect(await project.status("migrate")).toMatchObject({ state: "stopped", reason: "it ended with exit code 0", restarts: 0 });

@@ -1,34 +1,37 @@
-import type { ModuleStanding } from "./status.ts";
+import type { ModuleStatus } from "./status.ts";
 import type { Unit } from "./unit.ts";
 
-/** Something that is waited for, and how it is. */
-export interface Awaited {
+/** A dependency that is not ready, and its state. */
+export interface PendingDependency {
   readonly name: string;
   /** E.g. `is installing`. */
   readonly how: string;
 }
 
-/** Those of `names` that what depends on them has to wait for. */
-export function notReady(names: readonly string[], find: (name: string) => Unit | ModuleStanding | undefined): Awaited[] {
+/** Returns the dependencies in `names` that are not ready. */
+export function notReady(names: readonly string[], find: (name: string) => Unit | ModuleStatus | undefined): PendingDependency[] {
   return names.flatMap((name) => {
     const found = find(name);
-    if (found === undefined) return [{ name, how: "is in the config file no more" }];
-    if ("processes" in found) return found.isDone ? [] : [{ name, how: howOf(found) }];
+    if (found === undefined) return [{ name, how: "is no longer in the config file" }];
+    if ("processes" in found) return found.isReadyForDependents ? [] : [{ name, how: howOf(found) }];
     return found.state === "running" ? [] : [{ name, how: `is ${found.state}${reasonOf(found.reason)}` }];
   });
 }
 
 function howOf(unit: Unit): string {
-  const { state, reason } = unit.standing;
+  const { state, reason } = unit.status;
   return state === "ready" ? "has not ended yet" : `is ${state.replace("_", " ")}${reasonOf(reason)}`;
 }
 
-/** A reason may have several lines, and a manifest many problems. */
+/** Only the first line, because a reason may have several. */
 function reasonOf(reason: string | undefined): string {
   return reason === undefined ? "" : ` (${reason.split("\n", 1)[0]})`;
 }
 
-/** Groups of names, each of which may be stopped at once when those before it are gone: what depends on others comes first. Without circles. */
+/**
+ * Returns groups of names in the order of stopping: dependents first. A group stops when the previous groups have
+ * stopped. Dependency cycles are rejected when the config is loaded.
+ */
 export function stopOrder(entries: readonly { readonly name: string; readonly dependsOn: readonly string[] }[]): string[][] {
   const names = new Set(entries.map(({ name }) => name));
   const levels = new Map<string, number>();

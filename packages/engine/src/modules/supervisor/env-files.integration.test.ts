@@ -54,7 +54,7 @@ it("a worker is restarted when a file outside of its folder changes, be it renam
   await logs("there is no such file");
   expect(await project.status("w")).toMatchObject({
     state: expect.stringMatching(/starting|ready/) as string,
-    reason: expect.stringContaining("run on") as string,
+    reason: expect.stringContaining("keep running") as string,
   });
 });
 

@@ -21,7 +21,7 @@ describe("a change that cannot be used", () => {
     await project.call("worker::update", { name: "w" });
     const after = await project.statusWith("w", ({ problem }) => problem !== null);
     expect(after).toMatchObject({ state: "ready", pids: [pid], problem: expect.stringContaining("no such package") });
-    expect(after.reason).toBe(`${after.problem}\nThe processes from before this change run on.`);
+    expect(after.reason).toBe(`${after.problem}\nThe previous processes keep running.`);
     await write("svc.worker.yaml", manifest("true"));
     await project.call("worker::update", { name: "w" });
     await project.runningPid("w", [pid]);

@@ -4,20 +4,20 @@ import { basename } from "node:path";
 import { PathWatch } from "../../file-events/path-watch.ts";
 import type { Clock } from "../../kernel/clock.ts";
 
-/** A file that is replaced may be missing for a moment. */
+/** A file may be missing for a moment while it is replaced. */
 const DEBOUNCE_MS = 300;
 
 export interface FileWatchOptions {
   /** Absolute paths. Files may be missing, and symbolic links are followed. */
   readonly files: readonly string[];
   readonly clock: Clock;
-  /** Called with the names of files whose content is not as it was. */
+  /** Called with the names of files whose content has changed. */
   readonly onChange: (names: readonly string[]) => void;
   /** Called with a message for the user about what keeps files from being watched. */
   readonly onProblem: (message: string) => void;
 }
 
-/** Reports when single files outside of a worker's folder change; those in it are watched with its sources. */
+/** Reports changes of single files outside of a worker's folder. Files in the folder are watched with its sources. */
 export class FileWatch {
   readonly #options: FileWatchOptions;
   readonly #watch: PathWatch;
@@ -25,7 +25,7 @@ export class FileWatch {
   #cancelDebounce = (): void => {};
   #work: Promise<void>;
   #closed = false;
-  /** Resolves when the content that later changes are compared with has been read. */
+  /** Resolves when the reference content has been read. Later changes are compared with it. */
   readonly ready: Promise<void>;
 
   constructor(options: FileWatchOptions) {
@@ -57,7 +57,7 @@ export class FileWatch {
     if (changed.length > 0 && !this.#closed) this.#options.onChange(changed);
   }
 
-  /** Returns the names of files whose content is not as it was at the last call. */
+  /** Returns the names of files whose content has changed since the last call. */
   async #changes(): Promise<string[]> {
     // Armed first, so that a change after the read raises an event.
     this.#watch.arm();
@@ -72,7 +72,7 @@ export class FileWatch {
   }
 }
 
-/** Undefined if the file cannot be read: whoever uses it reports why. */
+/** Returns undefined if the file cannot be read. The code that uses the file reports the reason. */
 async function digestOf(file: string): Promise<string | undefined> {
   const content = await readFile(file).catch(() => undefined);
   return content && createHash("sha256").update(content).digest("base64");

@@ -5,7 +5,7 @@ import { DEFAULT_TAIL, workerStatusSchema } from "./status.ts";
 import type { Supervisor } from "./supervisor.ts";
 import type { WorkerState } from "./worker-state.ts";
 
-/** Nothing more is to be expected soon of a worker in one of these. */
+/** States that do not change soon without outside help. */
 const SETTLED: readonly WorkerState[] = ["ready", "failed", "crash_looping", "stopped"];
 
 const MAX_WAIT_MS = 900_000;
@@ -16,28 +16,31 @@ const name = z.string().min(1).meta({ description: "Name of the worker in the co
 const named = z.strictObject({ name });
 
 const listInput = z
-  .strictObject({ include_remote: z.boolean().default(false).meta({ description: "Also connected workers that are in no entry of the config file" }) })
+  .strictObject({ include_remote: z.boolean().default(false).meta({ description: "Also list connected workers that are not in the config file" }) })
   .nullish();
 
 const statusInput = named.extend({
-  tail: z.int().min(0).max(MAX_TAIL).default(DEFAULT_TAIL).meta({ description: "How many of the last lines of its output; at most 200 are kept" }),
+  tail: z.int().min(0).max(MAX_TAIL).default(DEFAULT_TAIL).meta({ description: "Number of last output lines. At most 200 are stored" }),
 });
 
 const waitInput = named.extend({
-  timeout_ms: z.int().min(0).max(MAX_WAIT_MS).default(120_000).meta({ description: "How long to wait; give the call itself a longer deadline" }),
-  on_crash: z.boolean().default(false).meta({ description: "Answer also while a process of it that ended unasked waits to be started again" }),
+  timeout_ms: z.int().min(0).max(MAX_WAIT_MS).default(120_000).meta({ description: "Maximum wait, in milliseconds. The call itself needs a longer timeout" }),
+  on_crash: z.boolean().default(false).meta({ description: "Also return while a crashed process waits for its restart" }),
   until: z
     .enum(["settled", "stopped"])
     .default("settled")
-    .meta({ description: "`settled`: it is ready, or cannot become so, or was stopped; `stopped`: none of its processes is left" }),
+    .meta({ description: "`settled`: it is ready, cannot become ready, or is stopped. `stopped`: it has no process left" }),
 });
 
 const logsInput = named.extend({
-  tail: z.int().min(0).max(MAX_TAIL).default(100).meta({ description: "How many lines at most: the last ones, or with a cursor the next ones" }),
-  since_ms: z.int().min(0).optional().meta({ description: "Leaves out older lines; milliseconds since 1970" }),
-  stream: z.enum(["out", "err", "install", "svc"]).optional().meta({ description: "Only lines of this one; `svc` is what the engine says of the worker" }),
-  cursor: z.string().max(64).optional().meta({ description: "As an answer before had it: only later lines" }),
-  wait_ms: z.int().min(0).max(MAX_LOG_WAIT_MS).default(0).meta({ description: "With a cursor: how long to wait for a line when there is none yet" }),
+  tail: z.int().min(0).max(MAX_TAIL).default(100).meta({ description: "Maximum lines: the last ones, or with a cursor the next ones" }),
+  since_ms: z.int().min(0).optional().meta({ description: "Skips older lines; milliseconds since 1970" }),
+  stream: z
+    .enum(["out", "err", "install", "svc"])
+    .optional()
+    .meta({ description: "Only lines of this stream. `svc` contains the engine's messages about the worker" }),
+  cursor: z.string().max(64).optional().meta({ description: "`cursor` of an earlier result: returns only later lines" }),
+  wait_ms: z.int().min(0).max(MAX_LOG_WAIT_MS).default(0).meta({ description: "With a cursor: maximum wait for a new line, in milliseconds" }),
 });
 export type LogsInput = z.output<typeof logsInput>;
 
@@ -47,38 +50,36 @@ const logsOutput = z.object({
       z.object({
         time: z.string().meta({ description: "ISO time" }),
         stream: z.enum(["out", "err", "install", "svc"]),
-        replica: z.int().nullable().meta({ description: "Which process wrote it, from 1; null where there is one only" }),
+        replica: z.int().nullable().meta({ description: "The replica that wrote it, from 1. Null if there is only one" }),
         text: z.string(),
       }),
     )
     .meta({ description: "Newest last" }),
-  log_file: z.string().meta({ description: "Absolute path of the file; older lines are in NAME.log.1 and NAME.log.2 beside it" }),
+  log_file: z.string().meta({ description: "Absolute path of the file. Older lines are in NAME.log.1 and NAME.log.2 in the same folder" }),
   cursor: z.string().meta({ description: "For the next call" }),
-  gap: z
-    .boolean()
-    .meta({ description: "Lines between the cursor and these are lost: their file was removed, the log having been rotated, before they were asked for" }),
+  gap: z.boolean().meta({ description: "True if lines after the cursor are lost, because the log was rotated and their file removed" }),
 });
 export type LogsOutput = z.output<typeof logsOutput>;
 
-/** Functions by which the CLI and the console see and steer the workers of the config file. */
+/** Provides the functions with which the CLI and the console show and control the workers of the config file. */
 export function provideWorkerFunctions({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, supervisor: Supervisor): void {
   provideFunction({
     id: "worker::list",
-    summary: "Lists the workers of the config file, processes and modules, and how they are",
+    summary: "Lists the workers and modules of the config file with their status",
     input: listInput,
     output: z.object({ workers: z.array(workerStatusSchema) }),
     handle: async (input) => ({ workers: await supervisor.list({ includeRemote: input?.include_remote ?? false }) }),
   });
   provideFunction({
     id: "worker::status",
-    summary: "Tells how one worker of the config file is, with its last output",
+    summary: "Returns the status of a worker of the config file, with its last output",
     input: statusInput,
     output: workerStatusSchema,
     handle: (input) => supervisor.status(input.name, { tail: input.tail }),
   });
   provideFunction({
     id: "worker::wait",
-    summary: "Answers when the worker is ready or cannot become so, at the latest after the timeout, with its status",
+    summary: "Waits until the worker is ready or cannot become ready, or until the timeout, and returns its status",
     input: waitInput,
     output: workerStatusSchema,
     handle: (input, { signal }) => {
@@ -88,43 +89,43 @@ export function provideWorkerFunctions({ provideFunction }: Pick<ModuleContext<u
   });
   provideFunction({
     id: "worker::start",
-    summary: "Starts a worker that was stopped, or one that failed or waits to be started again without waiting; answers at once",
+    summary: "Starts a worker that is stopped, failed or waiting for its restart; returns at once",
     input: named,
     output: workerStatusSchema,
-    handle: (input) => supervisor.steer(input.name, "start"),
+    handle: (input) => supervisor.control(input.name, "start"),
   });
   provideFunction({
     id: "worker::stop",
-    summary: "Stops the processes of a worker, which then stays stopped until it is started or the engine is; answers at once",
+    summary: "Stops the processes of a worker, which stays stopped until it is started or the engine restarts; returns at once",
     input: named,
     output: workerStatusSchema,
-    handle: (input) => supervisor.steer(input.name, "stop"),
+    handle: (input) => supervisor.control(input.name, "stop"),
   });
   provideFunction({
     id: "worker::restart",
     summary:
-      "Replaces the processes of a worker: a former one is stopped once a new one is ready. Stops them first where dependencies have to be installed, for commands, and with `restart_order: stop_first`; answers at once",
+      "Replaces the processes of a worker: each previous process stops when its new one is ready. If dependencies must be installed, for commands, and with `restart_order: stop_first`, they stop first; returns at once",
     input: named,
     output: workerStatusSchema,
-    handle: (input) => supervisor.steer(input.name, "restart"),
+    handle: (input) => supervisor.control(input.name, "restart"),
   });
   provideFunction({
     id: "worker::update",
-    summary: "Installs the dependencies of a worker again, whether or not they changed, and then restarts it; answers at once",
+    summary: "Reinstalls the dependencies of a worker and then restarts it; returns at once",
     input: named,
     output: workerStatusSchema,
-    handle: (input) => supervisor.steer(input.name, "update"),
+    handle: (input) => supervisor.control(input.name, "update"),
   });
   provideFunction({
     id: "worker::logs",
-    summary: "Tells what a worker wrote, from its log files; with a cursor what it has written since, waiting for it when asked to",
+    summary: "Returns lines of a worker's log files: the last ones, or with a cursor the next ones, for which it can wait",
     input: logsInput,
     output: logsOutput,
     handle: (input, { signal }) => supervisor.logs(input, signal),
   });
   provideFunction({
     id: "worker::inspect",
-    summary: "Tells how a worker is run: its manifest and its entry, put together",
+    summary: "Returns how a worker is run: its manifest combined with its entry",
     input: named,
     output: inspectionSchema,
     handle: (input) => supervisor.inspect(input.name),

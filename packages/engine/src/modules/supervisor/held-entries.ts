@@ -1,11 +1,13 @@
 import type { Clock } from "../../kernel/clock.ts";
 import type { LogEntry } from "../../kernel/telemetry-contract.ts";
 
-/** SDKs send lines after 0.1 s, or when 64 wait. */
+/** How long entries are held. SDKs send them after 0.1 s, or when 64 wait. */
 const HELD_MS = 2_000;
 const MAX_HELD = 64;
 
-/** Entries that a process's SDK sends by itself. The last ones are held: a process that ends all at once may not have come to send them. */
+/**
+ * Holds the last log entries that a process's SDK sends itself, because a process that crashes may not have sent them.
+ */
 export class HeldEntries {
   readonly #clock: Clock;
   #held: { readonly entry: LogEntry; readonly atMs: number }[] = [];
@@ -19,7 +21,9 @@ export class HeldEntries {
     if (this.#held.length > MAX_HELD) this.#held.shift();
   }
 
-  /** Those of the last 2 s, each once. Most were sent: whoever gets them knows doubles by their ids. */
+  /**
+   * Returns the entries of the last 2 s and forgets all. Most were sent already: the receiver drops duplicates by id.
+   */
   take(): readonly LogEntry[] {
     const since = this.#clock.monotonic() - HELD_MS;
     const held = this.#held.filter(({ atMs }) => atMs >= since);

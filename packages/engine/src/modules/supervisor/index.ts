@@ -4,21 +4,21 @@ import { defineModule, type Module } from "../../kernel/module.ts";
 import { provideWorkerFunctions } from "./functions.ts";
 import { Supervisor, type SupervisorConfig, type SupervisorDeps } from "./supervisor.ts";
 
-export type { ModuleStanding, WorkerStatus } from "./status.ts";
+export type { ModuleStatus, WorkerStatus } from "./status.ts";
 export type { SupervisorConfig, SupervisorDeps } from "./supervisor.ts";
 
-// The config loader has checked the entries and filled them in; they come from it, not from a user.
+// The config loader has validated and completed the entries.
 const isEntry = (value: unknown): boolean => typeof value === "object" && value !== null;
 const config = z.object({
   workers: z.array(z.custom<LocalWorkerEntry>(isEntry)),
   commands: z.array(z.custom<CommandEntry>(isEntry)).optional(),
 });
 
-/** Runs the workers of the config file that have a `path` as processes of this machine. */
+/** Runs the workers of the config file that have a `path` as local processes. */
 export function createSupervisor(deps: SupervisorDeps): Module<SupervisorConfig> {
   return defineModule<SupervisorConfig>({
     name: "supervisor",
-    summary: "Runs local workers as processes: installs, starts, watches, restarts and stops them",
+    summary: "Installs, starts, watches, restarts and stops local workers",
     config,
     start(context) {
       const supervisor = new Supervisor(context, deps);

@@ -13,33 +13,33 @@ export const inspectionSchema = z.object({
   name: z.string(),
   folder: z.string().meta({ description: "Absolute path of the working folder" }),
   manifest_file: z.string().nullable().meta({ description: "Absolute path of the manifest" }),
-  kind: z.string().nullable().meta({ description: "What runs it, as the manifest says" }),
+  kind: z.string().nullable().meta({ description: "Runtime in the manifest" }),
   package_manager: z.string().nullable(),
-  entry: z.string().nullable().meta({ description: "The file to run, where the manifest names one" }),
-  install: z.string().nullable().meta({ description: "The command that installs its dependencies, where there is one" }),
+  entry: z.string().nullable().meta({ description: "The file to run, if the manifest names one" }),
+  install: z.string().nullable().meta({ description: "The command that installs its dependencies, if there is one" }),
   start: z.string().meta({ description: "The command that starts it" }),
-  env: variablesSchema.meta({ description: "Variables that files, manifest and config add; secrets and all that files hold are masked" }),
-  env_files: z.array(z.string()).meta({ description: "Absolute paths of the files of variables that are read, where they are there" }),
-  missing_env_files: z.array(z.string()).meta({ description: "Those of them that are not there" }),
+  env: variablesSchema.meta({ description: "Variables from env files, manifest and config. Secrets and all values from env files are masked" }),
+  env_files: z.array(z.string()).meta({ description: "Absolute paths of the env files, including missing ones" }),
+  missing_env_files: z.array(z.string()).meta({ description: "The env files that do not exist" }),
   watch: z
     .union([z.literal(false), z.object({ include: z.array(z.string()), ignore: z.array(z.string()) })])
-    .meta({ description: "Which changes of files restart it, besides what tools make, which does not; an empty `include` is everything" }),
+    .meta({ description: "Which changed files restart it. Files made by tools never do. An empty `include` means all files" }),
   replicas: z.int(),
   depends_on: z.array(z.string()),
   limits: z.object({
     memory_bytes: z.int().nullable(),
     cpu: z.number().nullable().meta({ description: "Cores" }),
-    not_enforced: z.string().nullable().meta({ description: "What of this cannot be kept here, and why" }),
+    not_enforced: z.string().nullable().meta({ description: "Which limits are not enforced on this system, and why" }),
   }),
-  dependencies_hash: z.string().nullable().meta({ description: "Of all that the last install depended on" }),
+  dependencies_hash: z.string().nullable().meta({ description: "Hash of everything that the last install depended on" }),
   installed_at: z.string().nullable().meta({ description: "ISO time of the last install" }),
-  where: z.string().meta({ description: "Where its entry stands, e.g. `config.yaml:12`" }),
+  where: z.string().meta({ description: "Location of its entry, e.g. `config.yaml:12`" }),
 });
 export type Inspection = z.output<typeof inspectionSchema>;
 
 const markerSchema = z.object({ hash: z.string(), installed_at: z.string() });
 
-/** How a unit is run, as its manifest and its entry are at this moment. */
+/** Returns how a unit is run, from its current manifest and entry. */
 export async function inspect(parts: {
   readonly entry: SupervisedEntry;
   readonly plan: RunPlan;
@@ -73,7 +73,7 @@ export async function inspect(parts: {
 }
 
 async function missing(files: readonly string[]): Promise<string[]> {
-  const areThere = await Promise.all(
+  const exist = await Promise.all(
     files.map((file) =>
       access(file).then(
         () => true,
@@ -81,19 +81,19 @@ async function missing(files: readonly string[]): Promise<string[]> {
       ),
     ),
   );
-  return files.filter((_, index) => !areThere[index]);
+  return files.filter((_, index) => !exist[index]);
 }
 
 async function lastInstall(projectDir: string, name: string): Promise<z.output<typeof markerSchema> | undefined> {
   try {
     return markerSchema.parse(JSON.parse(await readFile(join(workerStateFolder(projectDir, name), "installed.json"), "utf8")));
   } catch {
-    // Never installed, or an install is under way.
+    // It was never installed, or an install is in progress.
     return undefined;
   }
 }
 
-/** What is kept in a file of its own is kept there to be seen by few. */
+/** Masks all values from env files, because they are often secrets. */
 function hidden(env: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.keys(env).map((name) => [name, MASK]));
 }

@@ -4,34 +4,37 @@ import type { Readable } from "node:stream";
 import type { Clock } from "../../kernel/clock.ts";
 import { LineSplitter } from "../../local-workers/line-splitter.ts";
 
-/** Bytes of one file before it is rotated. */
+/** Maximum size of one file before it is rotated. */
 const MAX_FILE_BYTES = 10 * 1024 * 1024;
-/** The file in use and its predecessors `.1` and `.2`. */
+/** Number of files: the current one and its predecessors `.1` and `.2`. */
 const FILES = 3;
-/** Text that waits for the disk; more is dropped and counted. */
+/** Maximum characters that wait for the disk. Further lines are dropped and counted. */
 const MAX_WAITING_LENGTH = 1024 * 1024;
 /**
- * A worker that writes more than this in one window waits until the next, and so does one whose output took so much of the engine's
- * time, in milliseconds: a megabyte of empty lines is a lot of work. The engine has other things to do.
+ * Per window, a worker may write this many bytes, and its output may use this many milliseconds of the engine's time
+ * (e.g. a megabyte of empty lines is slow). Beyond it the worker waits, so that the engine can do other work.
  */
 const MAX_READ_BYTES_PER_WINDOW = 1024 * 1024;
 const MAX_WORK_MS_PER_WINDOW = 20;
 const WINDOW_MS = 100;
 const TAIL_LINES = 200;
-/** A line of the tail may be shorter than in the file: the tail lives in memory and travels in answers. */
+/** Maximum length of a line of the tail, which is in memory and part of results. The file has the whole line. */
 const MAX_TAIL_LINE_LENGTH = 4 * 1024;
 
 export interface LogFileOptions {
-  /** Absolute path; its folder is made when missing. */
+  /** Absolute path. Its folder is created if it is missing. */
   readonly file: string;
   readonly clock: Clock;
-  /** Told when the file cannot be written, at most once until it can be again. */
+  /** Called when the file cannot be written, once until it can be written again. */
   readonly onProblem: (error: Error) => void;
   /** Default 10 MiB. */
   readonly maxFileBytes?: number;
 }
 
-/** What a worker writes, line by line with time and stream, in a file that rotates; the last lines also in memory. Never blocks, never throws. */
+/**
+ * A worker's output, line by line with time and stream, in a rotating file. The last lines are also in memory. Never
+ * blocks, never throws.
+ */
 export class LogFile {
   readonly #options: LogFileOptions;
   readonly #maxFileBytes: number;
@@ -57,7 +60,7 @@ export class LogFile {
     return this.#options.file;
   }
 
-  /** `stream` names where the line came from: `out`, `err`, `install`, `svc`. */
+  /** Adds a line. `stream` is its source: `out`, `err`, `install` or `svc`. */
   line(stream: string, text: string): void {
     this.#tail.push(shortened(text));
     if (this.#tail.length > TAIL_LINES) this.#tail.shift();
@@ -72,23 +75,23 @@ export class LogFile {
     this.#writing ??= this.#writeAll();
   }
 
-  /** The file in use and those before it, oldest first, whether or not they are there. */
+  /** Paths of the current and the previous files, oldest first, also of missing ones. */
   get files(): readonly string[] {
     return Array.from({ length: FILES }, (_, index) => nameOfAge(this.file, FILES - 1 - index));
   }
 
-  /** The last lines, at most 200, without time and stream. */
+  /** Returns the last lines, at most 200, without time and stream. */
   tail(count: number): string[] {
     return count === 0 ? [] : this.#tail.slice(-count);
   }
 
-  /** Calls `listener` each time that lines have come to the file. */
+  /** Calls `listener` each time that lines were written to the file. */
   onWritten(listener: () => void): () => void {
     this.#onWritten.add(listener);
     return () => this.#onWritten.delete(listener);
   }
 
-  /** Reads a process's output to its end. `onLine` gets each line as well; its time counts as the worker's. */
+  /** Reads a process's output to its end. `onLine` also gets each line; its time counts as the worker's. */
   capture(stream: string, readable: Readable, onLine?: (line: string) => void): void {
     const lines = new LineSplitter((line) => {
       this.line(stream, line);
@@ -110,7 +113,7 @@ export class LogFile {
       windowWorkMs += nowMs - startMs;
       if (windowBytes < MAX_READ_BYTES_PER_WINDOW && windowWorkMs < MAX_WORK_MS_PER_WINDOW) return;
       readable.pause();
-      // What took longer than its share is paid back, so that the share holds over time.
+      // Excess time is paid back, so that the share holds over time.
       const restMs = Math.max(windowStartMs + WINDOW_MS - nowMs, (windowWorkMs * WINDOW_MS) / MAX_WORK_MS_PER_WINDOW - WINDOW_MS);
       this.#options.clock.after(Math.max(1, restMs), () => readable.resume());
     });
@@ -118,12 +121,12 @@ export class LogFile {
     readable.on("error", (error) => this.line("svc", `reading ${stream} failed: ${error.message}`));
   }
 
-  /** Resolves when everything told so far is in the file, or could not be written. */
+  /** Resolves when all lines so far are in the file, or could not be written. */
   async flush(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing;
   }
 
-  /** Writes what is waiting and lets go of the file; later lines go to memory only. */
+  /** Writes the waiting lines and closes the file. Later lines go to memory only. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.flush();
@@ -131,7 +134,10 @@ export class LogFile {
     this.#handle = undefined;
   }
 
-  /** ISO 8601. Many lines come in one millisecond, and writing a time takes longer than the rest of a line. */
+  /**
+   * Returns the time in ISO 8601. It is cached, because many lines have the same millisecond and formatting a time is
+   * slow.
+   */
   #timestamp(): string {
     const nowMs = this.#options.clock.now();
     if (nowMs !== this.#stampedMs) {
@@ -142,7 +148,7 @@ export class LogFile {
   }
 
   async #writeAll(): Promise<void> {
-    // Gives lines of the same tick the chance to go together.
+    // Collects lines of the same turn, so that one write takes them all.
     await Promise.resolve();
     while (this.#waiting.length > 0 || this.#dropped > 0) {
       const text = this.#take();
@@ -161,7 +167,7 @@ export class LogFile {
   }
 
   #take(): string {
-    const dropped = this.#dropped === 0 ? "" : `${this.#timestamp()} svc ${this.#dropped} lines were dropped here: they came faster than the disk takes them\n`;
+    const dropped = this.#dropped === 0 ? "" : `${this.#timestamp()} svc ${this.#dropped} lines were dropped here: the disk was too slow\n`;
     const text = this.#waiting.join("") + dropped;
     this.#waiting = [];
     this.#waitingLength = 0;
@@ -182,7 +188,7 @@ export class LogFile {
 
   async #open(): Promise<FileHandle> {
     await mkdir(dirname(this.file), { recursive: true });
-    // What a worker prints may be private.
+    // Only the user may read the file, because output may be private.
     const handle = await open(this.file, "a", 0o600);
     this.#size = (await handle.stat()).size;
     return handle;
@@ -200,7 +206,7 @@ export class LogFile {
   }
 }
 
-/** A line as it is kept in memory. */
+/** Returns a line in the form that is kept in memory. */
 export function shortened(text: string): string {
   return text.length > MAX_TAIL_LINE_LENGTH ? `${text.slice(0, MAX_TAIL_LINE_LENGTH)}…` : text;
 }

@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import { type FileHandle, open } from "node:fs/promises";
 import { CallError } from "@svc/protocol";
 
-/** What is read from the disk for one answer, at most. */
+/** Maximum bytes read from the disk per call. */
 const MAX_READ_BYTES = 32 * 1024 * 1024;
 const CHUNK_BYTES = 64 * 1024;
-/** Text of one answer, at most; a worker's lines may be long. */
-const MAX_ANSWER_LENGTH = 1024 * 1024;
+/** Maximum characters per result, because lines may be long. */
+const MAX_RESULT_LENGTH = 1024 * 1024;
 
 export type LogStream = "out" | "err" | "install" | "svc";
 
@@ -15,12 +15,12 @@ export interface LogLine {
   /** ISO 8601. */
   readonly time: string;
   readonly stream: LogStream;
-  /** Which process wrote it, from 1; null where there is only one, or none in particular. */
+  /** The replica that wrote it, from 1. Null if there is only one, or the line belongs to none. */
   readonly replica: number | null;
   readonly text: string;
 }
 
-/** Which lines are wanted. */
+/** Selects lines. */
 export interface LineFilter {
   readonly sinceMs: number | undefined;
   readonly stream: LogStream | undefined;
@@ -28,15 +28,18 @@ export interface LineFilter {
 
 export interface LinesRead {
   readonly lines: readonly LogLine[];
-  /** Names the place behind the last line that was looked at; opaque. */
+  /** Opaque position after the last line that was read. */
   readonly cursor: string;
-  /** Lines behind the former cursor are no longer there. */
+  /** True if lines after the given cursor no longer exist. */
   readonly hasGap: boolean;
 }
 
 const LINE = /^(\S+Z) (out|err|install|svc)(?:#(\d+))? (.*)$/s;
 
-/** What a line of the file says; undefined for one that is none of ours, e.g. cut off when the engine was killed. */
+/**
+ * Parses a line of the file. Returns undefined for an invalid line, e.g. one that was cut off when the engine was
+ * killed.
+ */
 export function parseLine(line: string): LogLine | undefined {
   const [, time, stream, replica, text] = LINE.exec(line) ?? [];
   if (time === undefined || text === undefined) return undefined;
@@ -47,19 +50,19 @@ interface OpenFile {
   readonly handle: FileHandle;
   readonly inode: number;
   readonly size: number;
-  /** Of what it begins with: a new file may get the inode of one that was removed. */
+  /** Hash of the beginning of the file: a new file may get the inode of a removed one. */
   readonly mark: string;
 }
 
-/** Of the first line that much tells one file from another, beginning with a time as it does. */
+/** Bytes of the first line that are hashed. It begins with a time, so they identify the file. */
 const MARK_BYTES = 256;
-/** Of a file without a whole line. */
+/** Mark of a file without a complete line. */
 const NO_MARK = "0";
 
 async function markOf(handle: FileHandle, size: number): Promise<string> {
   const bytes = await readAt(handle, 0, Math.min(size, MARK_BYTES));
   const newline = bytes.indexOf(10);
-  // It would be another one once there is more.
+  // The mark would change when the line is completed.
   if (newline < 0 && bytes.length < MARK_BYTES) return NO_MARK;
   return createHash("sha256")
     .update(newline < 0 ? bytes : bytes.subarray(0, newline))
@@ -67,7 +70,7 @@ async function markOf(handle: FileHandle, size: number): Promise<string> {
     .slice(0, 16);
 }
 
-/** The last `count` lines that are wanted. `files`: oldest first; those that are missing count as empty. */
+/** Returns the last `count` lines that match the filter. `files`: oldest first; missing files count as empty. */
 export async function lastLines(files: readonly string[], options: { readonly count: number; readonly filter: LineFilter }): Promise<LinesRead> {
   return withFiles(files, async (opened) => {
     const newest = opened.at(-1);
@@ -77,12 +80,12 @@ export async function lastLines(files: readonly string[], options: { readonly co
     let budget = MAX_READ_BYTES;
     for await (const text of allBackwards(opened, end)) {
       budget -= text.length + 1;
-      if (found.length >= options.count || budget < 0 || length > MAX_ANSWER_LENGTH) break;
+      if (found.length >= options.count || budget < 0 || length > MAX_RESULT_LENGTH) break;
       const line = parseLine(text);
       if (line === undefined) continue;
-      // Lines come in the order of time, so that those before need not be looked at.
+      // Lines are in the order of time, so earlier ones need no check.
       if (isOlder(line, options.filter)) break;
-      if (!isWanted(line, options.filter)) continue;
+      if (!matchesStream(line, options.filter)) continue;
       found.push(line);
       length += line.text.length;
     }
@@ -90,29 +93,34 @@ export async function lastLines(files: readonly string[], options: { readonly co
   });
 }
 
-/** The lines behind the cursor that are wanted, at most `count`. A file that is no longer there is passed over. Throws `invalid_input` for a cursor of another making. */
+/**
+ * Returns lines after the cursor that match the filter, at most `count`. Removed files are skipped. Throws
+ * `invalid_input` for an invalid cursor.
+ */
 export async function linesAfter(
   files: readonly string[],
   options: { readonly cursor: string; readonly count: number; readonly filter: LineFilter },
 ): Promise<LinesRead> {
-  const place = placeOf(options.cursor);
+  const position = positionOf(options.cursor);
   return withFiles(files, async (opened) => {
-    // A file that has become shorter was written anew by somebody.
-    const at = opened.findIndex((file) => file.inode === place.inode && place.offset <= file.size && (place.offset === 0 || file.mark === place.mark));
-    const hasGap = at < 0 && place.offset > 0;
+    // A shorter file was rewritten by another program.
+    const at = opened.findIndex(
+      (file) => file.inode === position.inode && position.offset <= file.size && (position.offset === 0 || file.mark === position.mark),
+    );
+    const hasGap = at < 0 && position.offset > 0;
     const lines: LogLine[] = [];
     let { cursor } = options;
     let length = 0;
     let budget = MAX_READ_BYTES;
     for (const [index, file] of opened.entries()) {
       if (index < at) continue;
-      const start = index === at ? place.offset : 0;
+      const start = index === at ? position.offset : 0;
       for await (const { text, end } of linesForwards(file, start)) {
-        if (lines.length >= options.count || length > MAX_ANSWER_LENGTH || budget < 0) return { lines, cursor, hasGap };
+        if (lines.length >= options.count || length > MAX_RESULT_LENGTH || budget < 0) return { lines, cursor, hasGap };
         budget -= text.length + 1;
         cursor = cursorOf(file, end);
         const line = parseLine(text);
-        if (line === undefined || isOlder(line, options.filter) || !isWanted(line, options.filter)) continue;
+        if (line === undefined || isOlder(line, options.filter) || !matchesStream(line, options.filter)) continue;
         lines.push(line);
         length += line.text.length;
       }
@@ -125,7 +133,7 @@ function isOlder(line: LogLine, { sinceMs }: LineFilter): boolean {
   return sinceMs !== undefined && Date.parse(line.time) < sinceMs;
 }
 
-function isWanted(line: LogLine, { stream }: LineFilter): boolean {
+function matchesStream(line: LogLine, { stream }: LineFilter): boolean {
   return stream === undefined || line.stream === stream;
 }
 
@@ -141,7 +149,7 @@ async function withFiles<T>(files: readonly string[], read: (opened: readonly Op
       if (handle === undefined) continue;
       handles.push(handle);
       const { ino, size } = await handle.stat();
-      // A rotation between two of them shows one file under two names.
+      // A rotation between two calls shows one file under two names.
       if (!opened.some(({ inode }) => inode === ino)) opened.push({ handle, inode: ino, size, mark: await markOf(handle, size) });
     }
     return await read(opened);
@@ -150,7 +158,7 @@ async function withFiles<T>(files: readonly string[], read: (opened: readonly Op
   }
 }
 
-/** Where the last whole line ends. */
+/** Returns where the last complete line ends. */
 async function endOfLines({ handle, size }: OpenFile): Promise<number> {
   for (let end = size; end > 0; end -= CHUNK_BYTES) {
     const bytes = await readAt(handle, Math.max(0, end - CHUNK_BYTES), end);
@@ -160,19 +168,19 @@ async function endOfLines({ handle, size }: OpenFile): Promise<number> {
   return 0;
 }
 
-/** All lines from `end` in the newest file back to the first of the oldest. */
+/** Yields all lines from `end` in the newest file back to the first line of the oldest. */
 async function* allBackwards(opened: readonly OpenFile[], end: number): AsyncGenerator<string> {
   for (const file of [...opened].reverse()) yield* linesBackwards(file, file === opened.at(-1) ? end : file.size);
 }
 
-/** From the line that ends at `end` back to the first. */
+/** Yields the lines from the one that ends at `end` back to the first. */
 async function* linesBackwards({ handle }: OpenFile, end: number): AsyncGenerator<string> {
   let rest = Buffer.alloc(0);
   for (let at = end; at > 0; at -= CHUNK_BYTES) {
     const bytes = Buffer.concat([await readAt(handle, Math.max(0, at - CHUNK_BYTES), at), rest]);
     const first = bytes.indexOf(10);
     const isFirstChunk = at <= CHUNK_BYTES;
-    // What stands before the first line end may go on in the chunk before.
+    // Text before the first newline may begin in the previous chunk.
     const whole = isFirstChunk ? bytes : first < 0 ? Buffer.alloc(0) : bytes.subarray(first + 1);
     rest = isFirstChunk ? Buffer.alloc(0) : first < 0 ? bytes : Buffer.from(bytes.subarray(0, first + 1));
     const lines = whole.toString("utf8").split("\n");
@@ -200,16 +208,16 @@ async function readAt(handle: FileHandle, start: number, end: number): Promise<B
   return bytes.subarray(0, bytesRead);
 }
 
-/** Before all lines, where there is no file yet. */
+/** Position before all lines, if there is no file yet. */
 const AT_BEGINNING = `0.${NO_MARK}-0`;
 
 function cursorOf({ inode, mark }: OpenFile, offset: number): string {
   return `${inode}.${mark}-${offset}`;
 }
 
-function placeOf(cursor: string): { readonly inode: number; readonly mark: string; readonly offset: number } {
+function positionOf(cursor: string): { readonly inode: number; readonly mark: string; readonly offset: number } {
   const [, inode, mark, offset] = /^(\d{1,20})\.([\da-f]{1,16})-(\d{1,15})$/.exec(cursor) ?? [];
   if (inode === undefined || mark === undefined || offset === undefined)
-    throw new CallError("invalid_input", "cursor: not one that worker::logs answered; leave it out to begin anew");
+    throw new CallError("invalid_input", "cursor: not returned by worker::logs; omit it to start at the last lines");
   return { inode: Number(inode), mark, offset: Number(offset) };
 }

@@ -5,14 +5,14 @@ import { listProcesses, membersOf } from "../../local-workers/process-table.ts";
 import type { Unit } from "./unit.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
-const LOOK_EVERY_MS = 1_000;
+const CHECK_EVERY_MS = 1_000;
 const MIB = 2 ** 20;
 
-/** What of the limits cannot be kept on this system, as a sentence; undefined when there is nothing of the kind. */
+/** Returns which limits are not enforced on this system, as a sentence, or undefined if all are. */
 export function unenforced({ memoryBytes, cpu }: Limits): string | undefined {
   const left = [
     ...(memoryBytes !== undefined && process.platform !== "linux" ? ["limits.memory is not enforced on this system"] : []),
-    ...(cpu === undefined ? [] : ["limits.cpu is not enforced: the engine has no way to hold back a process's use of the processor"]),
+    ...(cpu === undefined ? [] : ["limits.cpu is not enforced: the engine cannot limit a process's use of the CPU"]),
   ];
   return left.length === 0 ? undefined : left.join("; ");
 }
@@ -23,7 +23,10 @@ export interface MemoryLimitsOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** Ends processes that use more memory than their entry allows, each second. What several processes share counts for each of them. */
+/**
+ * Checks each second and ends processes that exceed their memory limit. Memory shared by several processes counts for
+ * each.
+ */
 export class MemoryLimits {
   readonly #options: MemoryLimitsOptions;
   #cancel: (() => void) | undefined;
@@ -32,14 +35,14 @@ export class MemoryLimits {
     this.#options = options;
   }
 
-  /** Looks from now on, when there is anything to look at. */
+  /** Starts the checks, if a unit has a limit. */
   begin(): void {
     if (this.#cancel !== undefined || this.#limited().length === 0) return;
-    this.#cancel = this.#options.clock.after(LOOK_EVERY_MS, () => {
-      this.#look()
+    this.#cancel = this.#options.clock.after(CHECK_EVERY_MS, () => {
+      this.#check()
         .catch(this.#options.onError)
         .finally(() => {
-          // Stopped meanwhile: nothing follows.
+          // `stop` was called meanwhile.
           if (this.#cancel === undefined) return;
           this.#cancel = undefined;
           this.begin();
@@ -59,14 +62,14 @@ export class MemoryLimits {
     });
   }
 
-  async #look(): Promise<void> {
+  async #check(): Promise<void> {
     const processes = await listProcesses();
     for (const { process, limit } of this.#limited()) {
       const { groupId } = process;
       if (groupId === undefined) continue;
       const figures = await Promise.all(membersOf(groupId, processes).map(({ pid }) => readProcess(pid)));
       const used = figures.reduce((sum, found) => sum + (found?.rssBytes ?? 0), 0);
-      // It may be another one by now, which is not to answer for the one before.
+      // The process may have been replaced meanwhile; its successor must not be ended.
       if (used > limit && process.groupId === groupId) process.end(`it used ${inMiB(used)} of memory, more than its limit of ${inMiB(limit)},`);
     }
   }

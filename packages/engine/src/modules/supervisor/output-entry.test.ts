@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { causeIn, outputEntry } from "./output-entry.ts";
+import { errorIn, outputEntry } from "./output-entry.ts";
 
 const line = (text: string, stream: "stdout" | "stderr" = "stdout") => ({ text, stream, worker: "shop", pid: 7, timeMs: 100 });
 const entryOf = (text: string) => outputEntry(line(text));
@@ -74,6 +74,6 @@ describe("the last line of a process that ended", () => {
     ['{"level":40,"msg":"slow"}', undefined],
     ['{"problem":"no level"}', '{"problem":"no level"}'],
   ])("%s has the cause %s", (text, cause) => {
-    expect(causeIn(text)).toBe(cause);
+    expect(errorIn(text)).toBe(cause);
   });
 });

@@ -1,18 +1,18 @@
 import type { Attributes, AttributeValue, LogEntry } from "../../kernel/telemetry-contract.ts";
 
-/** A line as it came out of a process. */
+/** A line that a process wrote. */
 export interface OutputLine {
   readonly text: string;
   readonly stream: "stdout" | "stderr";
   readonly worker: string;
-  /** Of the process group's leader. */
+  /** Pid of the process group's leader. */
   readonly pid: number | undefined;
   readonly timeMs: number;
 }
 
 const INFO = 9;
 const ERROR = 17;
-/** Names that loggers give their levels; numbers are those of pino and bunyan. */
+/** OpenTelemetry severities by the level names of loggers; numbers are those of pino and bunyan. */
 const SEVERITIES: ReadonlyMap<string, number> = new Map([
   ["trace", 1],
   ["debug", 5],
@@ -33,23 +33,26 @@ const SEVERITIES: ReadonlyMap<string, number> = new Map([
 
 const LOG_ID = "svc.log.id";
 
-/** Members of a JSON line that are something else than an attribute. Our SDKs' loggers write time, level, message, trace_id, span_id and log_id. */
-const TAKEN: ReadonlySet<string> = new Set(["time", "timestamp", "level", "severity", "message", "msg", "trace_id", "span_id", "log_id"]);
+/**
+ * Members of a JSON line that are not attributes. The loggers of our SDKs write time, level, message, trace_id, span_id
+ * and log_id.
+ */
+const NOT_ATTRIBUTES: ReadonlySet<string> = new Set(["time", "timestamp", "level", "severity", "message", "msg", "trace_id", "span_id", "log_id"]);
 
 /**
- * The log entry for a line. A line of JSON with a level is taken apart; any other is of level INFO whichever stream it came on, since many
- * programs write all they have to say to stderr. Undefined: the line is blank.
+ * Returns the log entry for a line, or undefined for a blank line. A JSON line with a level is parsed. Any other line
+ * has level INFO, also on stderr, because many programs write everything to stderr.
  */
 export function outputEntry(line: OutputLine): LogEntry | undefined {
   const { text, stream, worker, pid, timeMs } = line;
   if (text.trim() === "") return undefined;
   const origin = { "log.iostream": stream, "svc.worker.name": worker, ...(pid === undefined ? {} : { "svc.worker.pid": pid }) };
-  const json = text.startsWith("{") ? levelledJson(text) : undefined;
+  const json = text.startsWith("{") ? jsonWithLevel(text) : undefined;
   if (json === undefined) return { timeMs, severity: INFO, body: text, attributes: origin, service: worker };
   const { members, severity } = json;
   const logId = textOf(members.log_id);
   const attributes: Record<string, AttributeValue> = Object.create(null);
-  for (const [name, value] of Object.entries(members)) if (!TAKEN.has(name)) Object.assign(attributes, attributesOf(name, value));
+  for (const [name, value] of Object.entries(members)) if (!NOT_ATTRIBUTES.has(name)) Object.assign(attributes, attributesOf(name, value));
   Object.assign(attributes, origin);
   if (logId !== undefined) attributes[LOG_ID] = logId;
   return {
@@ -63,9 +66,12 @@ export function outputEntry(line: OutputLine): LogEntry | undefined {
   };
 }
 
-/** What a line says of why its process ended: the message of an error with that of what was caught, or plain text. Undefined: it tells of something lesser. */
-export function causeIn(text: string): string | undefined {
-  const json = text.startsWith("{") ? levelledJson(text) : undefined;
+/**
+ * Returns the error that a line reports: for a JSON line of level error its message and the message of the caught
+ * error, for other lines the text. Undefined for a JSON line of a lower level.
+ */
+export function errorIn(text: string): string | undefined {
+  const json = text.startsWith("{") ? jsonWithLevel(text) : undefined;
   if (json === undefined) return text;
   const { members, severity } = json;
   if (severity < ERROR) return undefined;
@@ -76,12 +82,12 @@ export function causeIn(text: string): string | undefined {
   return known.length === 0 ? text : known.join(": ");
 }
 
-/** Whether it is a line of our SDKs' loggers, which an SDK may send by itself as well. */
-export function isOfOurLogger({ attributes }: LogEntry): boolean {
+/** Returns true for an entry of our SDKs' loggers, which an SDK may also send itself. */
+export function isFromSdkLogger({ attributes }: LogEntry): boolean {
   return attributes !== undefined && Object.hasOwn(attributes, LOG_ID);
 }
 
-function levelledJson(text: string): { readonly members: Attributes; readonly severity: number } | undefined {
+function jsonWithLevel(text: string): { readonly members: Attributes; readonly severity: number } | undefined {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -89,14 +95,14 @@ function levelledJson(text: string): { readonly members: Attributes; readonly se
     return undefined;
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-  // It is JSON, so that all in it is what an attribute may be.
+  // Every JSON value is a valid attribute value.
   const members = value as Attributes;
   const named = members.level ?? members.severity;
   const severity = typeof named === "string" || typeof named === "number" ? SEVERITIES.get(String(named).toLowerCase()) : undefined;
   return severity === undefined ? undefined : { members, severity };
 }
 
-/** An error among the fields, as our SDKs write it, becomes OpenTelemetry's attributes of an exception. */
+/** Converts an error field, as our SDKs write it, into OpenTelemetry's exception attributes. */
 function attributesOf(name: string, value: AttributeValue): Attributes {
   if ((name !== "error" && name !== "err") || typeof value !== "object" || value === null || isList(value)) return { [name]: value };
   const stack = textOf(value.stack);

@@ -5,24 +5,27 @@ import { InstallError, installWorker, isInstalled } from "../../local-workers/in
 import { readManifest, type WorkerManifest } from "../../local-workers/manifest.ts";
 import { ManifestError } from "../../local-workers/manifest-error.ts";
 
-/** What is to be run. */
+/** What to run, and how. */
 export interface RunPlan {
   /** Shell command. */
   readonly command: string;
   /** Absolute path of the working folder. */
   readonly folder: string;
-  /** Before what the entry adds; asked at each start. Files of variables count as the plan found them. */
+  /**
+   * Returns the variables, without those of the entry. Called at each start. Values from env files are those that were
+   * read with the plan.
+   */
   readonly environment: () => Readonly<Record<string, string>>;
-  /** What is watched; false: nothing. */
+  /** Watched files. False: none. */
   readonly watch: false | WatchPatterns;
   readonly manifest: WorkerManifest | undefined;
-  /** Variables that come from files; what they hold is shown to nobody. */
+  /** Variables from env files. Their values are never shown. */
   readonly fromFiles: Readonly<Record<string, string>>;
-  /** What was understood but has no effect. */
+  /** Warnings about keys without effect. */
   readonly warnings: readonly string[];
 }
 
-/** It cannot be run as things are; a person has to mend something. */
+/** Thrown when the user must fix something before the unit can run. */
 export class RecipeError extends Error {
   constructor(message: string, cause: unknown) {
     super(message, { cause });
@@ -33,30 +36,30 @@ export class RecipeError extends Error {
 export interface PrepareOptions {
   readonly signal: AbortSignal;
   readonly onProgress: (line: string) => void;
-  /** Also when nothing changed. */
+  /** Installs even if nothing changed. */
   readonly force: boolean;
 }
 
-/** How a unit comes to be run: by a manifest and an install, or just as the config says. */
+/** How a unit is run: by a manifest and an install, or directly from the config. */
 export interface Recipe {
-  /** Absolute paths of files of variables, whether they are there or not. */
+  /** Absolute paths of env files, including missing ones. */
   readonly envFiles: readonly string[];
   /** Throws RecipeError. */
   read(): Promise<RunPlan>;
-  /** The plan with what files of variables hold now: an install takes long, and may write them. Throws RecipeError. */
+  /** Returns the plan with the current env files, because an install is slow and may write them. Throws RecipeError. */
   withVariables(plan: RunPlan): Promise<RunPlan>;
   isPrepared(plan: RunPlan, signal: AbortSignal): Promise<boolean>;
-  /** Throws RecipeError; rejects in whatever way once the signal aborted. */
+  /** Installs dependencies. Throws RecipeError; after an abort it may reject with any error. */
   prepare(plan: RunPlan, options: PrepareOptions): Promise<{ readonly durationMs: number }>;
 }
 
-/** A worker is run as its manifest says, once its dependencies are installed. */
+/** Returns the recipe of a worker: its manifest, with its dependencies installed. */
 export function workerRecipe(entry: LocalWorkerEntry, projectDir: string): Recipe {
   const manifestOf = ({ manifest }: RunPlan): WorkerManifest => {
     if (manifest === undefined) throw new TypeError("a worker's plan comes from its manifest");
     return manifest;
   };
-  const refused = (error: unknown): Error =>
+  const recipeError = (error: unknown): Error =>
     error instanceof ManifestError || error instanceof InstallError || error instanceof EnvFileError ? new RecipeError(error.message, error) : (error as Error);
   const planOf = async (manifest: WorkerManifest): Promise<RunPlan> => {
     const { start, folder, warnings } = manifest;
@@ -68,43 +71,43 @@ export function workerRecipe(entry: LocalWorkerEntry, projectDir: string): Recip
     envFiles: entry.envFiles.map(({ path }) => path),
     async read() {
       try {
-        // The entry's name counts: files about this worker are kept under it.
+        // The entry's name is used, because files about this worker are named after it.
         return await planOf({ ...(await readManifest(entry.path)), name: entry.name });
       } catch (error) {
-        throw refused(error);
+        throw recipeError(error);
       }
     },
     async withVariables(plan) {
       try {
         return await planOf(manifestOf(plan));
       } catch (error) {
-        throw refused(error);
+        throw recipeError(error);
       }
     },
     async isPrepared(plan, signal) {
       try {
         return await isInstalled({ manifest: manifestOf(plan), projectDir, signal });
       } catch (error) {
-        throw refused(error);
+        throw recipeError(error);
       }
     },
     async prepare(plan, options) {
       try {
         return await installWorker({ manifest: manifestOf(plan), projectDir, ...options });
       } catch (error) {
-        throw refused(error);
+        throw recipeError(error);
       }
     },
   };
 }
 
-/** What the manifest ignores is ignored, whatever the entry says besides. */
+/** The ignore list of the manifest always applies, in addition to that of the entry. */
 function watchedBy(entry: false | WatchPatterns, manifest: WorkerManifest["watch"]): false | WatchPatterns {
   if (entry === false || manifest === false) return false;
   return { include: entry.include, ignore: [...manifest.ignore, ...entry.ignore] };
 }
 
-/** A command is run as the config has it, with what npm has installed in its folder at hand. */
+/** Returns the recipe of a command: the command in the config, with the npm packages of its folder in PATH. */
 export function commandRecipe(entry: CommandEntry): Recipe {
   const plan: RunPlan = {
     command: entry.command,

@@ -225,8 +225,8 @@ describe("a new process that does not become ready", () => {
       problem: "its new process ended with exit code 3 (SyntaxError: invalid syntax) before it was ready",
       last_exit: { code: 3, lines: ["SyntaxError: invalid syntax"] },
     });
-    expect(failed.reason).toBe(`${failed.problem}\nThe processes from before this change run on.`);
-    expect(failed.tail.slice(-2)).toEqual([failed.problem, "the processes from before this change run on"]);
+    expect(failed.reason).toBe(`${failed.problem}\nThe previous processes keep running.`);
+    expect(failed.tail.slice(-2)).toEqual([failed.problem, "the previous processes keep running"]);
     await save(edited("well"));
     const { next } = await replacing();
     await project.connectAs("w", next);
@@ -243,7 +243,7 @@ describe("a new process that does not become ready", () => {
     const { next } = await replacing();
     await project.connectAs("w", next);
     const failed = await project.statusWith("w", ({ problem }) => problem !== null);
-    expect(failed.problem).toBe("its new process#2 ended with exit code 4 before it was ready; 1 of 2 processes were replaced before");
+    expect(failed.problem).toBe("its new process#2 ended with exit code 4 before it was ready; 1 of 2 processes were already replaced");
     expect(failed.replicas.map(({ pid }) => pid)).toEqual([next, second]);
   });
 
@@ -279,7 +279,7 @@ describe("a new process that does not become ready", () => {
     const [second = 0] = await ready({ gone: [first] });
     expect(await findProcess(first)).toBeUndefined();
     const { tail } = await project.status("w");
-    expect(tail).toContain("a port is in use: from now on, processes are stopped before new ones start");
+    expect(tail).toContain("the port is in use: from now on, processes are stopped before new ones start");
     await save(alone("third"));
     await ready({ gone: [first, second] });
     const log = await readFile(join(project.folder, ".svc", "logs", "w.log"), "utf8");

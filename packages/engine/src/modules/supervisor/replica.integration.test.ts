@@ -39,7 +39,7 @@ it("a new process that has registered nothing after 120 s is stopped, and the fo
   replica.current.connected("c");
   clock.advance(300);
   const former = replica.current;
-  expect(former.standing.state).toBe("ready");
+  expect(former.status.state).toBe("ready");
 
   const result = replica.replace(plan, { graceMs: 10_000, signal: new AbortController().signal });
   const next = replica.processes[1];
@@ -48,7 +48,7 @@ it("a new process that has registered nothing after 120 s is stopped, and the fo
     return pids.length === 0 ? undefined : pids;
   }, WAIT);
   clock.advance(119_999);
-  expect(next?.standing.state).toBe("starting");
+  expect(next?.status.state).toBe("starting");
   clock.advance(1);
 
   expect(await result).toEqual({
@@ -58,7 +58,7 @@ it("a new process that has registered nothing after 120 s is stopped, and the fo
   });
   expect(await findProcess(pid)).toBeUndefined();
   expect(replica.processes).toEqual([former]);
-  expect(former.standing.state).toBe("ready");
+  expect(former.status.state).toBe("ready");
   await replica.stop({ graceMs: 10_000 });
   await output.close();
 });

@@ -7,7 +7,7 @@ import { type AddressFacts, addressVariables } from "./address-variables.ts";
 import { HeldEntries } from "./held-entries.ts";
 import { LastLines } from "./last-lines.ts";
 import type { LogFile } from "./log-file.ts";
-import { causeIn, isOfOurLogger, type OutputLine, outputEntry } from "./output-entry.ts";
+import { errorIn, isFromSdkLogger, type OutputLine, outputEntry } from "./output-entry.ts";
 import type { RunPlan } from "./recipe.ts";
 import type { RunRecords } from "./run-records.ts";
 import { type ProcessKind, READY_TIMEOUT_MS, WorkerProcess } from "./worker-process.ts";
@@ -17,9 +17,9 @@ export interface ReplicaParts extends AddressFacts {
   readonly log: Logger;
   readonly records: RunRecords;
   readonly haveRegistered: (connections: ReadonlySet<string>) => boolean;
-  /** Takes the lines that its processes write. */
+  /** Receives the log entries from the processes' output. */
   readonly telemetry: Pick<Telemetry, "log">;
-  /** One of the connections sends the lines of its logger by itself. */
+  /** Returns true if one of the connections sends its log entries itself. */
   readonly sendLogs: (connections: ReadonlySet<string>) => boolean;
 }
 
@@ -28,77 +28,77 @@ export interface ReplicaOptions {
   readonly kind: ProcessKind | undefined;
   readonly parts: ReplicaParts;
   readonly output: LogFile;
-  /** A process is ready, or a connection of a process that it replaced has closed since. */
+  /** Called when a process is ready, and when a connection of a replaced process closes. */
   readonly onReady: () => void;
   readonly onChange: () => void;
 }
 
 export interface ReplaceOptions {
-  /** Grace period of a process that is stopped, in milliseconds. */
+  /** Time between SIGTERM and SIGKILL, in milliseconds. */
   readonly graceMs: number;
-  /** Calls the replacement off: a new process that is not ready yet is stopped. */
+  /** Cancels the replacement: a new process that is not ready yet is stopped. */
   readonly signal: AbortSignal;
 }
 
 export type ReplaceResult =
   | { readonly outcome: "replaced" }
-  | { readonly outcome: "called off" }
-  /** `problem`: a sentence about the new process. `isPortInUse`: it wrote that it could not listen. */
+  | { readonly outcome: "cancelled" }
+  /** `problem`: a sentence about the new process. `isPortInUse`: the process reported that its port is in use. */
   | { readonly outcome: "failed"; readonly problem: string; readonly isPortInUse: boolean };
 
-/** A process, and what it is started from. */
-interface Member {
+/** A process with its output and the plan that it was started from. */
+interface ReplicaProcess {
   readonly process: WorkerProcess;
   readonly lines: LastLines;
   plan: RunPlan | undefined;
 }
 
-/** What programs write when another process listens on their port: Node's code, or the text of the C library. */
+/** Output of programs whose port is in use: Node's code, or the message of the C library. */
 const PORT_IN_USE = /EADDRINUSE|address (?:is )?already in use/i;
 
-/** One replica of a unit: its process, and a second one while that is replaced. */
+/** One replica of a unit: its process, and a second one during a replacement. */
 export class Replica {
   readonly #options: ReplicaOptions;
   readonly #log: Logger;
   readonly #label: string;
-  #current: Member;
-  /** Replaces `#current` once it is ready. */
-  #next: Member | undefined;
-  /** Was replaced by `#current` and is being stopped. */
-  #former: Member | undefined;
-  /** Ends the wait for the new process, if `of` is that process. */
-  #settle: (of: Member, result: ReplaceResult) => void = () => {};
+  #current: ReplicaProcess;
+  /** The new process, which replaces `#current` when it is ready. */
+  #next: ReplicaProcess | undefined;
+  /** The previous process, which is being stopped. */
+  #previous: ReplicaProcess | undefined;
+  /** Ends the wait for the new process if `of` is that process. */
+  #settle: (of: ReplicaProcess, result: ReplaceResult) => void = () => {};
 
   constructor(index: number, options: ReplicaOptions) {
     this.#options = options;
     this.#log = options.parts.log;
     this.#label = options.entry.replicas === 1 ? "" : `#${index + 1}`;
-    this.#current = this.#makeMember();
+    this.#current = this.#createProcess();
   }
 
   get current(): WorkerProcess {
     return this.#current.process;
   }
 
-  /** Oldest first. */
+  /** All processes, oldest first. */
   get processes(): readonly WorkerProcess[] {
-    return [this.#former, this.#current, this.#next].flatMap((member) => member?.process ?? []);
+    return [this.#previous, this.#current, this.#next].flatMap((member) => member?.process ?? []);
   }
 
-  /** What its process was started from last. */
+  /** The plan that the process was last started from. */
   get plan(): RunPlan | undefined {
     return this.#current.plan;
   }
 
-  /** How far its replacement is, as a sentence; undefined while it is not being replaced. */
+  /** Progress of the replacement, as a sentence. Undefined if there is no replacement. */
   get progress(): string | undefined {
     const which = this.#label === "" ? "" : `process ${this.#label} of ${this.#options.entry.replicas}: `;
     if (this.#next !== undefined) return `${which}a new process is starting; the former one serves until it is ready`;
-    if (this.#former?.process.groupId !== undefined) return `${which}the new process is ready; the former one finishes its calls`;
-    return this.#former === undefined ? undefined : `${which}the former process has ended; the new one is starting`;
+    if (this.#previous?.process.groupId !== undefined) return `${which}the new process is ready; the former one finishes its calls`;
+    return this.#previous === undefined ? undefined : `${which}the former process has ended; the new one is starting`;
   }
 
-  /** Its process must be stopped. */
+  /** Starts the process, which must be stopped. */
   start(plan: RunPlan): void {
     this.#current.plan = plan;
     this.#current.process.start();
@@ -113,26 +113,26 @@ export class Replica {
   }
 
   /**
-   * Starts a new process and, once that is ready, stops the former one. Resolves when the former one has ended; if the new one does not become ready,
-   * when that has ended. The former one then runs on.
+   * Starts a new process, and stops the previous one when the new one is ready. Resolves when the previous process has
+   * ended. If the new process does not become ready, resolves when it has ended; the previous one keeps running.
    */
   async replace(plan: RunPlan, { graceMs, signal }: ReplaceOptions): Promise<ReplaceResult> {
-    const next = this.#makeMember();
+    const next = this.#createProcess();
     next.plan = plan;
-    const result = await this.#trial(next, signal);
+    const result = await this.#waitUntilReady(next, signal);
     if (result.outcome === "replaced") {
-      this.#say("the former process is being stopped");
-      await this.#former?.process.stop({ graceMs });
+      this.#logLine("the former process is being stopped");
+      await this.#previous?.process.stop({ graceMs });
     } else if (this.#current !== next) await next.process.stop({ graceMs });
-    this.#former = undefined;
+    this.#previous = undefined;
     this.#next = undefined;
     this.#options.onChange();
     return result;
   }
 
-  #trial(next: Member, signal: AbortSignal): Promise<ReplaceResult> {
+  #waitUntilReady(next: ReplicaProcess, signal: AbortSignal): Promise<ReplaceResult> {
     return new Promise((resolve) => {
-      const callOff = (): void => this.#settle(next, { outcome: "called off" });
+      const cancel = (): void => this.#settle(next, { outcome: "cancelled" });
       const cancelTimer = this.#options.parts.clock.after(READY_TIMEOUT_MS, () => {
         const problem = `registered no function, trigger type or trigger within ${READY_TIMEOUT_MS / 1000} s`;
         this.#settle(next, { outcome: "failed", problem: `its new process${this.#label} ${problem}`, isPortInUse: false });
@@ -140,37 +140,37 @@ export class Replica {
       this.#settle = (of, result) => {
         if (of !== next) return;
         cancelTimer();
-        signal.removeEventListener("abort", callOff);
+        signal.removeEventListener("abort", cancel);
         this.#settle = () => {};
         resolve(result);
       };
-      signal.addEventListener("abort", callOff, { once: true });
+      signal.addEventListener("abort", cancel, { once: true });
       this.#next = next;
       next.process.startAsReplacement();
     });
   }
 
-  /** At once when the new process is ready, so that it is started again if it ends from now on. */
-  #takeOver(next: Member): void {
+  /** Called as soon as the new process is ready, so that it restarts if it ends from now on. */
+  #takeOver(next: ReplicaProcess): void {
     const former = this.#current;
-    this.#former = former;
+    this.#previous = former;
     this.#current = next;
     this.#next = undefined;
     next.process.takeOver(former.process);
   }
 
-  #readied(member: Member): void {
-    this.#say("is ready");
-    this.#log.info("a worker is ready", this.#which);
+  #onReady(member: ReplicaProcess): void {
+    this.#logLine("is ready");
+    this.#log.info("worker ready", this.#logFields);
     if (member === this.#next) this.#takeOver(member);
     this.#options.onReady();
     this.#settle(member, { outcome: "replaced" });
   }
 
-  #crashed(member: Member, reason: string): void {
+  #onCrashed(member: ReplicaProcess, reason: string): void {
     const next = this.#next;
     if (member === this.#current && next !== undefined) {
-      // Started again it would run the same files as the new one.
+      // A restart would run the same files as the new process.
       member.process.stop({ graceMs: 0 }).catch(() => {});
       this.#takeOver(next);
       return;
@@ -180,40 +180,40 @@ export class Replica {
     this.#settle(member, { outcome: "failed", problem, isPortInUse: member.lines.all.some((line) => PORT_IN_USE.test(line)) });
   }
 
-  #makeMember(): Member {
+  #createProcess(): ReplicaProcess {
     const { entry, kind, parts, output, onReady, onChange } = this.#options;
     const held = new HeldEntries(parts.clock);
     const lines = new LastLines();
-    const member: Member = {
+    const member: ReplicaProcess = {
       lines,
       plan: undefined,
       process: new WorkerProcess({
         name: entry.name,
         clock: parts.clock,
         random: Math.random,
-        spawn: () => this.#spawn(member, (line) => this.#tell(line, member.process, held)),
-        lastError: () => causeIn(lines.newestError),
+        spawn: () => this.#spawn(member, (line) => this.#forward(line, member.process, held)),
+        lastError: () => errorIn(lines.newestError),
         lastLines: () => lines.all,
         haveRegistered: parts.haveRegistered,
         kind,
         observer: {
           changed: onChange,
           started: (group) => this.#record(group, member),
-          ready: () => this.#readied(member),
+          ready: () => this.#onReady(member),
           finished: () => {
-            this.#say("ended with exit code 0");
-            this.#log.info("a command has ended", this.#which);
+            this.#logLine("ended with exit code 0");
+            this.#log.info("command finished", this.#logFields);
           },
           crashed: (end, next) => {
             const reason = (next.reason ?? "").replace(/^it /, "");
-            // How a replacement failed is written with what follows from it.
-            if (member !== this.#next) this.#say(reason);
+            // The failure of a replacement is logged with its consequence.
+            if (member !== this.#next) this.#logLine(reason);
             for (const logEntry of held.take()) parts.telemetry.log(logEntry);
-            this.#log.warn("a worker's process ended unasked", { ...this.#which, end, next: next.state, reason: next.reason, log: output.file });
-            this.#crashed(member, reason);
+            this.#log.warn("worker process crashed", { ...this.#logFields, end, next: next.state, reason: next.reason, log: output.file });
+            this.#onCrashed(member, reason);
           },
           replacedDisconnected: () => {
-            if (this.current.standing.state === "ready") onReady();
+            if (this.current.status.state === "ready") onReady();
           },
         },
       }),
@@ -221,10 +221,10 @@ export class Replica {
     return member;
   }
 
-  #spawn(member: Member, onLine: (line: OutputLine) => void): ProcessGroup {
+  #spawn(member: ReplicaProcess, onLine: (line: OutputLine) => void): ProcessGroup {
     const { entry, parts, output } = this.#options;
     const { plan, lines } = member;
-    if (plan === undefined) throw new Error(`it is not known yet how ${entry.name} is run`);
+    if (plan === undefined) throw new Error(`there is no plan yet for ${entry.name}`);
     const { clock } = parts;
     let pid: number | undefined;
     lines.clear();
@@ -234,47 +234,47 @@ export class Replica {
       clock,
       env: { ...plan.environment(), ...addressVariables(parts, entry.env), SVC_WORKER_NAME: entry.name, ...entry.env },
       capture: ({ stdout, stderr }) => {
-        const tell = (stream: "stdout" | "stderr") => (text: string) => {
+        const onText = (stream: "stdout" | "stderr") => (text: string) => {
           lines.add(stream, text);
           onLine({ text, stream, worker: entry.name, pid, timeMs: clock.now() });
         };
-        output.capture(`out${this.#label}`, stdout, tell("stdout"));
-        output.capture(`err${this.#label}`, stderr, tell("stderr"));
+        output.capture(`out${this.#label}`, stdout, onText("stdout"));
+        output.capture(`err${this.#label}`, stderr, onText("stderr"));
       },
     });
     pid = group.id;
     return group;
   }
 
-  /** Makes a line of a process a log entry, unless the process sends the entry itself. */
-  #tell(line: OutputLine, process: WorkerProcess, held: HeldEntries): void {
+  /** Turns an output line into a log entry, unless the process sends the entry itself. */
+  #forward(line: OutputLine, process: WorkerProcess, held: HeldEntries): void {
     const entry = outputEntry(line);
     if (entry === undefined) return;
     const { sendLogs, telemetry } = this.#options.parts;
-    if (isOfOurLogger(entry) && sendLogs(process.connections)) held.add(entry);
+    if (isFromSdkLogger(entry) && sendLogs(process.connections)) held.add(entry);
     else telemetry.log(entry);
   }
 
-  #record(group: ProcessGroup, { plan }: Member): void {
+  #record(group: ProcessGroup, { plan }: ReplicaProcess): void {
     const { entry, parts, output } = this.#options;
-    this.#say(`started: ${plan?.command ?? ""}`);
-    this.#log.info("a worker's process was started", { ...this.#which, group: group.id, log: output.file });
+    this.#logLine(`started: ${plan?.command ?? ""}`);
+    this.#log.info("worker process started", { ...this.#logFields, group: group.id, log: output.file });
     const { id, runId } = group;
     if (id === undefined) return;
     const { records } = parts;
     const added = records.add(entry.name, { group: id, runId });
     Promise.all([added, group.ended])
       .then(() => records.remove(id))
-      .catch((error: unknown) => this.#log.warn("a worker's process could not be noted in the run folder", { error }));
+      .catch((error: unknown) => this.#log.warn("worker process could not be recorded in the run folder", { error }));
   }
 
-  /** Writes to the worker's log what its process does. */
-  #say(what: string): void {
+  /** Writes a line about the process to the worker's log. */
+  #logLine(what: string): void {
     this.#options.output.line("svc", `process${this.#label} ${what}`.trim());
   }
 
-  /** A field for the log that says which process, where there are several. */
-  get #which(): LogFields {
+  /** Log field that identifies the process, if there are several. */
+  get #logFields(): LogFields {
     return this.#label === "" ? {} : { process: this.#label };
   }
 }

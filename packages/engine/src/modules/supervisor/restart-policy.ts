@@ -1,39 +1,39 @@
 import { type BackoffOptions, backoffMs } from "@svc/protocol";
 
 const BACKOFF: BackoffOptions = { firstMs: 1_000, maxMs: 60_000, jitter: 0.2 };
-/** For the first restart of a process that was ready: its start works, and its callers wait. */
+/** Backoff for the first restart of a process that was ready: its start works, and its callers wait. */
 const READY_BACKOFF: BackoffOptions = { ...BACKOFF, firstMs: 250 };
-/** A process that ran this long is stable: its next exit counts as the first one. */
+/** After this run time a process is stable: its next exit counts as the first one. */
 const STABLE_MS = 60_000;
 const CRASH_LOOP_EXITS = 5;
 const CRASH_LOOP_WINDOW_MS = 60_000;
-const CRASH_LOOP_REST_MS = 300_000;
+const CRASH_LOOP_DELAY_MS = 300_000;
 
 export interface RestartDecision {
   readonly state: "backing_off" | "crash_looping";
-  /** Until the next start. */
+  /** Delay until the next start. */
   readonly delayMs: number;
 }
 
-/** When to start a process again that ended unasked. Knows no clock: it is told the time. */
+/** Decides when a crashed process restarts. Has no clock: callers pass the time. */
 export class RestartPolicy {
   readonly #random: () => number;
   #exitsAtMs: number[] = [];
-  /** Exits since the last stable run, without the first one if the process was ready. */
+  /** Exits since the last stable run, except the first one of a process that was ready. */
   #failures = 0;
 
-  /** `random` answers numbers from 0 up to 1. */
+  /** `random` returns numbers from 0 up to 1. */
   constructor(random: () => number) {
     this.#random = random;
   }
 
-  /** `nowMs` is monotonic. */
+  /** Records an exit and returns when to restart. `nowMs` is monotonic. */
   exited(run: { readonly nowMs: number; readonly ranForMs: number; readonly wasReady: boolean }): RestartDecision {
     if (run.ranForMs >= STABLE_MS) this.forget();
     this.#exitsAtMs = [...this.#exitsAtMs.filter((at) => run.nowMs - at < CRASH_LOOP_WINDOW_MS), run.nowMs];
     if (this.#exitsAtMs.length >= CRASH_LOOP_EXITS) {
       this.forget();
-      return { state: "crash_looping", delayMs: CRASH_LOOP_REST_MS };
+      return { state: "crash_looping", delayMs: CRASH_LOOP_DELAY_MS };
     }
     if (run.wasReady && this.#exitsAtMs.length === 1) return { state: "backing_off", delayMs: backoffMs(READY_BACKOFF, 1, this.#random) };
     this.#failures += 1;

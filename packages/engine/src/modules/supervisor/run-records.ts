@@ -6,10 +6,12 @@ import { replaceFile } from "../../files/replace-file.ts";
 import { bootId, findProcess, identityOf, listProcesses, membersOf, type ProcessEntry } from "../../local-workers/process-table.ts";
 import { killMembers, RunMembers, signalProcess } from "../../local-workers/run-members.ts";
 
-/** Their launchers have told them to end already when their engine was killed; this is for those whose launcher was killed too. */
+/**
+ * The launchers of a killed engine end its processes. This grace period is for processes whose launcher was killed too.
+ */
 const LEFTOVER_GRACE_MS = 2_000;
-const LOOK_EVERY_MS = 50;
-/** After SIGKILL only the kernel stands between a process and its end. */
+const CHECK_EVERY_MS = 50;
+/** After SIGKILL the kernel ends a process; this is the maximum wait for it. */
 const KILL_WAIT_MS = 5_000;
 
 const recordSchema = z.object({
@@ -17,7 +19,7 @@ const recordSchema = z.object({
   group: z.int().positive(),
   start_time: z.string(),
   boot_id: z.string(),
-  /** In the environment of the run's processes. Absent in records of engines that did not set it. */
+  /** Id in the environment of the run's processes. Absent in records of older engines. */
   run_id: z
     .string()
     .regex(/^[0-9a-f]{32}$/)
@@ -25,18 +27,21 @@ const recordSchema = z.object({
 });
 type RunRecord = z.infer<typeof recordSchema>;
 
-/** Notes which runs are under way for this project, so that the next engine finds what an engine that was killed left behind. */
+/**
+ * Records the runs in progress of this project, so that the next engine finds the processes that a killed engine left
+ * behind.
+ */
 export class RunRecords {
   readonly #folder: string;
 
-  /** `folder` is made when missing. */
+  /** `folder` is created if it is missing. */
   constructor(folder: string) {
     this.#folder = folder;
   }
 
   async add(worker: string, { group, runId }: { readonly group: number; readonly runId: string }): Promise<void> {
     const identity = await identityOf(group);
-    // It has ended already.
+    // The process has already ended.
     if (identity === undefined) return;
     const record: RunRecord = { worker, group, start_time: identity.start_time, boot_id: identity.boot_id, run_id: runId };
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
@@ -47,7 +52,10 @@ export class RunRecords {
     await rm(this.#file(group), { force: true });
   }
 
-  /** Ends what a former engine left running, and forgets it. Resolves with the names of the workers concerned when nothing of it is left. */
+  /**
+   * Ends the processes that an earlier engine left running, and removes their records. Resolves with the names of their
+   * workers when all have ended.
+   */
   async endLeftovers(): Promise<readonly string[]> {
     const names = await readdir(this.#folder).catch(() => []);
     const ended = await Promise.all(names.map((name) => this.#endLeftover(join(this.#folder, name))));
@@ -72,12 +80,12 @@ async function readRecord(file: string): Promise<RunRecord | undefined> {
   try {
     return recordSchema.parse(JSON.parse(await readFile(file, "utf8")));
   } catch {
-    // A draft that was never finished: its process ended with its launcher.
+    // An incomplete record: its process ended with its launcher.
     return undefined;
   }
 }
 
-/** What an engine that was killed left of one run. */
+/** The processes of one run that a killed engine left behind. */
 class LeftoverRun {
   readonly #record: RunRecord;
   readonly #marked: RunMembers | undefined;
@@ -91,27 +99,27 @@ class LeftoverRun {
     const marked = (await this.#marked?.find()) ?? [];
     const inGroup = (await this.#groupLeft()).filter(({ pid }) => !marked.some((member) => member.pid === pid));
     const left = [...marked, ...inGroup.map((entry) => ({ ...entry, isNested: false }))];
-    // This engine may have been started by a process of the run: neither it nor what it was started by is left over.
+    // This engine may have been started by a process of the run. It and its ancestors are not leftovers.
     const ours = left.length === 0 ? undefined : await ancestorsOf(process.pid);
     return left.filter(({ pid }) => ours?.has(pid) !== true);
   }
 
   async end(): Promise<void> {
-    // An inner engine stops its own workers.
+    // A nested engine stops its own workers.
     for (const entry of await this.membersLeft()) if (!entry.isNested) await signalProcess(entry, "SIGTERM");
     if (await this.#isGoneWithin(LEFTOVER_GRACE_MS)) return;
     await killMembers(() => this.membersLeft());
     if (await this.#isGoneWithin(KILL_WAIT_MS)) return;
-    throw new Error(`process group ${this.#record.group} of worker ${this.#record.worker}, left by a former engine, does not end`);
+    throw new Error(`process group ${this.#record.group} of worker ${this.#record.worker}, left by an earlier engine, does not end`);
   }
 
-  /** Members of the recorded group, and of no other that happens to have its number today. */
+  /** Returns the members of the recorded group, unless another group has its number now. */
   async #groupLeft(): Promise<readonly ProcessEntry[]> {
     const { group, start_time, worker } = this.#record;
     const members = membersOf(group, await listProcesses());
     const leader = await findProcess(group);
     if (leader !== undefined) return leader.startTime === start_time ? members : [];
-    // Without its leader only the environment tells whose they are.
+    // Without the leader, only the environment identifies the owner.
     const ours = await Promise.all(members.map(async (entry) => ((await belongsTo(worker, entry.pid)) ? [entry] : [])));
     return ours.flat();
   }
@@ -120,7 +128,7 @@ class LeftoverRun {
     const deadline = performance.now() + ms;
     while ((await this.membersLeft()).length > 0) {
       if (performance.now() > deadline) return false;
-      await delay(LOOK_EVERY_MS);
+      await delay(CHECK_EVERY_MS);
     }
     return true;
   }

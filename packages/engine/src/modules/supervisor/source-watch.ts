@@ -7,9 +7,9 @@ import { PathWatch } from "../../file-events/path-watch.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { ignoreRule, type PathRule, pathRule } from "./watch-ignore.ts";
 
-/** An editor or a checkout touches several files; they count as one change. */
+/** An editor or a checkout changes several files; they count as one change. */
 const DEBOUNCE_MS = 300;
-/** Maximum wait where events keep coming. */
+/** Maximum wait while events continue. */
 const LONGEST_WAIT_MS = 3_000;
 /** Larger files count by size and time, not by content. */
 const MAX_HASHED_BYTES = 1024 * 1024;
@@ -23,7 +23,10 @@ const MAX_CONCURRENT_READS = 32;
 const SETTLED_AGE_MS = 2_500;
 /** Maximum lag of the times of files behind the clock of the process. */
 const MAX_CLOCK_LAG_MS = 20;
-/** A file that changes this often within a minute is written by the worker itself: to restart for it would never end. */
+/**
+ * A file that changes this often within a minute is written by the worker itself, and restarting for it would never
+ * end.
+ */
 const NOISY_CHANGES = 20;
 const NOISY_WINDOW_MS = 60_000;
 
@@ -47,9 +50,9 @@ export interface SourceWatchOptions {
 
 interface KnownFile {
   readonly digest: string;
-  /** Changes with each save, except for saves within one tick of the file system's clock. */
+  /** Changes with each save, except for two saves within one tick of the file system's clock. */
   readonly signature: string;
-  /** False if the file was so young when it was read that a later save may leave the signature as it is. */
+  /** False if the file was so young when it was read that a later save may not change the signature. */
   readonly isSettled: boolean;
 }
 
@@ -83,14 +86,14 @@ export class SourceWatch {
   readonly #watch: FolderWatch;
   /** Watches for the folder itself being created, removed or replaced. */
   readonly #rootWatch: PathWatch;
-  /** By path relative to the folder, which itself is "". */
+  /** By path relative to the folder. The folder itself is "". */
   readonly #folders = new Map<string, KnownFolder>();
   /** Paths of folders to scan. */
   readonly #dirty = new Set<string>();
   readonly #changesAtMs = new Map<string, number[]>();
   readonly #muted = new Set<string>();
   #knownFiles = 0;
-  /** The last scan skipped something for want of file descriptors or memory. */
+  /** True if the last scan skipped something because file descriptors or memory ran out. */
   #isShort = false;
   #firstEventMs: number | undefined;
   #cancelDebounce = (): void => {};
@@ -110,7 +113,7 @@ export class SourceWatch {
     this.#rootWatch = new PathWatch({ paths: [folder], clock, onEvent: () => this.#markDirty(""), onProblem: () => {} });
   }
 
-  /** Takes the files as they are now as the reference: changes before this moment are no longer reported. Starts the watch. */
+  /** Makes the current files the reference: earlier changes are no longer reported. Starts the watch. */
   rebase(): Promise<void> {
     return this.#enqueue(async () => {
       await this.#scan(this.#takeAll(), true);

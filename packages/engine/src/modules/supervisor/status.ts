@@ -22,56 +22,57 @@ const stateSchema = z.enum([
 const replicaSchema = z.object({
   index: z.int().meta({ description: "From 1" }),
   state: stateSchema,
-  pid: z.int().nullable().meta({ description: "Of its first process; null when none runs" }),
+  pid: z.int().nullable().meta({ description: "Pid of its first process. Null if none runs" }),
   ready_at: z.string().nullable(),
 });
 
 const lastExitSchema = z.object({
-  code: z.int().nullable().meta({ description: "Exit code; null when a signal ended it, or when it never started" }),
+  code: z.int().nullable().meta({ description: "Exit code. Null if a signal ended it, or it never started" }),
   signal: z.string().nullable(),
   at: z.string().meta({ description: "ISO time" }),
-  lines: z.array(z.string()).meta({ description: "What it had written last" }),
+  lines: z.array(z.string()).meta({ description: "Its last output lines" }),
 });
 
 export const workerStatusSchema = z.object({
   name: z.string(),
   kind: z.enum(["local", "command", "module", "remote"]).meta({
-    description: "`local` is a worker that the engine runs, `command` one of `svc-exec`, `module` is part of the engine, `remote` has connected by itself",
+    description: "`local`: a worker that the engine runs; `command`: a command of `svc-exec`; `module`: part of the engine; `remote`: connected by itself",
   }),
   state: stateSchema,
-  reason: z.string().nullable().meta({ description: "Why the state is what it is, where that is not plain" }),
-  problem: z.string().nullable().meta({ description: "Why its last change or install is not used, while its processes from before run on" }),
-  pids: z.array(z.int()).meta({ description: "Process ids of the worker and its descendants; empty for what the engine did not start" }),
-  replicas: z
-    .array(replicaSchema)
-    .meta({ description: "Its processes, one by one, and two of the same index while one replaces the other; of a remote worker its connections" }),
-  restarts: z.int().meta({ description: "How often it was started again after it ended unasked; a restart for a changed file or by a command does not count" }),
-  last_exit: lastExitSchema.nullable().meta({ description: "The last time that it ended unasked" }),
-  next_start_at: z.string().nullable().meta({ description: "ISO time of the next start, while it backs off or is crash-looping" }),
-  ready_at: z.string().nullable().meta({ description: "ISO time since when it is ready" }),
-  waits_for: z.array(z.string()).meta({ description: "Names in `depends_on` that are not ready yet, while it waits for them" }),
+  reason: z.string().nullable().meta({ description: "Why it is in this state, if there is something to explain" }),
+  problem: z.string().nullable().meta({ description: "Why its last change or install is not used, while its previous processes keep running" }),
+  pids: z.array(z.int()).meta({ description: "Process ids of the worker and its descendants. Empty if the engine did not start it" }),
+  replicas: z.array(replicaSchema).meta({ description: "Its processes; during a replacement two with the same index. For a remote worker its connections" }),
+  restarts: z.int().meta({ description: "Number of restarts after crashes. Restarts because of changed files or commands do not count" }),
+  last_exit: lastExitSchema.nullable().meta({ description: "Its last crash" }),
+  next_start_at: z.string().nullable().meta({ description: "ISO time of the next start, while it is backing off or crash looping" }),
+  ready_at: z.string().nullable().meta({ description: "ISO time when it became ready" }),
+  waits_for: z.array(z.string()).meta({ description: "Names in `depends_on` that it waits for" }),
   memory_bytes: z.int().nullable().meta({ description: "Memory of all its processes" }),
-  cpu_percent: z.number().nullable().meta({ description: "Of one core, of all its processes, since the status was asked for before or since they started" }),
+  cpu_percent: z
+    .number()
+    .nullable()
+    .meta({ description: "CPU use of all its processes in percent of one core, since the previous status call or since they started" }),
   log_file: z.string().nullable().meta({ description: "Absolute path of the file with its output" }),
-  functions: z.array(z.string()).meta({ description: "Ids of the functions that it provides; none of a process that is not ready" }),
-  trigger_types: z.array(z.string()).meta({ description: "Ids of the trigger types that it provides, likewise" }),
-  tail: z.array(z.string()).meta({ description: `The last lines of its output, at most ${DEFAULT_TAIL} unless more were asked for` }),
+  functions: z.array(z.string()).meta({ description: "Ids of the functions that its ready processes provide" }),
+  trigger_types: z.array(z.string()).meta({ description: "Ids of the trigger types that its ready processes provide" }),
+  tail: z.array(z.string()).meta({ description: `The last lines of its output: ${DEFAULT_TAIL} unless the call asks for more` }),
 });
-/** What `worker::*` functions tell about one worker. */
+/** The status of a worker, as `worker::*` functions return it. */
 export type WorkerStatus = z.output<typeof workerStatusSchema>;
 
-/** How one module of the engine is, as its host tells. */
-export interface ModuleStanding {
+/** The status of a module of the engine, as its host reports it. */
+export interface ModuleStatus {
   readonly name: string;
   readonly state: "running" | "failed" | "starting";
   readonly reason?: string | undefined;
 }
 
-/** What is told of a unit without looking at its processes from outside. */
-export function standingOf(
+/** Returns the part of a unit's status that needs no information from the system. */
+export function unitSummary(
   unit: Unit,
 ): Pick<WorkerStatus, "name" | "kind" | "state" | "reason" | "problem" | "restarts" | "last_exit" | "next_start_at" | "ready_at" | "waits_for"> {
-  const { state, reason } = unit.standing;
+  const { state, reason } = unit.status;
   const { lastExit } = unit;
   return {
     name: unit.entry.name,
@@ -96,11 +97,11 @@ export async function statusOfUnit(
   const { memoryBytes, cpuPercent } = await usage.measure(unit.entry.name, pids);
   const { functions, triggerTypes } = connections.provided(unit.readyConnections);
   return {
-    ...standingOf(unit),
+    ...unitSummary(unit),
     pids,
     replicas: unit.replicas.map(({ index, process }) => ({
       index: index + 1,
-      state: process.standing.state,
+      state: process.status.state,
       pid: pidsOf.get(process)?.[0] ?? null,
       ready_at: isoOrNull(process.readyAtMs),
     })),
@@ -115,7 +116,7 @@ export async function statusOfUnit(
 
 type OfProcesses = "problem" | "pids" | "restarts" | "last_exit" | "next_start_at" | "waits_for" | "memory_bytes" | "cpu_percent" | "log_file" | "tail";
 
-/** What there is to say of processes that the engine did not start. */
+/** Status members of something without a process of the engine. */
 function noProcess(): Pick<WorkerStatus, OfProcesses> {
   return {
     problem: null,
@@ -131,7 +132,7 @@ function noProcess(): Pick<WorkerStatus, OfProcesses> {
   };
 }
 
-export function statusOfModule(module: ModuleStanding, directory: Directory): WorkerStatus {
+export function statusOfModule(module: ModuleStatus, directory: Directory): WorkerStatus {
   const view = directory.workers().find((worker) => worker.name === module.name && worker.status === "available");
   return {
     ...noProcess(),
@@ -149,7 +150,7 @@ export function statusOfModule(module: ModuleStanding, directory: Directory): Wo
   };
 }
 
-/** Connected workers that no entry of the config file owns, those of one name together. */
+/** Returns the status of connected workers outside the config file, one per name. */
 export function statusesOfRemote(directory: Directory): WorkerStatus[] {
   const byName = new Map<string, WorkerView[]>();
   for (const view of directory.workers()) {

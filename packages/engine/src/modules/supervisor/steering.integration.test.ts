@@ -175,7 +175,7 @@ describe("worker functions", () => {
     expect(await project.call("worker::list", {})).toEqual({ workers: [] });
     await expect(project.call("worker::stop", { name: "far-away" })).rejects.toMatchObject({
       code: "worker_not_found",
-      message: "far-away is connected, but no entry of the config file: start and stop it where it runs",
+      message: "far-away is connected, but not in the config file: start and stop it where it runs",
     });
   });
 

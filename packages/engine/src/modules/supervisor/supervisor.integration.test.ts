@@ -243,7 +243,7 @@ describe("when files change", () => {
     const told = await project.statusWith("w", ({ reason }) => reason?.includes("rntime") ?? false);
     expect(told).toMatchObject({ pids: [pid] });
     expect(told.reason).toContain("did you mean runtime?");
-    expect(told.reason).toContain("run on");
+    expect(told.reason).toContain("keep running");
     await project.writeWorker("w", { manifest: "name: w\nruntime: {kind: javascript}\nenv: {EXTRA: fixed}\nscripts: {start: exec sh worker.sh}\n" });
     const next = await project.runningPid("w", [pid]);
     const { tail, reason } = await project.status("w");
@@ -356,7 +356,7 @@ describe("after an engine that was killed", () => {
     await project.start([project.entry("w")]);
     await project.runningPid("w");
     expect(membersOf(former.id ?? -1, await listProcesses())).toEqual([]);
-    expect(project.engine.logs.map(({ message }) => message)).toContain("processes that a former engine left behind were ended");
+    expect(project.engine.logs.map(({ message }) => message)).toContain("processes left by an earlier engine ended");
   });
 
   it("processes that left its groups are ended, those of inner engines too, and those of other runs are left alone", async () => {
@@ -374,7 +374,7 @@ describe("after an engine that was killed", () => {
     await project.runningPid("w");
     for (const { pid } of left) expect(await identityOf(pid ?? 0)).toBeUndefined();
     expect(await identityOf(stranger.pid ?? 0)).toBeDefined();
-    expect(project.engine.logs.map(({ message }) => message)).toContain("processes that a former engine left behind were ended");
+    expect(project.engine.logs.map(({ message }) => message)).toContain("processes left by an earlier engine ended");
   });
 
   it("a group that only has the same number is left alone", async () => {

@@ -8,40 +8,40 @@ import { didYouMean } from "../../kernel/nearest-name.ts";
 import type { WorkerClaims } from "../../kernel/worker-claims.ts";
 import type { AddressFacts } from "./address-variables.ts";
 import { Connections } from "./connections.ts";
-import { type Awaited, notReady, stopOrder } from "./dependencies.ts";
+import { notReady, type PendingDependency, stopOrder } from "./dependencies.ts";
 import type { LogsInput, LogsOutput } from "./functions.ts";
 import { type Inspection, inspect } from "./inspect.ts";
 import { MemoryLimits, unenforced } from "./memory-limits.ts";
 import { readLogs } from "./read-logs.ts";
 import { commandRecipe, RecipeError, workerRecipe } from "./recipe.ts";
 import { RunRecords } from "./run-records.ts";
-import { StandingStream } from "./standing-stream.ts";
-import { DEFAULT_TAIL, isRemote, type ModuleStanding, statusesOfRemote, statusOfModule, statusOfUnit, type WorkerStatus } from "./status.ts";
+import { DEFAULT_TAIL, isRemote, type ModuleStatus, statusesOfRemote, statusOfModule, statusOfUnit, type WorkerStatus } from "./status.ts";
+import { StatusStream } from "./status-stream.ts";
 import { STOP_GRACE_MS, Unit, type UnitParts } from "./unit.ts";
 import { UsageMeter } from "./usage.ts";
 import { WaitList } from "./wait-list.ts";
 import type { WorkerState } from "./worker-state.ts";
 
-/** States of a worker that is about to serve, or to serve more than now, without anybody's help. */
+/** States of a worker that becomes ready without outside help. */
 const STARTING: ReadonlySet<WorkerState> = new Set(["installing", "starting", "replacing", "backing_off"]);
-/** The engine cuts a module off that takes 10 s to stop, so its workers get a little less then. */
+/** Maximum time to stop all workers. The engine aborts a module that takes 10 s to stop. */
 const ENGINE_STOP_GRACE_MS = 9_000;
-/** What each group of workers is left of it at least, where some depend on others. */
+/** Minimum time that each group of workers gets, if some depend on others. */
 const GROUP_RESERVE_MS = 500;
-/** How long a name is waited for that is in no config yet: its file may have been edited just now. */
+/** How long a call waits for an unknown name, because the config file may have just been edited. */
 const UNKNOWN_NAME_WAIT_MS = 5_000;
 const MAX_WAITS = 1_000;
 
 export interface SupervisorDeps extends AddressFacts {
-  /** Absolute path of the folder that the config file is in. */
+  /** Absolute path of the config file's folder. */
   readonly projectDir: string;
   /** Absolute path of the folder for `<name>.log`. */
   readonly logsDir: string;
-  /** Absolute path of the folder in which running process groups are noted, e.g. `/project/.svc/run`. */
+  /** Absolute path of the folder for records of running process groups, e.g. `/project/.svc/run`. */
   readonly runDir: string;
   readonly claims: WorkerClaims;
   /** The modules of the config file. */
-  readonly moduleStates: () => readonly ModuleStanding[];
+  readonly moduleStates: () => readonly ModuleStatus[];
 }
 
 export interface WaitOptions {
@@ -56,21 +56,21 @@ export interface SupervisorConfig {
   readonly commands?: readonly CommandEntry[] | undefined;
 }
 
-/** Runs the local workers of the config file and answers for them. */
+/** Runs and controls the local workers of the config file. */
 export class Supervisor {
   readonly #context: ModuleContext<SupervisorConfig>;
   readonly #deps: SupervisorDeps;
   readonly #units = new Map<string, Unit>();
-  /** Workers that left the config and are still ending, by name. */
-  readonly #leaving = new Map<string, Promise<void>>();
-  readonly #leavingUnits = new Set<Unit>();
+  /** Removed workers that are still stopping, by name. */
+  readonly #stopping = new Map<string, Promise<void>>();
+  readonly #stoppingUnits = new Set<Unit>();
   readonly #records: RunRecords;
   readonly #connections: Connections;
-  readonly #cleared: Promise<void>;
+  readonly #leftoversEnded: Promise<void>;
   readonly #waits: WaitList;
   readonly #memoryLimits: MemoryLimits;
-  readonly #stream: StandingStream;
-  /** As the config has it now: a unit whose start order alone changed runs on. */
+  readonly #stream: StatusStream;
+  /** Dependencies in the current config. A unit whose dependencies alone changed is not restarted. */
   #dependsOn: ReadonlyMap<string, readonly string[]> = new Map();
   readonly #usage = new UsageMeter();
   /** Calls that wait for log lines. */
@@ -86,20 +86,20 @@ export class Supervisor {
       claims: deps.claims,
       clock: context.clock,
       candidates: () => [...this.#units.values()].flatMap((worker) => worker.candidates),
-      onError: (error) => context.log.error("the owner of a connection could not be found out", { error }),
+      onError: (error) => context.log.error("owner of a connection could not be determined", { error }),
     });
     this.#waits = new WaitList(context.clock);
     this.#memoryLimits = new MemoryLimits({
       clock: context.clock,
       units: () => this.#units.values(),
-      onError: (error) => context.log.error("what the workers use could not be looked at", { error }),
+      onError: (error) => context.log.error("memory use of workers could not be checked", { error }),
     });
-    this.#stream = new StandingStream(context, () => this.#units);
-    this.#cleared = this.#endLeftovers();
+    this.#stream = new StatusStream(context, () => this.#units);
+    this.#leftoversEnded = this.#endLeftovers();
     context.signal.addEventListener("abort", () => this.#killAll(), { once: true });
   }
 
-  /** Makes exactly these run: new ones start, those that are gone stop, changed ones start anew. Does not wait for them. */
+  /** Applies a config: starts new workers, stops removed ones, restarts changed ones. Does not wait for them. */
   apply(config: SupervisorConfig): void {
     const commands = config.commands ?? [];
     const wanted = new Map<string, SupervisedEntry>([...config.workers, ...commands].map((entry) => [entry.name, entry]));
@@ -107,10 +107,10 @@ export class Supervisor {
     const held = new Set<string>();
     for (const [name, unit] of this.#units) {
       const entry = wanted.get(name);
-      if (entry !== undefined && isSameWork(unit.entry, entry)) continue;
-      // What somebody stopped stays stopped, whatever its entry says now.
+      if (entry !== undefined && needsNoRestart(unit.entry, entry)) continue;
+      // A worker that was stopped by a call stays stopped, even if its entry changes.
       if (entry !== undefined && unit.isHeld) held.add(name);
-      this.#remove(unit, entry === undefined ? "gone" : "changed");
+      this.#remove(unit, entry === undefined ? "removed" : "changed");
     }
     for (const entry of config.workers) {
       const { restartOrder } = entry;
@@ -118,7 +118,7 @@ export class Supervisor {
     }
     for (const entry of commands) {
       const kind = { readyWhen: "running", restart: entry.restart } as const;
-      // Most of them need something alone, such as a port, and the engine sends them no calls.
+      // Most commands cannot run twice, e.g. because of a port, and the engine sends them no calls.
       this.#add(entry, { recipe: commandRecipe(entry), kind, restartOrder: "stop_first", isHeld: held.has(entry.name) });
     }
     for (const unit of this.#units.values()) unit.begin();
@@ -126,7 +126,7 @@ export class Supervisor {
     this.#changed();
   }
 
-  /** What depends on others goes first. */
+  /** Stops all workers, dependents first. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#memoryLimits.stop();
@@ -135,24 +135,24 @@ export class Supervisor {
     const reserveMs = Math.min(GROUP_RESERVE_MS, ENGINE_STOP_GRACE_MS / Math.max(1, groups.length));
     for (const [index, names] of groups.entries()) {
       const forOthersMs = reserveMs * (groups.length - 1 - index);
-      // Time that those before did not need is of use to these.
+      // Later groups may use the remaining time of earlier ones.
       const graceMs = Math.max(reserveMs, deadlineMs - this.#context.clock.monotonic() - forOthersMs);
       await Promise.all(names.map((name) => this.#units.get(name)?.close({ graceMs })));
     }
-    await Promise.all(this.#leaving.values());
+    await Promise.all(this.#stopping.values());
     this.#connections.stop();
     this.#changed();
     this.#stream.stop();
   }
 
-  /** Configured workers that are not ready for the first time yet, as a sentence for the readiness report. */
+  /** Returns the configured workers that have never been ready, as a sentence for the readiness report. */
   readinessProblem(): string | undefined {
-    const awaited = [...this.#units.values()].filter((unit) => unit.isAwaited).map((unit) => `${unit.entry.name} (${unit.standing.state})`);
+    const awaited = [...this.#units.values()].filter((unit) => unit.isAwaited).map((unit) => `${unit.entry.name} (${unit.status.state})`);
     return awaited.length === 0 ? undefined : `workers are not ready yet: ${awaited.join(", ")}`;
   }
 
   startingWorkers(): string[] {
-    return [...this.#units.values()].filter(({ standing }) => STARTING.has(standing.state)).map(({ entry }) => entry.name);
+    return [...this.#units.values()].filter(({ status }) => STARTING.has(status.state)).map(({ entry }) => entry.name);
   }
 
   async list(options: { readonly includeRemote: boolean }): Promise<WorkerStatus[]> {
@@ -171,20 +171,20 @@ export class Supervisor {
   }
 
   /** Throws `worker_not_found`; `invalid_input` for a module. */
-  async steer(name: string, action: "start" | "stop" | "restart" | "update"): Promise<WorkerStatus> {
-    const unit = this.#unit(name, `has no process to ${action === "update" ? "install anything for" : action}; edit its block in the config file instead`);
+  async control(name: string, action: "start" | "stop" | "restart" | "update"): Promise<WorkerStatus> {
+    const unit = this.#unit(name, `has no process to ${action}; edit its block in the config file instead`);
     if (action === "start") unit.start();
     else if (action === "stop") unit.stop();
     else unit.restart({ reinstall: action === "update" });
     return this.#statusOf(unit, DEFAULT_TAIL);
   }
 
-  /** Throws as `steer` does. */
+  /** Throws as `control` does. */
   async logs(input: LogsInput, signal: AbortSignal): Promise<LogsOutput> {
-    const unit = this.#unit(input.name, "has no output of its own; what it logs is among the engine's log entries");
+    const unit = this.#unit(input.name, "has no output of its own; its log entries are part of the engine's log");
     const { clock, draining } = this.#context;
     if (input.cursor === undefined || input.wait_ms === 0) return readLogs(unit.output, input, { clock, signal, draining });
-    if (this.#followers >= MAX_WAITS) throw new CallError("overloaded", `${MAX_WAITS} calls wait for log lines already; try again later`);
+    if (this.#followers >= MAX_WAITS) throw new CallError("overloaded", `${MAX_WAITS} calls already wait for log lines; try again later`);
     this.#followers++;
     try {
       return await readLogs(unit.output, input, { clock, signal, draining });
@@ -193,9 +193,9 @@ export class Supervisor {
     }
   }
 
-  /** Throws as `steer` does, and `invalid_input` with what is wrong with the manifest. */
+  /** Throws as `control` does, and `invalid_input` with what is wrong with the manifest. */
   async inspect(name: string): Promise<Inspection> {
-    const unit = this.#unit(name, "has no manifest; engine::config::effective tells its settings");
+    const unit = this.#unit(name, "has no manifest; engine::config::effective returns its settings");
     try {
       return await inspect({
         entry: this.#currentEntry(unit),
@@ -210,26 +210,27 @@ export class Supervisor {
   }
 
   /**
-   * Resolves when the worker is in one of the states `until`, or after `timeoutMs`; a module as soon as it is not starting. Throws `worker_not_found` when
-   * no config names it within 5 s, `overloaded` when too many wait, `call_cancelled` when the caller goes.
+   * Resolves when the worker is in one of the states `until`, or after `timeoutMs`; for a module, as soon as it is not
+   * starting. Throws `worker_not_found` if no config has the name within 5 s, `overloaded` if too many calls wait,
+   * `call_cancelled` if the call is cancelled.
    */
   async wait(name: string, options: WaitOptions): Promise<WorkerStatus> {
-    if (this.#waits.size >= MAX_WAITS) throw new CallError("overloaded", `${MAX_WAITS} calls wait for workers already; try again later`);
+    if (this.#waits.size >= MAX_WAITS) throw new CallError("overloaded", `${MAX_WAITS} calls already wait for workers; try again later`);
     const startedAtMs = this.#context.clock.monotonic();
     await this.#waits.until(options.signal, () => {
       const waitedMs = this.#context.clock.monotonic() - startedAtMs;
       if (this.#stopped || this.#context.draining.aborted || waitedMs >= options.timeoutMs) return true;
       const found = this.#find(name);
       if (found === undefined) return waitedMs >= UNKNOWN_NAME_WAIT_MS;
-      return found instanceof Unit ? options.until.includes(found.standing.state) : found.state !== "starting";
+      return found instanceof Unit ? options.until.includes(found.status.state) : found.state !== "starting";
     });
     return this.status(name, { tail: DEFAULT_TAIL });
   }
 
   #add(entry: SupervisedEntry, { kind, ...how }: Pick<UnitParts, "recipe" | "kind" | "restartOrder" | "isHeld">): void {
     if (this.#units.has(entry.name)) return;
-    const predecessor = this.#leaving.get(entry.name) ?? Promise.resolve();
-    const waitsFor = (): Awaited[] => notReady(this.#dependsOn.get(entry.name) ?? [], (name) => this.#find(name));
+    const predecessor = this.#stopping.get(entry.name) ?? Promise.resolve();
+    const waitsFor = (): PendingDependency[] => notReady(this.#dependsOn.get(entry.name) ?? [], (name) => this.#find(name));
     const unit = new Unit(entry, {
       ...this.#deps,
       ...{ ...how, waitsFor, unenforced: unenforced(entry.limits) },
@@ -238,7 +239,7 @@ export class Supervisor {
       clock: this.#context.clock,
       log: this.#context.log,
       records: this.#records,
-      cleared: Promise.all([this.#cleared, predecessor]).then(() => {}),
+      leftoversEnded: Promise.all([this.#leftoversEnded, predecessor]).then(() => {}),
       haveRegistered: (connections) => this.#connections.haveRegistered(connections),
       telemetry: this.#context.telemetry,
       sendLogs: (connections) => this.#connections.sendLogs(connections),
@@ -248,40 +249,40 @@ export class Supervisor {
     this.#units.set(entry.name, unit);
   }
 
-  #remove(unit: Unit, why: "gone" | "changed"): void {
+  #remove(unit: Unit, why: "removed" | "changed"): void {
     const { name } = unit.entry;
     this.#units.delete(name);
     this.#usage.forget(name);
-    this.#leavingUnits.add(unit);
-    const before = this.#leaving.get(name);
+    this.#stoppingUnits.add(unit);
+    const before = this.#stopping.get(name);
     const left = Promise.all([before, unit.close({ graceMs: STOP_GRACE_MS })])
       .then(() => {
-        if (why === "gone" && !this.#units.has(name)) this.#deps.claims.release(name);
+        if (why === "removed" && !this.#units.has(name)) this.#deps.claims.release(name);
       })
-      .catch((error: unknown) => this.#context.log.error("a worker could not be stopped", { worker: name, error }))
+      .catch((error: unknown) => this.#context.log.error("worker could not be stopped", { worker: name, error }))
       .finally(() => {
-        this.#leavingUnits.delete(unit);
-        if (this.#leaving.get(name) === left) this.#leaving.delete(name);
+        this.#stoppingUnits.delete(unit);
+        if (this.#stopping.get(name) === left) this.#stopping.delete(name);
       });
-    this.#leaving.set(name, left);
+    this.#stopping.set(name, left);
   }
 
   async #endLeftovers(): Promise<void> {
     try {
       for (const folder of [this.#deps.logsDir, this.#deps.runDir]) await mkdir(folder, { recursive: true });
-      for (const worker of await this.#records.endLeftovers()) this.#context.log.warn("processes that a former engine left behind were ended", { worker });
+      for (const worker of await this.#records.endLeftovers()) this.#context.log.warn("processes left by an earlier engine ended", { worker });
     } catch (error) {
-      // Workers start all the same: a second copy of one does less harm than none of any.
-      this.#context.log.error("what a former engine left behind could not be ended", { error });
+      // Workers start nevertheless: a duplicate process does less harm than no worker.
+      this.#context.log.error("processes left by an earlier engine could not be ended", { error });
     }
   }
 
   #killAll(): void {
-    for (const unit of [...this.#units.values(), ...this.#leavingUnits]) unit.kill();
+    for (const unit of [...this.#units.values(), ...this.#stoppingUnits]) unit.kill();
   }
 
   #changed(): void {
-    this.#waits.lookAgain();
+    this.#waits.checkAll();
     this.#stream.changed();
   }
 
@@ -293,7 +294,7 @@ export class Supervisor {
     return statusOfUnit(unit, { connections: this.#connections, usage: this.#usage, tail });
   }
 
-  #find(name: string): Unit | ModuleStanding | undefined {
+  #find(name: string): Unit | ModuleStatus | undefined {
     return this.#units.get(name) ?? this.#deps.moduleStates().find((module) => module.name === name);
   }
 
@@ -309,14 +310,14 @@ export class Supervisor {
     const listed = known.length === 0 ? "none is configured" : `known are ${known.slice(0, 50).join(", ")}`;
     const isConnected = this.#context.directory.workers().some((view) => isRemote(view) && view.name === name);
     const message = isConnected
-      ? `${name} is connected, but no entry of the config file: start and stop it where it runs`
+      ? `${name} is connected, but not in the config file: start and stop it where it runs`
       : `no worker is named ${name}${didYouMean(name, known) || `; ${listed}`}`;
     return new CallError("worker_not_found", message, { details: { name, known: known.slice(0, 50) } });
   }
 }
 
-/** Where an entry stands in the file makes no difference to its processes, nor does what it waits for once they run. */
-function isSameWork(a: SupervisedEntry, b: SupervisedEntry): boolean {
-  const work = (entry: SupervisedEntry): unknown => ({ ...entry, configuredPath: undefined, dependsOn: undefined, where: undefined });
-  return isDeepStrictEqual(work(a), work(b));
+/** The position of an entry in the file, and its dependencies, do not affect running processes. */
+function needsNoRestart(a: SupervisedEntry, b: SupervisedEntry): boolean {
+  const relevant = (entry: SupervisedEntry): unknown => ({ ...entry, configuredPath: undefined, dependsOn: undefined, where: undefined });
+  return isDeepStrictEqual(relevant(a), relevant(b));
 }

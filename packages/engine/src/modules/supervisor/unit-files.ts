@@ -9,14 +9,14 @@ import type { RunPlan } from "./recipe.ts";
 import { SourceWatch } from "./source-watch.ts";
 
 export interface UnitFilesOptions {
-  /** Absolute paths of files of variables, in the folder and outside of it. */
+  /** Absolute paths of env files, in the folder and outside of it. */
   readonly envFiles: readonly string[];
   readonly clock: Clock;
   readonly onChange: (paths: readonly string[]) => void;
   readonly onProblem: (message: string) => void;
 }
 
-/** The files of one unit that are watched: those of its folder, which may be missing, and files of variables elsewhere. */
+/** Watches the files of one unit: those of its folder, which may be missing, and env files elsewhere. */
 export class UnitFiles {
   readonly #entry: SupervisedEntry;
   readonly #options: UnitFilesOptions;
@@ -35,8 +35,8 @@ export class UnitFiles {
   }
 
   /**
-   * Watches as the plan says, or as the entry says without a plan. Returns true if that is a new watch: it does not report what changed before,
-   * so the plan has to be read again.
+   * Watches the files of the plan, or of the entry without a plan. Returns true if the watch is new: it does not report
+   * earlier changes, so the plan must be read again.
    */
   async watch(plan: RunPlan | undefined): Promise<boolean> {
     const { watch, path } = this.#entry;
@@ -50,7 +50,7 @@ export class UnitFiles {
     if (this.#watched !== undefined && isDeepStrictEqual(this.#watched.patterns, patterns)) return false;
     await this.#watched?.source.close();
     const { clock, onChange, onProblem } = this.#options;
-    // How a worker is installed and run is of interest wherever its sources are.
+    // Dependency files and the manifest are always watched, also outside of `include`.
     const always = (name: string): boolean => isDependencyFile(name) || isManifest(name);
     const source = new SourceWatch({ folder: path, ...patterns, always, named: this.#filesWithin, clock, onChange, onProblem });
     this.#watched = { patterns, source };
@@ -58,17 +58,20 @@ export class UnitFiles {
     return true;
   }
 
-  /** Watches as a former plan says, unless files are watched already. For when the present plan cannot be read. Returns what `watch` returns. */
+  /**
+   * Watches the files of an earlier plan, unless there is a watch already, because the current plan cannot be read.
+   * Returns what `watch` returns.
+   */
   async watchAsBefore(former: RunPlan | undefined): Promise<boolean> {
     return this.#watched === undefined && this.watch(former);
   }
 
-  /** What the files hold now is what later changes are told against. */
+  /** Makes the current content the reference for later changes. */
   async rebase(): Promise<void> {
     await this.#watched?.source.rebase();
   }
 
-  /** Tells now what has changed, without waiting for more. */
+  /** Reports changes now, without waiting for more. */
   async compare(): Promise<void> {
     await this.#watched?.source.compare();
   }

@@ -2,7 +2,7 @@ import type { RunPlan } from "./recipe.ts";
 import { type ReplaceOptions, type ReplaceResult, Replica, type ReplicaOptions } from "./replica.ts";
 import type { WorkerProcess } from "./worker-process.ts";
 
-/** The processes of one unit: as many replicas as its entry asks for. */
+/** The processes of one unit, one replica per `replicas` of its entry. */
 export class UnitProcesses {
   readonly #replicas: readonly Replica[];
 
@@ -10,31 +10,34 @@ export class UnitProcesses {
     this.#replicas = Array.from({ length: options.entry.replicas }, (_, index) => new Replica(index, options));
   }
 
-  /** One for each replica: the one that counts for the state of the unit. */
+  /** The current process of each replica, which determines the state of the unit. */
   get current(): readonly WorkerProcess[] {
     return this.#replicas.map(({ current }) => current);
   }
 
-  /** All, with the index of their replica: also those that are to replace others, and those that were replaced and are being stopped. */
+  /**
+   * All processes with the index of their replica, including new ones that are not ready and previous ones that are
+   * being stopped.
+   */
   get all(): readonly { readonly index: number; readonly process: WorkerProcess }[] {
     return this.#replicas.flatMap(({ processes }, index) => processes.map((process) => ({ index, process })));
   }
 
-  get anyRuns(): boolean {
+  get hasRunning(): boolean {
     return this.current.some((process) => process.groupId !== undefined);
   }
 
-  /** One of them is ready, so that it can serve while a new one starts. */
-  get anyServes(): boolean {
+  /** True if a process is ready, so it can serve while a new one starts. */
+  get hasReady(): boolean {
     return this.current.some(isReady);
   }
 
-  /** How far the replacement is, as a sentence. */
+  /** Progress of the replacement, as a sentence. */
   get progress(): string | undefined {
     return this.#replicas.flatMap(({ progress }) => progress ?? [])[0];
   }
 
-  /** They must be stopped. */
+  /** Starts all processes, which must be stopped. */
   start(plan: RunPlan): void {
     for (const replica of this.#replicas) replica.start(plan);
   }
@@ -48,25 +51,25 @@ export class UnitProcesses {
   }
 
   /** True if a process runs that was not started from this plan. */
-  runsBesides(plan: RunPlan): boolean {
+  runsOtherThan(plan: RunPlan): boolean {
     return this.#replicas.some((replica) => replica.plan !== plan && replica.current.groupId !== undefined);
   }
 
   /**
-   * Replaces one process after another. Ends with the first new process that does not become ready. Processes that are not ready serve nobody: they are
-   * stopped and started, after the others have shown that the change can be used.
+   * Replaces one process after another, until a new one does not become ready. Processes that are not ready serve no
+   * calls: they are stopped and started, after the others have shown that the change works.
    */
   async replace(plan: RunPlan, options: ReplaceOptions): Promise<ReplaceResult> {
     const { signal } = options;
     for (const replica of this.#replicas) {
       if (!isReady(replica.current)) continue;
-      const result = signal.aborted ? ({ outcome: "called off" } as const) : await replica.replace(plan, options);
+      const result = signal.aborted ? ({ outcome: "cancelled" } as const) : await replica.replace(plan, options);
       if (result.outcome === "failed") return { ...result, problem: result.problem + this.#partlyReplaced(plan) };
-      if (result.outcome === "called off") return result;
+      if (result.outcome === "cancelled") return result;
     }
     for (const replica of this.#replicas.filter((other) => other.plan !== plan)) {
       if (!signal.aborted) await replica.stop(options);
-      if (signal.aborted) return { outcome: "called off" };
+      if (signal.aborted) return { outcome: "cancelled" };
       replica.start(plan);
     }
     return { outcome: "replaced" };
@@ -74,10 +77,10 @@ export class UnitProcesses {
 
   #partlyReplaced(plan: RunPlan): string {
     const replaced = this.#replicas.filter((replica) => replica.plan === plan).length;
-    return replaced === 0 ? "" : `; ${replaced} of ${this.#replicas.length} processes were replaced before`;
+    return replaced === 0 ? "" : `; ${replaced} of ${this.#replicas.length} processes were already replaced`;
   }
 }
 
 function isReady(process: WorkerProcess): boolean {
-  return process.standing.state === "ready";
+  return process.status.state === "ready";
 }

@@ -53,7 +53,7 @@ function begin(edit: () => Promise<void>): void {
       othersReady: () => Promise.resolve(),
       unenforced: undefined,
       isHeld: false,
-      cleared: Promise.resolve(),
+      leftoversEnded: Promise.resolve(),
     },
     ...{ haveRegistered: () => false, sendLogs: () => false, onReady: () => {}, onChange: () => {} },
   });

@@ -10,31 +10,31 @@ import type { ReplicaParts } from "./replica.ts";
 import { isManifest, UnitFiles } from "./unit-files.ts";
 import { UnitProcesses } from "./unit-processes.ts";
 import { type LastExit, type ProcessKind, READY_TIMEOUT_MS, type WorkerProcess } from "./worker-process.ts";
-import { type Standing, worstOf } from "./worker-state.ts";
+import { type ProcessStatus, worstStatusOf } from "./worker-state.ts";
 
-/** Between SIGTERM and SIGKILL. */
+/** Time between SIGTERM and SIGKILL. */
 export const STOP_GRACE_MS = 10_000;
 
 export interface UnitParts extends ReplicaParts {
   readonly logsDir: string;
   readonly recipe: Recipe;
-  /** Default a worker. */
+  /** Default: a worker. */
   readonly kind?: ProcessKind;
-  /** `start_first`: a new process starts while the former one serves. */
+  /** `start_first`: a new process starts while the previous one serves. */
   readonly restartOrder: RestartOrder;
-  /** What must be ready before it is started, and is not; with what is to be said of it. Asked again and again. */
+  /** Returns the dependencies that are not ready. Called repeatedly. */
   readonly waitsFor: () => readonly { readonly name: string; readonly how: string }[];
-  /** Resolves when `waitsFor` answers nothing. Rejects when the signal aborts. */
+  /** Resolves when `waitsFor` returns an empty list. Rejects when the signal aborts. */
   readonly othersReady: (signal: AbortSignal) => Promise<void>;
-  /** What of its limits cannot be kept here, as a sentence. */
+  /** Limits that are not enforced here, as a sentence. */
   readonly unenforced: string | undefined;
-  /** It was stopped by somebody and stays so. */
+  /** True if it was stopped by a call and stays stopped. */
   readonly isHeld: boolean;
-  /** Resolves when nothing of a former engine runs any more. */
-  readonly cleared: Promise<void>;
-  /** All that it had to register is registered. */
+  /** Resolves when no process of an earlier engine runs any more. */
+  readonly leftoversEnded: Promise<void>;
+  /** Called when everything of the unit is registered. */
   readonly onReady: () => void;
-  /** Its standing, or that of one of its processes, may be another. */
+  /** Called when the status of the unit, or of one of its processes, may have changed. */
   readonly onChange: () => void;
 }
 
@@ -42,16 +42,16 @@ type Phase =
   | { readonly name: "waiting" | "waiting for others" | "installing" | "running" | "replacing" | "stopping" | "stopped" }
   | { readonly name: "failed"; readonly reason: string };
 
-interface Round {
-  /** Stops the processes before anything is read. */
+interface StartOptions {
+  /** Stops the processes before reading the manifest. */
   readonly stopsFirst?: boolean;
   /** Stops the processes before an install. */
   readonly stopsToInstall?: boolean;
-  /** Installs also what did not change. */
+  /** Installs even if nothing changed. */
   readonly reinstall?: boolean;
 }
 
-/** One thing that the engine keeps running: its recipe, dependencies, processes, log and file watching. */
+/** A worker or command that the engine keeps running: its recipe, dependencies, processes, log and watched files. */
 export class Unit {
   readonly entry: SupervisedEntry;
   readonly output: LogFile;
@@ -61,19 +61,19 @@ export class Unit {
   readonly #processes: UnitProcesses;
   readonly #files: UnitFiles;
   #phase: Phase = { name: "waiting" };
-  /** What keeps a change from being used while the former processes run on. */
+  /** Why a change is not used, while the previous processes keep running. */
   #problem: string | undefined;
-  /** Monotonic time; when the replacement began that failed, if that is the problem. */
+  /** Monotonic time of the start of the failed replacement, if that is the problem. */
   #triedAtMs: number | undefined;
   #plan: RunPlan | undefined;
-  /** Of the manifest that was read last, which may not run yet. */
+  /** Runtime of the manifest that was read last, which may not run yet. */
   #runtime: RuntimeKind | undefined;
   #wasReady = false;
-  /** A new process could not listen while the former one ran. */
+  /** True if a new process could not listen on its port while the previous one ran. */
   #needsPortAlone = false;
   #isHeld: boolean;
   #work: Promise<void> = Promise.resolve();
-  #round = new AbortController();
+  #startController = new AbortController();
   #begun = false;
   #ended = false;
 
@@ -87,7 +87,7 @@ export class Unit {
     this.output = new LogFile({
       file: join(parts.logsDir, `${entry.name}.log`),
       clock: parts.clock,
-      onProblem: (error) => this.#log.warn("a worker's output cannot be written to its log file", { error }),
+      onProblem: (error) => this.#log.warn("worker output cannot be written to its log file", { error }),
     });
     this.#processes = new UnitProcesses({
       entry,
@@ -104,7 +104,7 @@ export class Unit {
       clock: parts.clock,
       envFiles: parts.recipe.envFiles,
       onChange: (paths) => this.#filesChanged(paths),
-      onProblem: (problem) => this.#log.warn("a worker's files cannot all be watched", { problem }),
+      onProblem: (problem) => this.#log.warn("some files of a worker cannot be watched", { problem }),
     });
   }
 
@@ -116,53 +116,53 @@ export class Unit {
     return this.#parts.recipe;
   }
 
-  /** Brings it up for the first time, unless it is held. Does nothing when it has begun. */
+  /** Starts it for the first time, unless it is held. Further calls do nothing. */
   begin(): void {
     if (this.#begun) return;
     this.#begun = true;
     if (!this.#isHeld) this.#begin();
   }
 
-  get standing(): Standing {
+  get status(): ProcessStatus {
     const phase = this.#phase;
     if (phase.name === "running") {
-      const { state, reason } = worstOf(this.#processes.current.map((process) => process.standing));
+      const { state, reason } = worstStatusOf(this.#processes.current.map((process) => process.status));
       const { problem } = this;
       if (problem === undefined) return { state, reason: reason ?? this.#parts.unenforced };
-      return { state, reason: `${problem}\n${reason ?? "The processes from before this change run on."}` };
+      return { state, reason: `${problem}\n${reason ?? "The previous processes keep running."}` };
     }
     if (phase.name === "replacing") return { state: "replacing", reason: this.#processes.progress };
     if (phase.name === "failed") return { state: "failed", reason: phase.reason };
     if (phase.name === "stopped" && this.#isHeld) return { state: "stopped", reason: `it was stopped; start it with \`svc worker start ${this.entry.name}\`` };
     if (phase.name === "waiting for others") {
       const others = this.#parts.waitsFor().map(({ name, how }) => `${name}, which ${how}`);
-      return { state: "starting", reason: others.length === 0 ? undefined : `it waits for ${others.join("; for ")}` };
+      return { state: "starting", reason: others.length === 0 ? undefined : `waiting for ${others.join("; ")}` };
     }
     return { state: phase.name === "waiting" ? "starting" : phase.name, reason: undefined };
   }
 
-  /** Why its last change or install is not used, while it runs as it did before. */
+  /** Why its last change or install is not used, while the previous processes keep running. */
   get problem(): string | undefined {
     if (this.#phase.name !== "running") return undefined;
     const triedAtMs = this.#triedAtMs ?? Number.POSITIVE_INFINITY;
-    // A process that was started after the failed replacement, such as after a crash, runs the changed files.
+    // A process that started after the failed replacement, e.g. after a crash, runs the changed files.
     return this.#processes.current.some(({ spawnedAtMs }) => spawnedAtMs < triedAtMs) ? this.#problem : undefined;
   }
 
-  /** Names of what must be ready before it is started, while it waits for that. */
+  /** Names of the dependencies that it waits for. */
   get waitsFor(): readonly string[] {
     return this.#phase.name === "waiting for others" ? this.#parts.waitsFor().map(({ name }) => name) : [];
   }
 
-  /** What depends on it may be started: it is ready, or has ended well where that is what it is for. */
-  get isDone(): boolean {
+  /** True if its dependents may start: it is ready, or has finished successfully if it is a one-time command. */
+  get isReadyForDependents(): boolean {
     const { current } = this.#processes;
     if (current.every(({ isFinished }) => isFinished)) return true;
     const serves = this.#phase.name === "running" || this.#phase.name === "replacing";
-    return serves && current.every(({ standing }) => standing.state === "ready") && this.#parts.kind?.restart !== "never";
+    return serves && current.every(({ status }) => status.state === "ready") && this.#parts.kind?.restart !== "never";
   }
 
-  /** All its processes, with the index of the replica. While one is replaced, its replica has two. */
+  /** All processes with the index of their replica. During a replacement, a replica has two. */
   get replicas(): readonly { readonly index: number; readonly process: WorkerProcess }[] {
     return this.#processes.all;
   }
@@ -179,36 +179,36 @@ export class Unit {
     return this.#processes.current.reduce((sum, process) => sum + process.restarts, 0);
   }
 
-  /** The last time that one of its processes ended unasked. */
+  /** The last crash of one of its processes. */
   get lastExit(): LastExit | undefined {
     return this.#processes.current
       .flatMap(({ lastExit }) => lastExit ?? [])
       .reduce<LastExit | undefined>((a, b) => (a === undefined || b.atMs > a.atMs ? b : a), undefined);
   }
 
-  /** Wall clock, milliseconds; when the next of its processes that ended unasked is started again. */
+  /** Wall-clock time of the next restart of a crashed process, in milliseconds. */
   get nextStartAtMs(): number | undefined {
     const starts = this.processes.flatMap(({ nextStartAtMs }) => nextStartAtMs ?? []);
     return starts.length === 0 ? undefined : Math.min(...starts);
   }
 
-  /** Ids of the connections of those of its processes that have registered all they have. */
+  /** Ids of the connections of its ready processes. */
   get readyConnections(): ReadonlySet<string> {
-    return new Set(this.processes.flatMap((process) => (process.standing.state === "ready" ? [...process.connections] : [])));
+    return new Set(this.processes.flatMap((process) => (process.status.state === "ready" ? [...process.connections] : [])));
   }
 
-  /** Wall clock, milliseconds; while it is ready, when it became so. */
+  /** Wall-clock time when it became ready, in milliseconds. Undefined if it is not ready. */
   get readyAtMs(): number | undefined {
-    if (this.standing.state !== "ready") return undefined;
+    if (this.status.state !== "ready") return undefined;
     return Math.max(...this.#processes.current.flatMap(({ readyAtMs }) => readyAtMs ?? []));
   }
 
-  /** True while its first readiness is still awaited. */
+  /** True until it is ready for the first time, for a limited time. */
   get isAwaited(): boolean {
-    return !this.#wasReady && !this.isDone && !this.#isHeld && this.#parts.clock.monotonic() - this.#addedAtMs < READY_TIMEOUT_MS;
+    return !this.#wasReady && !this.isReadyForDependents && !this.#isHeld && this.#parts.clock.monotonic() - this.#addedAtMs < READY_TIMEOUT_MS;
   }
 
-  /** Somebody stopped it, and nobody has started it since. */
+  /** True if it was stopped by a call and not started since. */
   get isHeld(): boolean {
     return this.#isHeld;
   }
@@ -217,47 +217,48 @@ export class Unit {
     return (await Promise.all(this.processes.map((process) => process.pids()))).flat();
   }
 
-  /** Starts it when it does not run: after a stop, or without waiting any longer after a failure. */
+  /** Starts it if it does not run: after a stop, or immediately after a failure. */
   start(): void {
-    const { state } = this.standing;
+    const { state } = this.status;
     if (this.#isHeld || state === "stopped" || state === "failed" || state === "backing_off" || state === "crash_looping")
-      this.#startAnew("start was asked for");
+      this.#stopAndStart("start requested");
   }
 
   /**
-   * Reads again what is to be run, installs what changed, and replaces all its processes; stops them first where they cannot be replaced.
-   * `reinstall`: installs also what did not change.
+   * Reads the manifest again, installs changed dependencies, and replaces all processes. Stops them first if they
+   * cannot be replaced. `reinstall`: installs even if nothing changed.
    */
   restart(options: { readonly reinstall?: boolean } = {}): void {
-    if (options.reinstall === true) this.#startAnew("update was asked for", { reinstall: true, runsMeanwhile: !this.#isHeld });
-    else if (this.#canReplace) this.#replaceAnew("restart was asked for");
-    else this.#startAnew("restart was asked for");
+    if (options.reinstall === true) this.#stopAndStart("update requested", { reinstall: true, keepsRunning: !this.#isHeld });
+    else if (this.#canReplace) this.#startReplacement("restart requested");
+    else this.#stopAndStart("restart requested");
   }
 
-  /** Ends its processes and leaves it so until it is started. */
+  /** Stops its processes until it is started again. */
   stop(): void {
     if (this.#ended || this.#isHeld) return;
     this.#isHeld = true;
-    this.output.line("svc", "stop was asked for");
-    this.#round.abort();
+    this.output.line("svc", "stop requested");
+    this.#startController.abort();
     this.#enter({ name: "stopping" });
-    // Processes are told at once; what the round that was called off still does comes first to its end.
+    // Processes get the signal at once. The cancelled start may still be in progress, so they are stopped again after
+    // it.
     this.#work = Promise.all([this.#processes.stop({ graceMs: STOP_GRACE_MS }), this.#work])
       .then(() => this.#processes.stop({ graceMs: STOP_GRACE_MS }))
       .then(() => {
         if (!this.#isHeld) return;
         this.#enter({ name: "stopped" });
         this.output.line("svc", "stopped");
-        this.#log.info("a worker was stopped", { log: this.output.file });
+        this.#log.info("worker stopped", { log: this.output.file });
       })
-      .catch((error: unknown) => this.#log.error("a worker could not be stopped", { error }));
+      .catch((error: unknown) => this.#log.error("worker could not be stopped", { error }));
   }
 
-  /** Ends its processes and lets go of files, for good. Resolves when none is left. */
+  /** Stops its processes and closes its files permanently. Resolves when no process is left. */
   async close(options: { readonly graceMs: number }): Promise<void> {
     const ran = !this.#isHeld;
     this.#ended = true;
-    this.#round.abort();
+    this.#startController.abort();
     this.#enter({ name: "stopping" });
     await Promise.all([this.#processes.stop(options), this.#work]);
     await this.#processes.stop(options);
@@ -265,7 +266,7 @@ export class Unit {
     this.#enter({ name: "stopped" });
     if (ran) {
       this.output.line("svc", "stopped");
-      this.#log.info("a worker was stopped", { log: this.output.file });
+      this.#log.info("worker stopped", { log: this.output.file });
     }
     await this.output.close();
   }
@@ -274,12 +275,12 @@ export class Unit {
     this.#processes.kill();
   }
 
-  #startAnew(why: string, options: { readonly reinstall?: boolean; readonly runsMeanwhile?: boolean } = {}): void {
+  #stopAndStart(why: string, options: { readonly reinstall?: boolean; readonly keepsRunning?: boolean } = {}): void {
     if (this.#ended) return;
     this.#isHeld = false;
     this.output.line("svc", why);
-    // At once, so that who waits for it from now on does not see how it was before.
-    if (options.runsMeanwhile === true) {
+    // Set the state now, so that a later wait does not see the old one.
+    if (options.keepsRunning === true) {
       this.#enter({ name: "installing" });
       this.#begin({ reinstall: true });
       return;
@@ -288,48 +289,48 @@ export class Unit {
     this.#begin({ stopsFirst: true, reinstall: options.reinstall === true });
   }
 
-  #replaceAnew(why: string): void {
+  #startReplacement(why: string): void {
     if (this.#ended) return;
     this.output.line("svc", why);
     this.#enter({ name: "replacing" });
     this.#begin({ stopsToInstall: true });
   }
 
-  /** A new process can start while a former one serves. */
+  /** True if a new process can start while the previous one serves. */
   get #canReplace(): boolean {
-    return this.#parts.restartOrder === "start_first" && !this.#needsPortAlone && this.#processes.anyServes;
+    return this.#parts.restartOrder === "start_first" && !this.#needsPortAlone && this.#processes.hasReady;
   }
 
-  /** Calls off what is being done and starts over: plan, dependencies, processes. */
-  #begin(options: Round = {}): void {
-    this.#round.abort();
-    const round = new AbortController();
-    this.#round = round;
+  /** Cancels the current start and starts again: plan, dependencies, processes. */
+  #begin(options: StartOptions = {}): void {
+    this.#startController.abort();
+    const controller = new AbortController();
+    this.#startController = controller;
     this.#work = this.#work
       .then(async () => {
-        await this.#parts.cleared;
-        if (!round.signal.aborted && options.stopsFirst === true) await this.#processes.stop({ graceMs: STOP_GRACE_MS });
-        if (!round.signal.aborted) await this.#bringUp(round.signal, options);
+        await this.#parts.leftoversEnded;
+        if (!controller.signal.aborted && options.stopsFirst === true) await this.#processes.stop({ graceMs: STOP_GRACE_MS });
+        if (!controller.signal.aborted) await this.#bringUp(controller.signal, options);
       })
       .catch((error: unknown) => {
-        this.#log.error("a worker could not be started", { error });
+        this.#log.error("worker could not be started", { error });
         return this.#fail(error instanceof Error ? error.message : String(error));
       });
   }
 
-  async #bringUp(signal: AbortSignal, options: Round): Promise<void> {
-    // Everything is read after this, so that only later changes count.
+  async #bringUp(signal: AbortSignal, options: StartOptions): Promise<void> {
+    // All files are read after this, so only later changes count.
     await this.#files.rebase();
     let plan = await this.#readWatched((recipe) => recipe.read());
     if (signal.aborted || plan === undefined) return;
-    for (const warning of plan.warnings) this.#log.warn("a worker's manifest has keys without effect", { warning });
-    if (!this.#processes.anyRuns) await this.#endBackOff();
+    for (const warning of plan.warnings) this.#log.warn("manifest of a worker has keys without effect", { warning });
+    if (!this.#processes.hasRunning) await this.#endBackOff();
     const install = await this.#prepare(plan, { signal, ...options });
     if (install === "failed" || signal.aborted) return;
     const prepared = plan;
     plan = await this.#readWatched((recipe) => recipe.withVariables(prepared));
     if (signal.aborted || plan === undefined) return;
-    if (!this.#processes.anyRuns) await this.#awaitOthers(signal);
+    if (!this.#processes.hasRunning) await this.#awaitOthers(signal);
     if (signal.aborted) return;
     if (this.#canReplace && (install === "unchanged" || isCompiled(plan)) && (await this.#replace(plan, signal))) return;
     if (signal.aborted) return;
@@ -337,17 +338,17 @@ export class Unit {
     if (signal.aborted) return;
     this.#plan = plan;
     this.#problem = undefined;
-    // Told with the first process: until then all are stopped, which is not how it is.
+    // Not reported yet: until the first process starts, all are stopped.
     this.#phase = { name: "running" };
     this.#processes.start(plan);
   }
 
-  /** Returns false if the former processes have to be stopped before new ones start. */
+  /** Returns false if the previous processes must stop before new ones start. */
   async #replace(plan: RunPlan, signal: AbortSignal): Promise<boolean> {
     this.#enter({ name: "replacing" });
     const triedAtMs = this.#parts.clock.monotonic();
     const result = await this.#processes.replace(plan, { graceMs: STOP_GRACE_MS, signal });
-    if (signal.aborted || result.outcome === "called off") return true;
+    if (signal.aborted || result.outcome === "cancelled") return true;
     if (result.outcome === "replaced") {
       this.#plan = plan;
       this.#problem = undefined;
@@ -357,25 +358,25 @@ export class Unit {
     if (result.isPortInUse) {
       this.#needsPortAlone = true;
       this.output.line("svc", result.problem);
-      this.output.line("svc", "a port is in use: from now on, processes are stopped before new ones start");
-      this.#log.info("a worker's new process could not listen on a port; its former processes are stopped first", { log: this.output.file });
+      this.output.line("svc", "the port is in use: from now on, processes are stopped before new ones start");
+      this.#log.info("new process of a worker could not listen on a port; stopping the previous processes first", { log: this.output.file });
       this.#enter({ name: "stopping" });
       return false;
     }
     this.#problem = undefined;
-    if (this.#processes.runsBesides(plan)) await this.#fail(result.problem, triedAtMs);
+    if (this.#processes.runsOtherThan(plan)) await this.#fail(result.problem, triedAtMs);
     else this.#enter({ name: "running" });
     return true;
   }
 
-  /** What waits to be started again would else come up in the middle of an install, or before what it depends on. */
+  /** Otherwise a crashed process would restart during an install, or before its dependencies are ready. */
   async #endBackOff(): Promise<void> {
-    // Told first: a worker whose processes are stopped is not a stopped one.
+    // Report this first, because a worker with stopped processes is not a stopped worker.
     if (this.#phase.name === "running" || this.#phase.name === "replacing") this.#enter({ name: "waiting" });
     await this.#processes.stop({ graceMs: STOP_GRACE_MS });
   }
 
-  /** Ends when the others are ready or the round is called off. */
+  /** Resolves when the dependencies are ready or the start is cancelled. */
   async #awaitOthers(signal: AbortSignal): Promise<void> {
     const waitsFor = this.#parts.waitsFor().map(({ name }) => name);
     if (waitsFor.length === 0) return;
@@ -386,7 +387,10 @@ export class Unit {
     });
   }
 
-  /** Returns a plan that is as its files are, or will be reported not to be. Returns undefined after it has failed the unit. */
+  /**
+   * Returns a plan that matches its files, or whose changes will be reported. Returns undefined after a failure, which
+   * it records.
+   */
   async #readWatched(how: (recipe: Recipe) => Promise<RunPlan>): Promise<RunPlan | undefined> {
     let plan = await this.#read(how);
     // A new watch does not report edits from before it began, and one of them may have changed what to watch.
@@ -394,7 +398,7 @@ export class Unit {
     return plan;
   }
 
-  /** Returns undefined after it has failed the unit. */
+  /** Returns undefined after a failure, which it records. */
   async #read(how: (recipe: Recipe) => Promise<RunPlan>): Promise<RunPlan | undefined> {
     for (;;) {
       try {
@@ -411,10 +415,10 @@ export class Unit {
     }
   }
 
-  /** Installs the dependencies unless they are there. */
+  /** Installs the dependencies if they are not installed. */
   async #prepare(
     plan: RunPlan,
-    { signal, reinstall: force = false, stopsToInstall = false }: Round & { readonly signal: AbortSignal },
+    { signal, reinstall: force = false, stopsToInstall = false }: StartOptions & { readonly signal: AbortSignal },
   ): Promise<"unchanged" | "installed" | "failed"> {
     const { recipe } = this.#parts;
     try {
@@ -425,12 +429,12 @@ export class Unit {
         if (signal.aborted) return "failed";
       }
       this.#enter({ name: "installing" });
-      this.#log.info("a worker's dependencies are being installed", { log: this.output.file });
+      this.#log.info("installing the dependencies of a worker", { log: this.output.file });
       const { durationMs } = await recipe.prepare(plan, { signal, force, onProgress: (line) => this.output.line("install", line) });
-      this.#log.info("a worker's dependencies are installed", { durationMs });
-      // Lock files that the install wrote are noticed here, while they are known to be no reason for another start.
+      this.#log.info("dependencies of a worker installed", { durationMs });
+      // Report lock files that the install wrote now, while they are known to need no restart.
       await this.#files.compare();
-      // What changes from now on was read already.
+      // Later changes are compared with the files read now.
       this.#enter({ name: "waiting" });
       return "installed";
     } catch (error) {
@@ -441,28 +445,31 @@ export class Unit {
     }
   }
 
-  /** The former processes run on when there are any: an edit that went wrong takes nothing down. `triedAtMs`: when its new process was started. */
+  /** Records a failure. The previous processes keep running if there are any. `triedAtMs`: start of the new process. */
   async #fail(reason: string, triedAtMs?: number): Promise<void> {
     if (this.#ended || this.#isHeld) return;
     this.#triedAtMs = triedAtMs;
-    const runsOn = this.#processes.anyRuns;
+    const runsOn = this.#processes.hasRunning;
     this.output.line("svc", reason);
-    this.#log.warn(runsOn ? "a worker's change cannot be used; its former processes run on" : "a worker cannot be started", { reason, log: this.output.file });
-    if (runsOn) this.output.line("svc", "the processes from before this change run on");
+    this.#log.warn(runsOn ? "change of a worker cannot be used; its previous processes keep running" : "worker cannot be started", {
+      reason,
+      log: this.output.file,
+    });
+    if (runsOn) this.output.line("svc", "the previous processes keep running");
     this.#problem = runsOn ? reason : undefined;
     this.#enter(runsOn ? { name: "running" } : { name: "failed", reason });
-    // One that waited to be started again must not be, since nothing says so any more.
+    // A crashed process must not restart now, because the state would not show it.
     if (!runsOn) await this.#processes.stop({ graceMs: STOP_GRACE_MS });
   }
 
   #filesChanged(paths: readonly string[]): void {
     if (this.#ended || this.#isHeld) return;
-    // An install writes lock files. Sources are read only when the processes start, so they do not matter before that.
+    // Ignore lock files that an install writes, and sources, which are read only when the processes start.
     const forInstall = paths.some((path) => concernsInstall(this.#runtime, path) || isManifest(path));
     if (this.#phase.name === "installing" && !forInstall) return;
     const shown = paths.length > 5 ? `${paths.slice(0, 5).join(", ")} and ${paths.length - 5} more` : paths.join(", ");
     this.output.line("svc", `changed: ${shown}`);
-    this.#log.info("a worker is started again because its files changed", { files: shown });
+    this.#log.info("restarting a worker because its files changed", { files: shown });
     if (this.#phase.name === "failed") this.#enter({ name: "waiting" });
     this.#begin();
   }
@@ -475,7 +482,10 @@ export class Unit {
   }
 }
 
-/** The install writes a new program, and a process that runs keeps the one that it was started from. Packages of other kinds may be loaded at any time. */
+/**
+ * True for compiled kinds: an install writes a new program, and a running process keeps the old one. Other kinds may
+ * load packages at any time.
+ */
 function isCompiled({ manifest }: RunPlan): boolean {
   return manifest !== undefined && kindRules[manifest.kind].isCompiled;
 }

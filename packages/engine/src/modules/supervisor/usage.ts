@@ -1,48 +1,48 @@
 import { uptime } from "node:os";
 import { readProcess } from "../../local-workers/process-figures.ts";
 
-/** Two looks that are closer than this say little about the time between them, in milliseconds. */
-const SHORTEST_SPAN_MS = 500;
+/** Minimum time between two samples, in milliseconds. A shorter one gives inaccurate values. */
+const MIN_INTERVAL_MS = 500;
 const TICK_MS = 10;
 
 export interface Usage {
-  /** Null where the system does not tell, or nothing runs. */
+  /** Null if the system does not report it, or nothing runs. */
   readonly memoryBytes: number | null;
-  /** Of one core; since the look before, or since the processes started. */
+  /** Percent of one core, since the previous sample or since the processes started. */
   readonly cpuPercent: number | null;
 }
 
-interface Look {
+interface Sample {
   readonly atMs: number;
   readonly cpuMs: ReadonlyMap<string, number>;
   readonly cpuPercent: number;
 }
 
-/** What the processes of each unit use, whenever somebody asks. */
+/** Measures memory and CPU use of each unit's processes on request. */
 export class UsageMeter {
-  readonly #looks = new Map<string, Look>();
+  readonly #samples = new Map<string, Sample>();
 
   async measure(name: string, pids: readonly number[]): Promise<Usage> {
     const figures = await Promise.all(pids.map(async (pid) => ({ pid, found: await readProcess(pid) })));
     const there = figures.flatMap(({ pid, found }) => (found === undefined ? [] : [{ key: `${pid} ${found.startedAt}`, ...found }]));
     if (there.length === 0) {
-      this.#looks.delete(name);
+      this.#samples.delete(name);
       return { memoryBytes: null, cpuPercent: null };
     }
     const memoryBytes = there.reduce((sum, { rssBytes }) => sum + rssBytes, 0);
     const atMs = performance.now();
-    const before = this.#looks.get(name);
-    if (before !== undefined && atMs - before.atMs < SHORTEST_SPAN_MS) return { memoryBytes, cpuPercent: before.cpuPercent };
+    const before = this.#samples.get(name);
+    if (before !== undefined && atMs - before.atMs < MIN_INTERVAL_MS) return { memoryBytes, cpuPercent: before.cpuPercent };
     const share =
       before === undefined
-        ? there.reduce((sum, { cpuMs, startedAt }) => sum + cpuMs / Math.max(SHORTEST_SPAN_MS, uptime() * 1000 - Number(startedAt) * TICK_MS), 0)
+        ? there.reduce((sum, { cpuMs, startedAt }) => sum + cpuMs / Math.max(MIN_INTERVAL_MS, uptime() * 1000 - Number(startedAt) * TICK_MS), 0)
         : there.reduce((sum, { key, cpuMs }) => sum + cpuMs - (before.cpuMs.get(key) ?? 0), 0) / (atMs - before.atMs);
     const cpuPercent = Math.round(share * 1000) / 10;
-    this.#looks.set(name, { atMs, cpuPercent, cpuMs: new Map(there.map(({ key, cpuMs }) => [key, cpuMs])) });
+    this.#samples.set(name, { atMs, cpuPercent, cpuMs: new Map(there.map(({ key, cpuMs }) => [key, cpuMs])) });
     return { memoryBytes, cpuPercent };
   }
 
   forget(name: string): void {
-    this.#looks.delete(name);
+    this.#samples.delete(name);
   }
 }

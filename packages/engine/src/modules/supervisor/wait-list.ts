@@ -1,49 +1,49 @@
 import { CallError } from "@svc/protocol";
 import type { Clock } from "../../kernel/clock.ts";
 
-/** The states of modules come without notice. */
-const LOOK_EVERY_MS = 100;
+/** Interval of checks, because changes of modules are not reported. */
+const CHECK_EVERY_MS = 100;
 
-/** Those who wait for something to be so; they look again whenever they are told to, and ten times a second. */
+/** Calls that wait for a condition. They check it on each `checkAll`, and ten times a second. */
 export class WaitList {
   readonly #clock: Clock;
-  readonly #looks = new Set<() => void>();
+  readonly #checks = new Set<() => void>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   get size(): number {
-    return this.#looks.size;
+    return this.#checks.size;
   }
 
-  lookAgain(): void {
-    for (const look of [...this.#looks]) look();
+  checkAll(): void {
+    for (const check of [...this.#checks]) check();
   }
 
-  /** Rejects with `call_cancelled` when the signal aborts. */
+  /** Resolves when `isDone` returns true. Rejects with `call_cancelled` when the signal aborts. */
   until(signal: AbortSignal, isDone: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
-      let cancelLook = (): void => {};
+      let cancelCheck = (): void => {};
       const finish = (settle: () => void): void => {
-        cancelLook();
-        this.#looks.delete(look);
+        cancelCheck();
+        this.#checks.delete(check);
         signal.removeEventListener("abort", onAbort);
         settle();
       };
-      const look = (): void => {
-        cancelLook();
+      const check = (): void => {
+        cancelCheck();
         if (isDone()) finish(resolve);
-        else cancelLook = this.#clock.after(LOOK_EVERY_MS, look);
+        else cancelCheck = this.#clock.after(CHECK_EVERY_MS, check);
       };
-      const onAbort = (): void => finish(() => reject(new CallError("call_cancelled", "the caller no longer waits")));
+      const onAbort = (): void => finish(() => reject(new CallError("call_cancelled", "the caller cancelled the call")));
       if (signal.aborted) {
         onAbort();
         return;
       }
       signal.addEventListener("abort", onAbort, { once: true });
-      this.#looks.add(look);
-      look();
+      this.#checks.add(check);
+      check();
     });
   }
 }

@@ -1,26 +1,26 @@
 import { compileGlob, fitsInOrder } from "@svc/protocol";
 
-/** Folders and files that tools make, not people. `*` stands for any characters within a name. */
+/** Folders and files that tools create. `*` matches any characters within a name. */
 const DEFAULT_IGNORE: readonly string[] = [
   ...["node_modules", ".pnpm-store", ".parcel-cache", ".turbo", ".next", ".nuxt", ".svelte-kit", "target", ".venv", "venv", "__pycache__"],
   ...[".pytest_cache", ".mypy_cache", ".ruff_cache", ".tox", "vendor", ".bundle", ".gradle", ".m2", "obj", ".nuget", "_build", "deps"],
   ...["dist", "build", "out", "coverage", ".cache", ".git", ".svn", ".hg", ".idea", ".vscode", ".DS_Store", ".svc", "*.egg-info"],
-  // Written by a running worker or by an editor; a restart for these would never end.
+  // Written by a running worker or an editor; restarting for these would never end.
   ...["*.log", "*.pyc", "*.tsbuildinfo", "*.tmp", "*.swp", "*.swx", "*~", ".#*", "4913", "*.sqlite", "*.sqlite-*", "*.db", "*.db-*"],
 ];
 
-/** Says whether a path, relative to the watched folder with `/` between names, is meant. */
+/** Returns true if a path, relative to the watched folder with `/` between names, matches. */
 export type PathRule = (path: string) => boolean;
 
-/** What is left out of watching: what tools make, unless `include` names it, and `extra`. */
+/** Returns the rule for ignored paths: files created by tools, unless `include` names them, and `extra`. */
 export function ignoreRule(extra: readonly string[], include: readonly string[] = []): PathRule {
   const named = include.flatMap((pattern) => pattern.split("/"));
   return pathRule([...DEFAULT_IGNORE.filter((usual) => !named.some(compileGlob(usual))), ...extra]);
 }
 
 /**
- * A name (`data`, `*.csv`) is meant at any depth, a path (`src/generated`) from the folder on; `**` in a path stands for any folders. What lies
- * below a folder that is meant is meant too.
+ * Returns a rule for names and paths. A name (`data`, `*.csv`) matches at any depth, a path (`src/generated`) from the
+ * folder on; `**` in a path matches any folders. Everything below a matching folder matches too.
  */
 export function pathRule(given: readonly string[]): PathRule {
   const patterns = given.map((pattern) => pattern.replace(/^\.\//, "").replace(/\/+$/, ""));

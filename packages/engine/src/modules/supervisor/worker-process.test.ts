@@ -92,15 +92,15 @@ describe("a worker's process", () => {
     world.process.start();
     world.process.connected("w");
     world.clock.advance(1_000);
-    expect(world.process.standing.state).toBe("starting");
+    expect(world.process.status.state).toBe("starting");
     world.functions = 1;
     world.process.registered();
     world.clock.advance(200);
     world.process.registered();
     world.clock.advance(299);
-    expect(world.process.standing.state).toBe("starting");
+    expect(world.process.status.state).toBe("starting");
     world.clock.advance(1);
-    expect(world.process.standing).toEqual({ state: "ready", reason: undefined });
+    expect(world.process.status).toEqual({ state: "ready", reason: undefined });
     expect(world.events).toEqual(["started 1", "ready"]);
   });
 
@@ -108,8 +108,8 @@ describe("a worker's process", () => {
     const { process, clock, groups } = setUp();
     process.start();
     clock.advance(120_000);
-    expect(process.standing.state).toBe("starting");
-    expect(process.standing.reason).toContain("has registered no function, trigger type or trigger for 120 s");
+    expect(process.status.state).toBe("starting");
+    expect(process.status.reason).toContain("has registered no function, trigger type or trigger for 120 s");
     expect(groups).toHaveLength(1);
   });
 
@@ -120,10 +120,10 @@ describe("a worker's process", () => {
     world.process.connected("w");
     world.clock.advance(300);
     world.process.disconnected("w");
-    expect(world.process.standing).toEqual({ state: "starting", reason: "it lost its connection to the engine and is expected back" });
+    expect(world.process.status).toEqual({ state: "starting", reason: "it lost its connection to the engine and is expected back" });
     world.process.connected("w2");
     world.clock.advance(300);
-    expect(world.process.standing.state).toBe("ready");
+    expect(world.process.status.state).toBe("ready");
     expect(world.groups).toHaveLength(1);
   });
 
@@ -132,15 +132,15 @@ describe("a worker's process", () => {
     process.start();
     for (const delayMs of [1_000, 2_000, 4_000, 8_000]) {
       await latest().end(EXITED);
-      expect(process.standing.state).toBe("backing_off");
-      expect(process.standing.reason).toBe(`it ended with exit code 1 and is started again in ${delayMs / 1000} s`);
+      expect(process.status.state).toBe("backing_off");
+      expect(process.status.reason).toBe(`it ended with exit code 1 and is started again in ${delayMs / 1000} s`);
       clock.advance(delayMs - 1);
       const before = groups.length;
       clock.advance(1);
       expect(groups).toHaveLength(before + 1);
     }
     await latest().end(EXITED);
-    expect(process.standing.state).toBe("crash_looping");
+    expect(process.status.state).toBe("crash_looping");
     clock.advance(299_999);
     expect(groups).toHaveLength(5);
     clock.advance(1);
@@ -155,13 +155,13 @@ describe("a worker's process", () => {
     process.start();
     world.lastError = "  SyntaxError: invalid syntax";
     await latest().end(EXITED);
-    expect(process.standing.reason).toBe("it ended with exit code 1 (SyntaxError: invalid syntax) and is started again in 1 s");
+    expect(process.status.reason).toBe("it ended with exit code 1 (SyntaxError: invalid syntax) and is started again in 1 s");
     world.lastError = "x".repeat(300);
     for (let exit = 1; exit < 5; exit++) {
       clock.advance(9_000);
       await latest().end(EXITED);
     }
-    expect(process.standing.reason).toBe(
+    expect(process.status.reason).toBe(
       `it ended with exit code 1, the fifth time within a minute (${"x".repeat(200)}…); it is started again when a file changes, with \`svc worker restart w\`, or in 5 minutes`,
     );
   });
@@ -173,13 +173,13 @@ describe("a worker's process", () => {
       await latest().end(EXITED);
       if (exit < 4) clock.advance(9_000);
     }
-    expect(process.standing.state).toBe("crash_looping");
+    expect(process.status.state).toBe("crash_looping");
     await process.stop({ graceMs: 10_000 });
     process.start();
-    expect(process.standing.state).toBe("starting");
+    expect(process.status.state).toBe("starting");
     expect(groups).toHaveLength(6);
     await latest().end(EXITED);
-    expect(process.standing.state).toBe("backing_off");
+    expect(process.status.state).toBe("backing_off");
     expect(clock.pendingTimers).toBe(1);
   });
 
@@ -187,7 +187,7 @@ describe("a worker's process", () => {
     const { process, clock, latest, groups } = setUp();
     process.start();
     await process.stop({ graceMs: 10_000 });
-    expect(process.standing.state).toBe("stopped");
+    expect(process.status.state).toBe("stopped");
     process.start();
     await latest().end(EXITED);
     await process.stop({ graceMs: 10_000 });
@@ -204,7 +204,7 @@ describe("a process that replaces another one", () => {
     process.startAsReplacement();
     world.lastError = "SyntaxError: invalid syntax";
     await latest().end(EXITED);
-    expect(process.standing).toEqual({ state: "failed", reason: "it ended with exit code 1 (SyntaxError: invalid syntax) before it was ready" });
+    expect(process.status).toEqual({ state: "failed", reason: "it ended with exit code 1 (SyntaxError: invalid syntax) before it was ready" });
     expect(process.lastExit?.end).toEqual(EXITED);
     expect(events).toEqual(["started 1", "failed"]);
     expect(clock.pendingTimers).toBe(0);
@@ -220,7 +220,7 @@ describe("a process that replaces another one", () => {
     process.takeOver(former.process);
     expect(process).toMatchObject({ restarts: 1, lastExit: { end: EXITED } });
     await latest().end(EXITED);
-    expect(process.standing.state).toBe("backing_off");
+    expect(process.status.state).toBe("backing_off");
     clock.advance(1_000);
     expect(groups).toHaveLength(2);
     expect(process.restarts).toBe(2);
@@ -241,11 +241,11 @@ describe("a command's process", () => {
     const { process, clock, latest, events } = setUp({ readyWhen: "running", restart: "on_failure" });
     process.start();
     clock.advance(999);
-    expect(process.standing.state).toBe("starting");
+    expect(process.status.state).toBe("starting");
     clock.advance(1);
-    expect(process.standing.state).toBe("ready");
+    expect(process.status.state).toBe("ready");
     await latest().end({ code: 0, signal: null, problem: undefined });
-    expect(process.standing).toEqual({ state: "stopped", reason: "it ended with exit code 0" });
+    expect(process.status).toEqual({ state: "stopped", reason: "it ended with exit code 0" });
     expect(process.isFinished).toBe(true);
     expect(events).toEqual(["started 1", "ready", "finished"]);
     expect(clock.pendingTimers).toBe(0);
@@ -260,7 +260,7 @@ describe("a command's process", () => {
     const { process, latest } = setUp({ readyWhen: "running", restart });
     process.start();
     await latest().end({ code, signal: null, problem: undefined });
-    expect(process.standing.state).toBe(state);
+    expect(process.status.state).toBe(state);
   });
 });
 

@@ -1,64 +1,64 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { type CommandEnd, describeEnd, type ProcessGroup } from "../../local-workers/process-group.ts";
 import { RestartPolicy } from "./restart-policy.ts";
-import type { Standing } from "./worker-state.ts";
+import type { ProcessStatus } from "./worker-state.ts";
 
-/** No registration for this long means that the worker has registered all it has (decision 29). */
+/** If there is no registration for this time, the worker has registered everything (decision 29). */
 const QUIET_MS = 300;
 export const READY_TIMEOUT_MS = 120_000;
 
-/** An error message may be a page; a reason is a line. */
+/** Maximum length of a quoted error message, so that a reason is one line. */
 const MAX_QUOTED_LENGTH = 200;
 
 export interface WorkerProcessOptions {
-  /** Of the worker, as its config entry names it. */
+  /** Name of the worker in its config entry. */
   readonly name: string;
   readonly clock: Clock;
-  /** For the jitter of restarts; from 0 up to 1. */
+  /** Random numbers from 0 up to 1, for the jitter of restarts. */
   readonly random: () => number;
   /** Starts the command. */
   readonly spawn: () => ProcessGroup;
-  /** What the last line that the process wrote to its standard error says of a mistake; undefined when it says nothing of one. */
+  /** Returns the last error that the process wrote to standard error, or undefined. */
   readonly lastError: () => string | undefined;
-  /** What it wrote last. */
+  /** Returns its last output lines. */
   readonly lastLines: () => readonly string[];
-  /** Says whether one of the connections has registered a function, a trigger type or a trigger. */
+  /** Returns true if one of the connections has registered a function, a trigger type or a trigger. */
   readonly haveRegistered: (connections: ReadonlySet<string>) => boolean;
-  /** What it is to be, once it is started. Default a worker. */
+  /** How it becomes ready and restarts. Default: a worker. */
   readonly kind?: ProcessKind | undefined;
   readonly observer: WorkerProcessObserver;
 }
 
 export interface ProcessKind {
-  /** `registered`: once it has registered what it has (decision 29); `running`: once it has run for a second. */
+  /** `registered`: when it has registered everything (decision 29); `running`: after running for a second. */
   readonly readyWhen: "registered" | "running";
-  /** `on_failure`: unless its exit code was 0. */
+  /** `on_failure`: restarts unless its exit code was 0. */
   readonly restart: "always" | "on_failure" | "never";
 }
 
 const WORKER: ProcessKind = { readyWhen: "registered", restart: "always" };
-/** What does not register anything has come up when it still runs by then. */
+/** A command that still runs after this time is ready. */
 const RUNNING_MS = 1_000;
 
 export interface WorkerProcessObserver {
-  /** The standing is another one. */
+  /** The state or its reason has changed. */
   changed(): void;
   started(group: ProcessGroup): void;
   ready(): void;
-  /** It ended unasked; `next` says what follows. */
-  crashed(end: CommandEnd, next: Standing): void;
-  /** It ended with exit code 0, and that is all it was to do. */
+  /** It crashed; `next` is the state that follows. */
+  crashed(end: CommandEnd, next: ProcessStatus): void;
+  /** It ended with exit code 0 and does not restart. */
   finished(): void;
-  /** A connection of it closed after another process had replaced it. */
+  /** One of its connections closed after another process had replaced it. */
   replacedDisconnected(): void;
 }
 
-/** The last time that it ended unasked. */
+/** The last crash of a process. */
 export interface LastExit {
   readonly end: CommandEnd;
-  /** Wall clock, milliseconds. */
+  /** Wall-clock time, milliseconds. */
   readonly atMs: number;
-  /** What it had written last. */
+  /** Its last output lines. */
   readonly lines: readonly string[];
 }
 
@@ -71,7 +71,7 @@ type Phase =
   | { readonly name: "failed"; readonly reason: string }
   | { readonly name: "backing_off" | "crash_looping"; readonly reason: string };
 
-/** One process of a worker through its life: start, readiness, crash, restart, stop. Does no I/O of its own. */
+/** The life cycle of one process of a worker: start, readiness, crash, restart, stop. Does no I/O itself. */
 export class WorkerProcess {
   readonly #options: WorkerProcessOptions;
   readonly #policy: RestartPolicy;
@@ -82,7 +82,7 @@ export class WorkerProcess {
   #restarts = 0;
   #wasReady = false;
   #endedFor: string | undefined;
-  /** It starts while the process runs that it is to replace. */
+  /** True if it starts while the process that it replaces runs. */
   #isReplacement = false;
   #isReplaced = false;
   #readyAtMs: number | undefined;
@@ -97,7 +97,7 @@ export class WorkerProcess {
     this.#policy = new RestartPolicy(options.random);
   }
 
-  get standing(): Standing {
+  get status(): ProcessStatus {
     const phase = this.#phase;
     switch (phase.name) {
       case "starting":
@@ -113,7 +113,7 @@ export class WorkerProcess {
     }
   }
 
-  /** It ended with exit code 0, and is not to be started again. */
+  /** True if it ended with exit code 0 and does not restart. */
   get isFinished(): boolean {
     return this.#phase.name === "finished";
   }
@@ -128,17 +128,17 @@ export class WorkerProcess {
     return this.#spawnedAtMs;
   }
 
-  /** How often it was started again after it ended unasked. */
+  /** Number of restarts after crashes. */
   get restarts(): number {
     return this.#restarts;
   }
 
-  /** Wall clock, milliseconds; while it is ready, when it became so. */
+  /** Wall-clock time when it became ready, in milliseconds. Undefined if it is not ready. */
   get readyAtMs(): number | undefined {
     return this.#phase.name === "ready" ? this.#readyAtMs : undefined;
   }
 
-  /** Wall clock, milliseconds; while it waits to be started again, when that will be. */
+  /** Wall-clock time of its next restart, in milliseconds. Undefined if no restart is planned. */
   get nextStartAtMs(): number | undefined {
     return this.#phase.name === "backing_off" || this.#phase.name === "crash_looping" ? this.#nextStartAtMs : undefined;
   }
@@ -156,19 +156,22 @@ export class WorkerProcess {
     return this.#group?.pids() ?? Promise.resolve([]);
   }
 
-  /** Starts it with a clean record. It must be stopped. */
+  /** Starts it with its restart history leftoversEnded. It must be stopped. */
   start(): void {
     this.#policy.forget();
     this.#spawn();
   }
 
-  /** Starts it while the process runs that it is to replace. If it ends before `takeOver`, it has failed and is not started again. It must be stopped. */
+  /**
+   * Starts it while the process that it replaces runs. If it ends before `takeOver`, it has failed and does not
+   * restart. It must be stopped.
+   */
   startAsReplacement(): void {
     this.#isReplacement = true;
     this.start();
   }
 
-  /** Makes it the successor of the process that it replaces: from now on it is started again as any other. */
+  /** Replaces `former`: from now on it restarts like any other process. */
   takeOver(former: WorkerProcess): void {
     this.#isReplacement = false;
     former.#isReplaced = true;
@@ -176,12 +179,12 @@ export class WorkerProcess {
     this.noteExit(former.#lastExit);
   }
 
-  /** Counts the end of another process of the same replica as its own. */
+  /** Records the exit of another process of the same replica as its own. */
   noteExit(exit: LastExit | undefined): void {
     if (exit !== undefined && exit.atMs >= (this.#lastExit?.atMs ?? 0)) this.#lastExit = exit;
   }
 
-  /** Ends it and its descendants. Resolves when none is left. */
+  /** Stops it and its descendants. Resolves when none is left. */
   async stop(options: { readonly graceMs: number }): Promise<void> {
     this.#cancelTimer();
     this.#cancelQuietTimer();
@@ -198,21 +201,21 @@ export class WorkerProcess {
     this.#group?.kill();
   }
 
-  /** Ends it at once for what it did; it counts as having ended unasked. `reason`: a sentence about it, e.g. `it used too much memory`. */
+  /** Kills it; this counts as a crash. `reason`: the start of a sentence, e.g. `it used too much memory`. */
   end(reason: string): void {
     if (this.#group === undefined) return;
     this.#endedFor = reason;
     this.#group.kill();
   }
 
-  /** A connection of this process came. */
+  /** Call when a connection of this process was opened. */
   connected(workerId: string): void {
     if (this.#group === undefined) return;
     this.#connections.add(workerId);
     this.registered();
   }
 
-  /** One of its connections registered a function, a trigger type or a trigger. */
+  /** Call when one of its connections has registered a function, a trigger type or a trigger. */
   registered(): void {
     if (this.#phase.name !== "starting" || this.#kind.readyWhen === "running") return;
     this.#lastRegistrationMs = this.#options.clock.monotonic();
@@ -266,7 +269,7 @@ export class WorkerProcess {
       this.#cancelQuiet = this.#options.clock.after(QUIET_MS - quietForMs, () => this.#afterQuiet());
       return;
     }
-    // A connection that registered nothing is not ready; its first registration starts the wait again.
+    // A connection without registrations is not ready. Its first registration starts the wait again.
     if (this.#phase.name !== "starting" || !this.#options.haveRegistered(this.#connections)) return;
     this.#cancelTimer();
     this.#enterReady();
@@ -298,12 +301,12 @@ export class WorkerProcess {
     this.#lastExit = { end, atMs: this.#options.clock.now(), lines: this.#options.lastLines() };
     if (restart === "never") {
       this.#enter({ name: "failed", reason: `${this.#ended(end)}${this.#lastError}; it is not started again, since its restart is never` });
-      this.#options.observer.crashed(end, this.standing);
+      this.#options.observer.crashed(end, this.status);
       return;
     }
     if (this.#isReplacement) {
       this.#enter({ name: "failed", reason: `${this.#ended(end)}${this.#lastError} before it was ready` });
-      this.#options.observer.crashed(end, this.standing);
+      this.#options.observer.crashed(end, this.status);
       return;
     }
     const next = this.#policy.exited({ nowMs, ranForMs: nowMs - this.#spawnedAtMs, wasReady: this.#wasReady });
@@ -313,7 +316,7 @@ export class WorkerProcess {
       this.#spawn();
     });
     this.#enter({ name: next.state, reason: this.#crashReason(end, next) });
-    this.#options.observer.crashed(end, this.standing);
+    this.#options.observer.crashed(end, this.status);
   }
 
   #crashReason(end: CommandEnd, next: { readonly state: string; readonly delayMs: number }): string {

@@ -6,7 +6,7 @@ import type { CommandEntry, Limits, LocalWorkerEntry, WatchPatterns } from "../.
 import type { Module } from "../../../kernel/module.ts";
 import { findProcess, listProcesses, membersOf } from "../../../local-workers/process-table.ts";
 import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine } from "../../../testing/index.ts";
-import { createSupervisor, type ModuleStanding, type SupervisorConfig, type SupervisorDeps, type WorkerStatus } from "../index.ts";
+import { createSupervisor, type ModuleStatus, type SupervisorConfig, type SupervisorDeps, type WorkerStatus } from "../index.ts";
 
 export const TIMEOUT = { timeout: 25_000, interval: 20 };
 
@@ -16,16 +16,16 @@ const NO_LIMITS: Limits = { memoryBytes: undefined, cpu: undefined };
 export const DEFAULT_SCRIPT = "echo up $$ $SVC_URL $III_URL $SVC_WORKER_NAME $EXTRA\nexec sleep 300\n";
 
 interface StartOptions extends Pick<SupervisorDeps, "token" | "tokenInUrl">, Pick<SupervisorConfig, "commands"> {
-  /** Modules besides the supervisor. */
+  /** Further modules. */
   readonly others?: readonly Module[];
 }
 
-/** A folder with workers in it and an engine that runs them; each test of the file has its own, and must leave no process behind. */
+/** A folder with workers, and an engine that runs them. Each test has its own, and must leave no process behind. */
 export class SupervisedProject {
   engine!: InMemoryEngine;
   /** Absolute path. */
   folder = "";
-  modules: ModuleStanding[] = [];
+  modules: ModuleStatus[] = [];
   readonly #groupsSeen = new Set<number>();
 
   constructor() {
@@ -97,20 +97,20 @@ export class SupervisedProject {
     return found;
   }
 
-  /** Waits for the status to be as wanted; says what it was if it never is. */
-  async statusWith(name: string, isWanted: (found: WorkerStatus) => boolean): Promise<WorkerStatus> {
+  /** Waits for a matching status. The error contains the last one. */
+  async statusWith(name: string, matches: (found: WorkerStatus) => boolean): Promise<WorkerStatus> {
     let last: WorkerStatus | undefined;
     try {
       return await vi.waitUntil(async () => {
         last = await this.status(name);
-        return isWanted(last) ? last : undefined;
+        return matches(last) ? last : undefined;
       }, TIMEOUT);
     } catch (error) {
-      throw new Error(`never as wanted; last was ${JSON.stringify(last)}`, { cause: error });
+      throw new Error(`timed out; the last status was ${JSON.stringify(last)}`, { cause: error });
     }
   }
 
-  /** The pid that the worker's script printed, once it runs: that of one that is not among `former`. */
+  /** Waits for and returns the pid that the worker's script printed, if it is not in `former`. */
   async runningPid(name: string, former: readonly number[] = []): Promise<number> {
     const found = await this.statusWith(name, ({ pids, tail }) =>
       pids.some((pid) => !former.includes(pid) && tail.some((line) => line.startsWith(`up ${pid} `))),

@@ -1,18 +1,18 @@
 import type { ModuleContext } from "../../kernel/module.ts";
 import type { SystemStream } from "../../kernel/stream-contract.ts";
-import { standingOf } from "./status.ts";
+import { unitSummary } from "./status.ts";
 import type { Unit } from "./unit.ts";
 
-/** Changes of one tenth of a second go out together, in milliseconds. */
+/** Changes are collected for this time, in milliseconds. */
 const BATCH_MS = 100;
 
-/** Tells on the stream `svc.local_workers` how each worker and command is, whenever that changes. */
-export class StandingStream {
+/** Publishes the status of each worker and command on the stream `svc.local_workers` when it changes. */
+export class StatusStream {
   readonly #clock: ModuleContext<unknown>["clock"];
   readonly #units: () => ReadonlyMap<string, Unit>;
   readonly #stream: SystemStream;
-  /** What was sent last of each. */
-  readonly #told = new Map<string, string>();
+  /** The last published JSON of each unit. */
+  readonly #published = new Map<string, string>();
   #cancelBatch: (() => void) | undefined;
 
   constructor({ clock, streams }: Pick<ModuleContext<unknown>, "clock" | "streams">, units: () => ReadonlyMap<string, Unit>) {
@@ -22,7 +22,7 @@ export class StandingStream {
       name: "svc.local_workers",
       summary: "Workers and commands that the engine runs: state, reason, restarts, last exit",
       snapshot(id, access) {
-        // Who may not ask for the list may not watch it either.
+        // A caller that may not call worker::list may not read the stream either.
         const seen = access?.callRefusal("worker::list") === undefined ? units() : new Map<string, Unit>();
         const one = id === undefined ? undefined : seen.get(id);
         if (id !== undefined) return JSON.stringify(one === undefined ? null : itemOf(one));
@@ -31,7 +31,7 @@ export class StandingStream {
     });
   }
 
-  /** Something may be another than before. */
+  /** Call when the status of a unit may have changed. */
   changed(): void {
     this.#cancelBatch ??= this.#clock.after(BATCH_MS, () => this.#flush());
   }
@@ -44,26 +44,26 @@ export class StandingStream {
   #flush(): void {
     this.#cancelBatch = undefined;
     if (this.#stream.subscribers === 0) {
-      // Whoever joins next is told everything.
-      this.#told.clear();
+      // The next subscriber gets everything.
+      this.#published.clear();
       return;
     }
     const units = this.#units();
-    for (const id of [...this.#told.keys()]) {
+    for (const id of [...this.#published.keys()]) {
       if (units.has(id)) continue;
-      this.#told.delete(id);
+      this.#published.delete(id);
       this.#stream.publish({ id, type: "delete", json: JSON.stringify({ id }) });
     }
     for (const [id, unit] of units) {
       const json = JSON.stringify(itemOf(unit));
-      const before = this.#told.get(id);
+      const before = this.#published.get(id);
       if (before === json) continue;
-      this.#told.set(id, json);
+      this.#published.set(id, json);
       this.#stream.publish({ id, type: "update", json });
     }
   }
 }
 
 function itemOf(unit: Unit): unknown {
-  return { id: unit.entry.name, ...standingOf(unit) };
+  return { id: unit.entry.name, ...unitSummary(unit) };
 }
