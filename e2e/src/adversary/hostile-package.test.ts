@@ -127,9 +127,9 @@ describe("the folder of a worker, listed in the config file,", () => {
     put("run", worker("run", "env: { SVC_RUN_ID: forged }\n"));
     const reasons = await failures(["upwards", "absolute", "address", "run", "hidden"]);
     expect(reasons).toMatchObject({
-      upwards: expect.stringContaining("lies outside the worker's folder"),
-      absolute: expect.stringContaining("lies outside the worker's folder"),
-      hidden: expect.stringContaining("holds other characters"),
+      upwards: expect.stringContaining("is outside the worker's folder"),
+      absolute: expect.stringContaining("is outside the worker's folder"),
+      hidden: expect.stringContaining("contains other characters"),
       address: expect.stringContaining("the engine sets this variable"),
       run: expect.stringContaining("the engine sets this variable"),
     });

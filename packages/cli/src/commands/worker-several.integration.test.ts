@@ -113,7 +113,7 @@ describe("svc worker add and remove with an engine running", () => {
     shell.stop("SIGINT");
 
     expect(await ended).toBe(EXIT.failed);
-    expect(shell.written.notes).toContain("the install of slow was called off");
+    expect(shell.written.notes).toContain("the install of slow was cancelled");
     expect(shell.written.notes).toContain("Stopped before ./two.");
     expect(config()).toBe(before);
     expect(shell.listeners()).toBe(0);

@@ -337,7 +337,7 @@ engine:
     ["workers: [{name: a, path: ''}]\n", '1 workers[0].path: must have at least 1 character, got the text ""'],
     ["workers: [{name: a, path: ~/a}]\n", expect.stringContaining("`~` is not expanded")],
     ["workers: [{name: a, path: b, worker_path: c}]\n", expect.stringContaining("means the same as path")],
-    ["workers: [{name: ../a, path: b}]\n", expect.stringContaining("holds other characters than letters")],
+    ["workers: [{name: ../a, path: b}]\n", expect.stringContaining("contains other characters than letters")],
     ["workers: [{name: svc-state, path: b}]\n", expect.stringContaining("is the name of a module")],
     ["workers: [{name: svc-state, replicas: 2}]\n", "1 workers[0].replicas: is for local workers, the entries with a path; svc-state is a module"],
     ["workers: [{name: a, path: b, replicas: 65}]\n", "1 workers[0].replicas: must be at most 64, got 65"],

@@ -1,13 +1,13 @@
 import { readFile, stat } from "node:fs/promises";
 
-/** Largest `package.json`, in bytes. */
+/** Maximum size of a `package.json`, in bytes. */
 export const MAX_PACKAGE_FILE_BYTES = 4 * 1024 * 1024;
-/** Largest lock file or list of requirements, in bytes. */
+/** Maximum size of a lock file or requirements file, in bytes. */
 export const MAX_LOCK_FILE_BYTES = 64 * 1024 * 1024;
 
 /**
- * Reads a regular file of at most `maxBytes` as text. Rejects for everything else: a pipe or a device, which a link in a worker's folder may lead
- * to, may never end.
+ * Reads a regular file of at most `maxBytes` as text. Rejects otherwise: a pipe or a device, which a link in a worker's
+ * folder may lead to, may never end.
  */
 export async function readBoundedFile(path: string, maxBytes: number): Promise<string> {
   const found = await stat(path);

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { MAX_LOCK_FILE_BYTES, readBoundedFile } from "./bounded-file.ts";
 import { kindRules, lockFiles, type RuntimeKind } from "./runtime-kinds.ts";
 
-/** An install may write these itself. */
+/** Lock files, which an install may write itself. */
 const LOCK_FILES = new Set([...Object.values(lockFiles).flat(), "Pipfile.lock"]);
 const NAMED = new Set([
   ...LOCK_FILES,
@@ -22,21 +22,24 @@ export function isLockFile(path: string): boolean {
   return LOCK_FILES.has(basename(path));
 }
 
-/** True when a change of this file asks for another install, although an install may not have written it itself. */
+/** Returns true if a change of this file requires another install and the install did not write it itself. */
 export function concernsInstall(kind: RuntimeKind | undefined, path: string): boolean {
   if (isLockFile(path)) return false;
   return isDependencyFile(path) || (kind !== undefined && kindRules[kind].isCompiled);
 }
 
-/** What an install of a folder depends on, all as absolute paths. */
+/** What an install of a folder depends on. All paths are absolute. */
 export interface DependencySources {
-  /** Files that say what to install. */
+  /** Files that list what to install. */
   readonly files: readonly string[];
-  /** Files and folders on this machine that these files point to. */
+  /** Local files and folders that these files reference. */
   readonly local: readonly string[];
 }
 
-/** Follows `-r` and `-c` lines, `file:` specs and plain paths, also those of the folders that they lead to. */
+/**
+ * Finds the dependency files of a folder. Follows `-r` and `-c` lines, `file:` specs and plain paths, also in the
+ * folders that they reference.
+ */
 export async function findDependencySources(folder: string): Promise<DependencySources> {
   const files = new Set<string>();
   const local = new Set<string>();
@@ -71,7 +74,7 @@ interface References {
   readonly paths: readonly string[];
 }
 
-/** How a file points to packages on this machine; the path is the first group that matched. */
+/** Patterns of references to local packages; the path is the first group that matched. */
 const REFERENCES: Readonly<Record<string, RegExp>> = {
   // `name @ file:../a`, and in tables of uv and Poetry `{ path = "../a" }`.
   "pyproject.toml": /@\s*(file:[^"'\s;]+)|\bpath\s*=\s*["']([^"'\n]+)["']/g,
@@ -93,7 +96,7 @@ function packageJsonPaths(text: string): readonly string[] {
   try {
     parsed = JSON.parse(text);
   } catch {
-    // npm will say what is wrong with it; its bytes are hashed all the same.
+    // npm reports what is wrong with it. Its bytes are hashed nevertheless.
     return [];
   }
   if (typeof parsed !== "object" || parsed === null) return [];
@@ -125,14 +128,14 @@ function requirementReferences(folder: string, text: string): References {
   return { included, paths };
 }
 
-/** The path that a spec means: `file:../a`, `file:///a`, `./a`, `/a`. Empty for what is not on this machine. */
+/** Returns the path of a spec: `file:../a`, `file:///a`, `./a`, `/a`. Empty if it is not local. */
 function localPath(folder: string, spec: string): readonly string[] {
   const bare = spec.split("#")[0] ?? spec;
   if (bare.startsWith("file://")) {
     try {
       return [fileURLToPath(bare)];
     } catch {
-      // Not a path of this machine, or relative behind `file://`, which pip refuses too.
+      // Not a local path, or relative after `file://`, which pip rejects too.
       return [];
     }
   }

@@ -4,33 +4,35 @@ import { lstat, readdir, readlink } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { findDependencySources, isLockFile } from "./dependency-files.ts";
 
-/** Raise it when an install does something new, so that every worker is installed again. */
+/** Increase it when installs change, so that every worker is installed again. */
 const FORMAT = "1";
-/** Beyond these a local package counts by names, sizes and times, which is nearly as good and never slow. */
+/**
+ * Beyond these limits a local package is compared by names, sizes and times, which is nearly as good and always fast.
+ */
 const MAX_READ_BYTES = 256 * 1024 * 1024;
 const MAX_ENTRIES = 50_000;
-/** Made by tools inside a package's folder, some by the very install. */
+/** Created by tools in a package's folder, some of them by the install. */
 const NOT_CONTENT = new Set(["node_modules", ".venv", "venv", "__pycache__", ".git", ".svc", ".pytest_cache", ".mypy_cache", ".ruff_cache"]);
 
-/** A build may write these into the very folder that it reads; they count as files of their own. */
+/** A build may write these into the folder that it reads. They are hashed as dependency files. */
 const COMPILED_LOCKS = new Set(["Cargo.lock", "go.sum"]);
 
 export interface DependencyHashes {
-  /** Everything that an install depends on. */
+  /** Hash of everything that an install depends on. */
   readonly all: string;
-  /** The same without lock files, which an install may write itself. */
+  /** The same hash without lock files, which an install may write itself. */
   readonly withoutLocks: string;
 }
 
 /**
- * Hashes the manifest, the files that say what to install, and the contents of the local packages that they point to.
+ * Hashes the manifest, the files that list what to install, and the contents of the local packages that they reference.
  * `runtime` is the version that runs the worker.
  */
 export async function hashDependencies(options: {
   readonly folder: string;
   readonly manifestFile: string;
   readonly runtime: string;
-  /** What the folder holds is compiled by the install, and so counts as well. */
+  /** True if the install compiles the folder's files, so that they are hashed too. */
   readonly withSources: boolean;
 }): Promise<DependencyHashes> {
   const { files, local } = await findDependencySources(options.folder);
@@ -61,7 +63,7 @@ interface Budget {
 async function digestOfTree(root: string, budget: Budget): Promise<string> {
   const hash = createHash("sha256");
   const isPython = await exists(join(root, "pyproject.toml"));
-  // setuptools builds inside the package's own folder; a `dist` or `build` of a node package is what gets installed.
+  // setuptools builds in the package's folder. The `dist` or `build` of a node package is what is installed.
   const isRust = await exists(join(root, "Cargo.toml"));
   const skipped = (name: string): boolean =>
     NOT_CONTENT.has(name) || name.endsWith(".egg-info") || (isPython && name === "build") || (isRust && name === "target") || COMPILED_LOCKS.has(name);
@@ -86,7 +88,7 @@ interface TreeWalk {
 async function addTree(hash: Hash, walk: TreeWalk): Promise<void> {
   if (walk.budget.entries-- <= 0) return;
   const entry = await lstat(walk.path).catch(() => undefined);
-  // Gone since it was listed: the next hash will differ.
+  // Deleted since it was listed: the next hash will differ.
   if (entry === undefined) return;
   const name = relative(walk.root, walk.path);
   if (entry.isSymbolicLink()) {

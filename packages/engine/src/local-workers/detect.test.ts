@@ -47,7 +47,7 @@ describe("a folder without a manifest", () => {
 
   it.each<[files: readonly string[], problem: string]>([
     [["package.json", "pyproject.toml", "main.py"], "it has package.json and pyproject.toml, so it may be a typescript or a python worker"],
-    [["requirements.txt", "a.py", "b.py"], "which script is to be started is not clear: a.py, b.py"],
+    [["requirements.txt", "a.py", "b.py"], "it is not clear which script to start: a.py, b.py"],
     [["package.json", "types.d.ts"], "no script to start was found"],
     [["go.mod", "cmd/a/main.go", "cmd/b/main.go"], "which program is to be started is not clear: cmd/a/main.go, cmd/b/main.go"],
   ])("that holds %o gets none, and its author is told why", async (files, problem) => {

@@ -2,11 +2,11 @@ import { stringify } from "yaml";
 import type { PackageManager, RuntimeKind } from "./runtime-kinds.ts";
 import { workerNameProblem } from "./worker-name.ts";
 
-/** What can be seen of a folder without a manifest. */
+/** Facts about a folder without a manifest. */
 export interface ProjectFacts {
-  /** Of the folder. */
+  /** Name of the folder. */
   readonly name: string;
-  /** Paths from it, with `/`; those below `src` and `cmd` too. */
+  /** Relative paths, with `/`, including those below `src` and `cmd`. */
   readonly files: readonly string[];
   /** `main` and `scripts.start` of its package.json. */
   readonly main: string | undefined;
@@ -16,13 +16,13 @@ export interface ProjectFacts {
 
 export type Detection =
   | { readonly found: "manifest"; readonly kind: RuntimeKind; readonly evidence: string; readonly text: string }
-  /** It is a project, but which file or which kind is meant has to be said by a person. */
+  /** It is a project, but the user must choose the file or the kind. */
   | { readonly found: "unclear"; readonly problem: string }
   | { readonly found: "nothing" };
 
 type Program = { readonly entry?: string; readonly start?: string } | { readonly problem: string };
 
-/** Files that say what a project is, the surer first. Kinds of one family differ only in what runs them. */
+/** Files that identify a project, the most reliable first. Kinds of one family differ only in the runtime. */
 const SIGNS: readonly { readonly family: string; readonly kind: RuntimeKind; readonly files: readonly string[] }[] = [
   { family: "rust", kind: "rust", files: ["Cargo.toml"] },
   { family: "go", kind: "go", files: ["go.mod"] },
@@ -37,7 +37,7 @@ const DECLARATIONS_AND_TOOLS = /\.d\.[mc]?ts$|(?:^|\/)[\w.-]+\.config\.[mc]?[jt]
 const SCRIPT_NAMES = ["src/worker", "worker", "src/main", "main", "src/index", "index", "mod"];
 const PYTHON_NAMES = ["worker.py", "main.py", "app.py", "src/worker.py", "src/main.py", "src/app.py", "__main__.py"];
 
-/** The manifest that a folder's files speak for. */
+/** Returns the manifest that fits a folder's files. */
 export function detect(facts: ProjectFacts): Detection {
   const signs = SIGNS.flatMap((sign) => sign.files.filter((file) => facts.files.includes(file)).map((evidence) => ({ ...sign, evidence })));
   const [sign] = signs;
@@ -71,7 +71,7 @@ const programs: Readonly<Record<RuntimeKind, (facts: ProjectFacts, kind: Runtime
           files.filter((file) => /^src\/bin\/[^/]+\.rs$/.test(file)),
           "program",
         ),
-  other: () => ({ problem: "nothing is known of it" }),
+  other: () => ({ problem: "this kind is not detected" }),
 };
 
 function pythonProgram({ files }: ProjectFacts): Program {
@@ -101,7 +101,7 @@ function only(candidates: readonly string[], what: string): Program {
   if (first === undefined) return { problem: `no ${what} to start was found in it` };
   if (candidates.length === 1) return { entry: first };
   const more = candidates.length > MAX_SHOWN ? ` and ${candidates.length - MAX_SHOWN} more` : "";
-  return { problem: `which ${what} is to be started is not clear: ${candidates.slice(0, MAX_SHOWN).join(", ")}${more}` };
+  return { problem: `it is not clear which ${what} to start: ${candidates.slice(0, MAX_SHOWN).join(", ")}${more}` };
 }
 
 function manifestText(
@@ -122,7 +122,7 @@ function manifestText(
   return `# How the engine installs and starts this worker. Written by svc, which found ${evidence} here.\n${stringify(manifest)}`;
 }
 
-/** The folder's name with what a worker's name cannot hold replaced. */
+/** Returns the folder's name, with characters that are invalid in a worker's name replaced. */
 function nameFor(folder: string): string {
   const name = folder
     .replaceAll(/[^A-Za-z0-9._-]+/g, "-")

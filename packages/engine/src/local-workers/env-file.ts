@@ -3,24 +3,24 @@ import { join } from "node:path";
 import { parse } from "dotenv";
 import { RESERVED_VARIABLES } from "./environment.ts";
 
-/** Read from a worker's folder where its entry names no other. */
+/** File in a worker's folder that is read if its entry names none. */
 export const DEFAULT_ENV_FILE = ".env";
 const MAX_ENV_FILE_BYTES = 256 * 1024;
 
-/** A file of variables for a worker's processes. */
+/** A file with variables for a worker's processes. */
 export interface EnvFile {
-  /** Absolute. */
+  /** Absolute path. */
   readonly path: string;
-  /** Somebody named it, so that it has to be there. */
+  /** True if the config names it, so that it must exist. */
   readonly required: boolean;
 }
 
-/** The one that is read unasked. */
+/** Returns the file that is read if the entry names none. */
 export function defaultEnvFile(folder: string): EnvFile {
   return { path: join(folder, DEFAULT_ENV_FILE), required: false };
 }
 
-/** A file of variables cannot be used. The message names it, and never shows what it holds. */
+/** Thrown when an env file cannot be used. The message names the file and never shows its contents. */
 export class EnvFileError extends Error {
   constructor(file: string, problem: string) {
     super(`${file}: ${problem}`);
@@ -28,7 +28,10 @@ export class EnvFileError extends Error {
   }
 }
 
-/** The variables of the files; of two with the same name the later counts. Those that the engine sets are left out. Throws EnvFileError. */
+/**
+ * Returns the variables of the files. Later files override earlier ones. Variables that the engine sets are skipped.
+ * Throws EnvFileError.
+ */
 export async function readEnvFiles(files: readonly EnvFile[]): Promise<Readonly<Record<string, string>>> {
   const variables = new Map<string, string>();
   for (const file of files) {
@@ -41,7 +44,7 @@ export async function readEnvFiles(files: readonly EnvFile[]): Promise<Readonly<
 
 async function readEnvFile({ path, required }: EnvFile): Promise<Readonly<Record<string, string>>> {
   const text = await textOf(path, required);
-  if (text.includes("\0")) throw new EnvFileError(path, "it holds a NUL character, which no variable can");
+  if (text.includes("\0")) throw new EnvFileError(path, "it contains a NUL character, which is not allowed in a variable");
   return parse(text);
 }
 
@@ -49,7 +52,7 @@ async function textOf(path: string, required: boolean): Promise<string> {
   let size: number;
   try {
     const found = await stat(path);
-    if (!found.isFile()) throw new EnvFileError(path, "it is no file; expected lines of NAME=value");
+    if (!found.isFile()) throw new EnvFileError(path, "it is not a file; expected lines of NAME=value");
     size = found.size;
     if (size <= MAX_ENV_FILE_BYTES) return await readFile(path, "utf8");
   } catch (error) {

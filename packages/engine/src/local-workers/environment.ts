@@ -3,23 +3,26 @@ import type { WorkerManifest } from "./manifest.ts";
 import { RUN_VARIABLE } from "./run-marker.ts";
 import { kindRules } from "./runtime-kinds.ts";
 
-/** The engine decides these; whoever else set them would cut a worker off. */
+/** Variables that only the engine sets. Other values would disconnect the worker. */
 export const RESERVED_VARIABLES: ReadonlySet<string> = new Set(["SVC_URL", "SVC_TOKEN", "SVC_WORKER_NAME", "III_URL", "III_ENGINE_URL", RUN_VARIABLE]);
 
-/** What a script of npm leaves in the environment: it describes that script's package, and would mislead an npm started below it. */
+/**
+ * Variables that npm sets for its scripts. They describe that script's package, and would mislead an npm started in the
+ * worker.
+ */
 const NPM_SCRIPT_VARIABLES =
   /^(npm_lifecycle_.*|npm_package_.*|npm_command|npm_execpath|npm_node_execpath|npm_config_local_prefix|npm_config_global_prefix|INIT_CWD)$/;
-/** These would send an install elsewhere than into the worker's own environment, or colour its captured output. */
+/** Variables that would make an install write outside of the worker's environment, or colour its captured output. */
 const MISLEADING_VARIABLES = new Set(["FORCE_COLOR", "VIRTUAL_ENV", "PYTHONHOME", "PIP_USER", "PIP_TARGET", "PIP_PREFIX", "__PYVENV_LAUNCHER__"]);
 
-/** Folder of a Python worker's own environment. */
+/** Returns the folder of a Python worker's virtual environment. */
 export function virtualEnvFolder(folder: string): string {
   return join(folder, ".venv");
 }
 
 /**
- * The environment in which a worker's commands run, the weakest first: the variables of its files, this process's, the worker's own
- * programs first in PATH, output unbuffered, then the manifest's `env`.
+ * Returns the environment of a worker's commands, later parts overriding earlier ones: the variables of its env files,
+ * those of this process, PATH with the worker's programs first and unbuffered output, then the manifest's `env`.
  */
 export function workerEnvironment(
   manifest: Pick<WorkerManifest, "kind" | "folder" | "env">,
@@ -32,13 +35,13 @@ export function workerEnvironment(
   const env: Record<string, string> = { ...fromFiles, ...Object.fromEntries(inherited), PYTHONUNBUFFERED: "1" };
   const { programs } = kindRules[manifest.kind];
   const own = programs === undefined ? [] : [join(manifest.folder, programs)];
-  // The Node that runs us comes last, for when it was started by its full path.
+  // The current Node comes last in PATH, in case it was started by its full path.
   env.PATH = [...own, process.env.PATH ?? "/usr/local/bin:/usr/bin:/bin", dirname(process.execPath)].join(delimiter);
   if (manifest.kind === "python") env.VIRTUAL_ENV = virtualEnvFolder(manifest.folder);
   return { ...env, ...manifest.env };
 }
 
-/** The same, quietened for the install command. */
+/** Returns the same environment with less output, for the install command. */
 export function installEnvironment(manifest: Pick<WorkerManifest, "kind" | "folder" | "env">): Record<string, string> {
   return {
     ...workerEnvironment(manifest),
@@ -47,10 +50,10 @@ export function installEnvironment(manifest: Pick<WorkerManifest, "kind" | "fold
     npm_config_fund: "false",
     npm_config_update_notifier: "false",
     npm_config_progress: "false",
-    // Questions that nobody is there to answer.
+    // No prompts, because nobody can answer them.
     npm_config_confirm_modules_purge: "false",
     COREPACK_ENABLE_DOWNLOAD_PROMPT: "0",
-    // Into the worker's own environment, wherever the user's settings would have it.
+    // Installs into the worker's environment, whatever the user's settings are.
     UV_PROJECT_ENVIRONMENT: ".venv",
     POETRY_VIRTUALENVS_IN_PROJECT: "true",
     NO_COLOR: "1",

@@ -7,11 +7,11 @@ import { kindRules, lockFiles, type PackageManager, type RuntimeKind } from "./r
 export interface WorkerFolder {
   /** Absolute path. */
   readonly folder: string;
-  /** Names in it. */
+  /** Names of the files in it. */
   readonly files: readonly string[];
 }
 
-/** The package manager that a folder's files speak for, among those of the kind; else the kind's usual one. */
+/** Returns the package manager that fits a folder's files, among those of the kind, or else the kind's default. */
 export async function inferredPackageManager(kind: RuntimeKind, source: WorkerFolder): Promise<PackageManager | undefined> {
   const usable = kindRules[kind].packageManagers;
   if (usable.length < 2) return usable[0];
@@ -20,13 +20,13 @@ export async function inferredPackageManager(kind: RuntimeKind, source: WorkerFo
   if (named !== undefined) return named;
   const locked = usable.find((manager) => lockFiles[manager].some((file) => source.files.includes(file)));
   if (locked !== undefined) return locked;
-  // Deno's own installer leaves out dependencies that are files of this machine.
+  // Deno's installer does not support dependencies that are local files.
   if (kind === "deno" && facts?.hasLocalFiles === true) return "npm";
   return usable[0];
 }
 
 interface PackageFacts {
-  /** The name in `packageManager`, which is written as `pnpm@10.1.0`. */
+  /** The name in `packageManager`, e.g. `pnpm` for `pnpm@10.1.0`. */
   readonly packageManager: string | undefined;
   readonly hasLocalFiles: boolean;
 }
@@ -44,12 +44,12 @@ async function packageFacts(folder: string): Promise<PackageFacts | undefined> {
       hasLocalFiles: typeof dependencies === "object" && Object.values(dependencies ?? {}).some((spec) => typeof spec === "string" && spec.startsWith("file:")),
     };
   } catch {
-    // Whoever installs from it says what is wrong with it.
+    // The install reports what is wrong with it.
     return undefined;
   }
 }
 
-/** The command that installs the dependencies, or builds the worker; undefined when there is nothing to do. */
+/** Returns the command that installs the dependencies or builds the worker. Undefined if there is nothing to do. */
 export async function inferredInstall(manager: PackageManager | undefined, source: WorkerFolder, entry: string | undefined): Promise<string | undefined> {
   if (manager === undefined) return undefined;
   const has = (...names: readonly string[]): boolean => names.some((name) => source.files.includes(name));
@@ -59,7 +59,7 @@ export async function inferredInstall(manager: PackageManager | undefined, sourc
 interface InstallFacts {
   readonly folder: string;
   readonly has: (...names: readonly string[]) => boolean;
-  /** A lock file is there, which the install holds to. */
+  /** True if there is a lock file, which the install follows. */
   readonly isLocked: boolean;
   readonly entry: string | undefined;
 }
@@ -85,11 +85,11 @@ const installs: Readonly<Record<PackageManager, (facts: InstallFacts) => string 
 
 const GO_PROGRAM = ".svc/worker";
 
-/** Yarn 1 and its successors, told apart by what they write into the lock file, name the option differently. */
+/** Yarn 1 and later versions name the option differently. The contents of the lock file show the version. */
 async function yarnInstall(folder: string, isLocked: boolean): Promise<string> {
   if (!isLocked) return "yarn install";
   const lock = await readBoundedFile(join(folder, "yarn.lock"), MAX_LOCK_FILE_BYTES).catch(() => "");
-  // An empty one marks a folder as a project of its own; there is nothing yet to hold to.
+  // An empty lock file only marks a folder as its own project.
   if (lock.trim() === "") return "yarn install";
   return `yarn install ${lock.includes("__metadata:") ? "--immutable" : "--frozen-lockfile"}`;
 }
@@ -111,7 +111,7 @@ function cargoBinary(entry: string | undefined): readonly string[] {
 
 export type EntryProblem = "missing" | "outside" | "not there" | "not a binary";
 
-/** What keeps the entry from being run; undefined when nothing does. */
+/** Returns why the entry cannot be run, or undefined if it can. */
 export async function entryProblem(kind: RuntimeKind, folder: string, entry: string | undefined): Promise<EntryProblem | undefined> {
   if (entry === undefined) return kindRules[kind].isCompiled ? undefined : "missing";
   if (kind === "other") return undefined;
@@ -123,7 +123,7 @@ export async function entryProblem(kind: RuntimeKind, folder: string, entry: str
   return undefined;
 }
 
-/** The command that starts the worker. `entry` has no problem. */
+/** Returns the command that starts the worker. `entry` must be valid. */
 export function inferredStart(kind: Exclude<RuntimeKind, "other">, manager: PackageManager | undefined, entry: string | undefined): string {
   const file = quoteWord(entry ?? "");
   switch (kind) {
@@ -139,7 +139,7 @@ export function inferredStart(kind: Exclude<RuntimeKind, "other">, manager: Pack
     case "go":
       return GO_PROGRAM;
     case "rust":
-      // Cargo replaces itself by the program.
+      // Cargo replaces its own process with the program.
       return ["cargo run --release --quiet", ...cargoBinary(entry)].join(" ");
   }
 }
@@ -147,7 +147,7 @@ export function inferredStart(kind: Exclude<RuntimeKind, "other">, manager: Pack
 function nodeStart(manager: PackageManager | undefined, entry: string): string {
   const isTypeScript = /^\.[mc]?tsx?$/.test(extname(entry));
   const file = quoteWord(entry);
-  // Yarn may keep packages where only programs that it starts find them.
+  // With Yarn, only programs that it starts may find the packages.
   if (manager === "yarn") return isTypeScript ? `yarn run tsx ${file}` : `yarn node ${file}`;
   if (!isTypeScript) return `node ${file}`;
   return manager === "pnpm" ? `pnpm exec tsx ${file}` : `npx tsx ${file}`;

@@ -7,7 +7,7 @@ import { hashDependencies } from "./dependency-hash.ts";
 import { installEnvironment } from "./environment.ts";
 import type { WorkerManifest } from "./manifest.ts";
 import { describeEnd } from "./process-group.ts";
-import { FormerVirtualEnv, hasVirtualEnv, type Probe, probe, virtualEnvTool, virtualEnvWorks } from "./python-environment.ts";
+import { hasVirtualEnv, type Probe, probe, VirtualEnvBackup, virtualEnvTool, virtualEnvWorks } from "./python-environment.ts";
 import { runCommand } from "./run-command.ts";
 import { kindRules, packageManagerTools, type Tool } from "./runtime-kinds.ts";
 
@@ -15,27 +15,27 @@ export const INSTALL_TIMEOUT_MS = 600_000;
 
 export interface InstallOptions {
   readonly manifest: WorkerManifest;
-  /** Folder of the config file; what is known about installs lies in its `.svc/workers/<name>`. */
+  /** Folder of the config file. State about installs is in its `.svc/workers/<name>`. */
   readonly projectDir: string;
-  /** Told each line of output as it comes, and what is being done in between. */
+  /** Called with each line of output and with progress messages. */
   readonly onProgress?: (line: string) => void;
-  /** Aborting ends the install and its processes; it then rejects with reason `aborted`. */
+  /** Aborting ends the install and its processes. The install then rejects with reason `aborted`. */
   readonly signal?: AbortSignal;
-  /** Deadline in milliseconds, waiting for another install included. Default 600,000. */
+  /** Timeout in milliseconds, including the wait for another install. Default 600,000. */
   readonly timeoutMs?: number;
-  /** Install even when nothing changed, into a fresh Python environment. Default false. */
+  /** Installs even if nothing changed, into a new Python environment. Default false. */
   readonly force?: boolean;
 }
 
 export interface InstallResult {
-  /** `cached`: nothing had changed since the last install. */
+  /** `cached`: nothing has changed since the last install. */
   readonly status: "installed" | "cached";
   readonly durationMs: number;
 }
 
 export type InstallFailure = "failed" | "timeout" | "aborted" | "runtime_missing";
 
-/** The dependencies could not be installed. The message holds the last lines of the output. */
+/** Thrown when dependencies could not be installed. The message contains the last lines of output. */
 export class InstallError extends Error {
   readonly reason: InstallFailure;
   readonly lastLines: readonly string[];
@@ -48,14 +48,14 @@ export class InstallError extends Error {
   }
 }
 
-/** Where files about one worker of a project lie. */
+/** Returns the folder for files about one worker of a project. */
 export function workerStateFolder(projectDir: string, name: string): string {
   return join(projectDir, ".svc", "workers", name);
 }
 
 /**
- * Installs a worker's dependencies into its own environment (`.venv` or `node_modules` in its folder), unless nothing changed since
- * that was done. One install of a worker runs at a time, over all processes; a second one waits and then finds it done.
+ * Installs a worker's dependencies into its own environment (`.venv` or `node_modules` in its folder), unless nothing
+ * changed since the last install. Only one process installs a worker at a time; others wait and then find it installed.
  * Throws InstallError.
  */
 export async function installWorker(options: InstallOptions): Promise<InstallResult> {
@@ -68,16 +68,16 @@ export async function installWorker(options: InstallOptions): Promise<InstallRes
     const status = await install.run(options.force === true ? "always" : "when needed");
     return { status, durationMs: Math.round(performance.now() - startedAt) };
   } catch (error) {
-    // Whatever went wrong after the abort went wrong because of it.
+    // Every error after the abort is a consequence of it.
     const lastLines = error instanceof InstallError ? error.lastLines : [];
-    if (options.signal?.aborted === true) throw new InstallError("aborted", `the install of ${options.manifest.name} was called off`);
+    if (options.signal?.aborted === true) throw new InstallError("aborted", `the install of ${options.manifest.name} was cancelled`);
     if (deadline.aborted)
-      throw new InstallError("timeout", `the install of ${options.manifest.name} did not end within ${Math.round(timeoutMs / 1000)} s`, lastLines);
+      throw new InstallError("timeout", `the install of ${options.manifest.name} timed out after ${Math.round(timeoutMs / 1000)} s`, lastLines);
     throw error;
   }
 }
 
-/** True when `installWorker` would have nothing to do. */
+/** Returns true if `installWorker` would do nothing. */
 export async function isInstalled(options: Pick<InstallOptions, "manifest" | "projectDir" | "signal">): Promise<boolean> {
   const signal = options.signal ?? AbortSignal.timeout(INSTALL_TIMEOUT_MS);
   return new Install(options.manifest, { projectDir: options.projectDir, signal, onProgress: () => {} }).upToDate();
@@ -97,19 +97,19 @@ class Install {
   readonly #context: InstallContext;
   readonly #env: Readonly<Record<string, string>>;
   readonly #stateFolder: string;
-  readonly #formerVirtualEnv: FormerVirtualEnv;
+  readonly #virtualEnvBackup: VirtualEnvBackup;
 
   constructor(manifest: WorkerManifest, context: InstallContext) {
     this.#manifest = manifest;
     this.#context = context;
     this.#env = installEnvironment(manifest);
     this.#stateFolder = workerStateFolder(context.projectDir, manifest.name);
-    this.#formerVirtualEnv = new FormerVirtualEnv(manifest.folder);
+    this.#virtualEnvBackup = new VirtualEnvBackup(manifest.folder);
   }
 
   async upToDate(): Promise<boolean> {
     const marker = await this.#readMarker();
-    if (marker === undefined || !(await this.#environmentIsThere(marker))) return false;
+    if (marker === undefined || !(await this.#hasEnvironment(marker))) return false;
     const runtime = await this.#runtime();
     return runtime === marker.runtime && (await this.#hashes(runtime)).all === marker.hash;
   }
@@ -133,40 +133,40 @@ class Install {
     const runtime = await this.#runtime();
     const former = await this.#readMarker();
     const before = await this.#hashes(runtime);
-    // An install that is broken off must not look done.
+    // An interrupted install must not count as done.
     await rm(this.#markerFile, { force: true });
     await this.#build({ fresh: when === "always" || (former !== undefined && former.runtime !== runtime) });
     const after = await this.#hashes(runtime);
-    // A lock file that the install wrote belongs to what is installed; anything else that changed meanwhile was not seen by it.
+    // The marker includes a lock file that the install wrote. Any other change during the install was not installed.
     await this.#writeMarker({ hash: after.withoutLocks === before.withoutLocks ? after.all : before.all, runtime });
   }
 
   async #build(options: { readonly fresh: boolean }): Promise<void> {
-    // An install that was killed has not done so.
-    await this.#formerVirtualEnv.putBack();
+    // A killed install never restored the previous virtual environment; restore it now.
+    await this.#virtualEnvBackup.restore();
     try {
       if (this.#manifest.kind === "python") await this.#prepareVirtualEnv(options);
       if (this.#manifest.install !== undefined) await this.#runStep(this.#manifest.install);
     } catch (error) {
-      // The worker's processes may run in it.
-      await this.#formerVirtualEnv.putBack();
+      // The worker's processes may still use the previous environment.
+      await this.#virtualEnvBackup.restore();
       throw error;
     }
-    await this.#formerVirtualEnv.discard();
+    await this.#virtualEnvBackup.discard();
   }
 
   async #prepareVirtualEnv(options: { readonly fresh: boolean }): Promise<void> {
-    // uv makes its own, with the Python that the project asks for.
-    if (!this.#uses("uv")) return this.#makeVirtualEnv(options);
-    if (options.fresh) await this.#formerVirtualEnv.setAside();
+    // uv creates the environment itself, with the Python that the project requires.
+    if (!this.#uses("uv")) return this.#createVirtualEnv(options);
+    if (options.fresh) await this.#virtualEnvBackup.backUp();
   }
 
-  async #makeVirtualEnv(options: { readonly fresh: boolean }): Promise<void> {
+  async #createVirtualEnv(options: { readonly fresh: boolean }): Promise<void> {
     const { folder } = this.#manifest;
     if (!options.fresh && (await hasVirtualEnv(folder)) && (await virtualEnvWorks(this.#probe))) return;
     const tool = await virtualEnvTool(this.#probeOutside);
     if (tool.missing !== undefined) throw new InstallError("runtime_missing", tool.missing);
-    await this.#formerVirtualEnv.setAside();
+    await this.#virtualEnvBackup.backUp();
     await this.#runStep(`${tool.command} .venv`);
   }
 
@@ -180,20 +180,23 @@ class Install {
       onLine: this.#context.onProgress,
     });
     if (end.code === 0) return;
-    throw new InstallError("failed", `the install of ${this.#manifest.name} failed: \`${command}\` ${describeEnd(end)}${this.#leftBehind}`, lastLines);
+    throw new InstallError("failed", `the install of ${this.#manifest.name} failed: \`${command}\` ${describeEnd(end)}${this.#damageNote}`, lastLines);
   }
 
-  /** What a failed install may have done to what the worker runs with. A virtual environment is made anew only aside from the former one. */
-  get #leftBehind(): string {
-    return kindRules[this.#manifest.kind].environment === "node_modules" ? "; what is in node_modules may be incomplete" : "";
+  /**
+   * Returns what a failed install may have broken. A virtual environment is not affected, because the previous one is
+   * restored.
+   */
+  get #damageNote(): string {
+    return kindRules[this.#manifest.kind].environment === "node_modules" ? "; node_modules may be incomplete" : "";
   }
 
-  /** Versions of what installs and runs the worker. Throws when one of these is not there. */
+  /** Returns the versions of the tools that install and run the worker. Throws if one is missing. */
   async #runtime(): Promise<string> {
     const { kind, packageManager } = this.#manifest;
     const { runtime } = kindRules[kind];
     const manager = packageManager === undefined ? undefined : packageManagerTools[packageManager];
-    // npm comes with Node, and takes long to say its version.
+    // npm is part of Node, and slow to print its version.
     const isChecked = manager !== undefined && !(manager.program === "npm" && runtime?.program === "node") && this.#uses(manager.program);
     const tools = [...(runtime === undefined ? [] : [runtime]), ...(isChecked ? [manager] : [])];
     const versions: string[] = [];
@@ -207,12 +210,12 @@ class Install {
     return program === "python3" ? found : `${program} ${found.split("\n")[0] ?? ""}`;
   }
 
-  /** True when one of the worker's commands begins with this program. */
+  /** Returns true if one of the worker's commands starts with this program. */
   #uses(program: string): boolean {
     return [this.#manifest.install, this.#manifest.start].some((command) => command?.trimStart().split(/\s/)[0] === program);
   }
 
-  /** The Python that makes the environment is the one outside of it. */
+  /** Options for the Python outside of the environment, which creates it. */
   get #probeOutside(): Probe {
     const path = (this.#env.PATH ?? "").split(":").filter((folder) => !folder.startsWith(this.#manifest.folder));
     return { env: { ...this.#env, PATH: path.join(":") }, cwd: this.#manifest.folder, signal: this.#context.signal };
@@ -239,7 +242,7 @@ class Install {
     try {
       return markerSchema.parse(JSON.parse(await readFile(this.#markerFile, "utf8")));
     } catch {
-      // Missing, or not ours: both mean that nothing is known to be installed.
+      // Missing or invalid: treat the worker as not installed.
       return undefined;
     }
   }
@@ -250,21 +253,24 @@ class Install {
     await replaceFile(this.#markerFile, `${JSON.stringify(marker, null, 2)}\n`);
   }
 
-  /** What the install left in the folder: a package without dependencies gets no `node_modules`, and a command of the user's own makes what it likes. */
+  /**
+   * Returns the environment that the install created, if any: a package without dependencies gets no `node_modules`,
+   * and a user's command may create anything.
+   */
   async #environment(): Promise<Marker["environment"]> {
     const { kind, folder } = this.#manifest;
     const { environment } = kindRules[kind];
     return environment !== undefined && (await exists(join(folder, environment))) ? environment : NOTHING;
   }
 
-  async #environmentIsThere({ environment }: Marker): Promise<boolean> {
+  async #hasEnvironment({ environment }: Marker): Promise<boolean> {
     if (environment === NOTHING) return true;
-    // Its Python may be gone although the folder is there.
+    // Its Python may be missing although the folder exists.
     return environment === ".venv" ? hasVirtualEnv(this.#manifest.folder) : exists(join(this.#manifest.folder, environment));
   }
 }
 
-/** In place of an environment's path. */
+/** Stands for a missing environment. */
 const NOTHING = "none";
 
 function exists(path: string): Promise<boolean> {

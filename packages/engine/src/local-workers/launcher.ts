@@ -1,24 +1,31 @@
 /**
- * The leader of every process group that we start, in POSIX sh because that costs 1 MB where a Node process costs 40.
+ * The leader of every process group that we start. It is POSIX sh, because that takes 1 MB where a Node process takes
+ * 40 MB.
  *
- * fd 3 is one end of a socket pair whose other end only the engine holds, so that it reads end-of-file when the engine ends,
- * whatever ended it. Over the same fd it tells `watcher PID` at the start, `command` when the command hears signals, and `exit CODE` when it ended.
- * Then it stays, so that the group's id cannot be given to others, until the engine sweeps the group with SIGKILL.
+ * fd 3 is one end of a socket pair whose other end only the engine holds. It reads end-of-file when the engine ends for
+ * any reason. Over this fd the launcher sends `watcher PID` at the start, `command` when the command receives signals,
+ * and `exit CODE` when it has ended. Then it stays, so that the group's id is not reused, until the engine sends
+ * SIGKILL to the group.
  *
- * - The command runs in the foreground: a background command of a shell without job control would run with SIGINT ignored.
- * - The watcher ignores SIGTERM from its first moment: it must still be there when the engine dies in the middle of a stop.
- *   Its `read` returns only at end-of-file, since the engine writes nothing.
- * - The command does not get fd 3: a descendant that held it could not keep the pipe open (the engine's end counts), but might write.
- * - The shell's own stderr goes nowhere, so that its word `Terminated` does not stand in the worker's log; the command gets the real one,
- *   in a subshell, since dash tells of a plain command's end with that command's redirections in force.
- * - A signal that comes while a subshell is being forked is taken by the parent's trap, or lost, and does not end the command. `command` is told after that.
- * - A trap with an action and not `trap ''` around the command: an ignored signal would be inherited by the command.
- * - Once the command ended there is nothing left to stop gracefully, so the end of the engine sweeps at once.
- * - When the engine has ended, the watcher also ends the processes that left the group, which carry RUN_ID in their environment: SIGTERM to those
- *   of this run, 3 s later SIGKILL to those of inner runs too. `grep -l` reads the environments because a shell's `read` does so byte by byte.
- *   Where there is no `/proc` only the group is ended. Field 3 of `/proc/PID/stat` behind the name is the group.
- * - A command that ended has the group killed at once, unless processes outside it have yet to end: the watcher is in the group.
- * - `escaped` has no effect on the command's environment, although it sets variables: it runs in the watcher, or when the command has ended.
+ * - The command runs in the foreground: a shell without job control starts background commands with SIGINT ignored.
+ * - The watcher ignores SIGTERM from the start, because it must still run if the engine dies during a stop. Its `read`
+ * returns only at end-of-file, because the engine writes nothing.
+ * - The command does not get fd 3: a descendant with it could not keep the pipe open (the engine's end counts), but it
+ * could write to it.
+ * - The shell's own stderr is discarded, so that its message `Terminated` is not in the worker's log. The command gets
+ * the real stderr in a subshell, because dash reports the end of a plain command with that command's redirections.
+ * - A signal during the fork of a subshell goes to the parent's trap, or is lost, and does not end the command.
+ * `command` is sent after that.
+ * - The command is surrounded by a trap with an action, not by `trap ''`: the command would inherit an ignored signal.
+ * - After the command has ended there is nothing to stop gracefully, so the end of the engine kills the group at once.
+ * - When the engine has ended, the watcher also ends processes that left the group, which have RUN_ID in their
+ * environment: SIGTERM to those of this run, and 3 s later SIGKILL, also to those of nested runs. `grep -l` reads the
+ * environments, because a shell's `read` reads byte by byte. Without `/proc` only the group is ended. In
+ * `/proc/PID/stat`, field 3 after the name is the group.
+ * - When the command has ended, the group is killed at once, unless processes outside it still have to end: the watcher
+ * is part of the group.
+ * - `escaped` sets variables, but does not affect the command's environment: it runs in the watcher, or after the
+ * command has ended.
  *
  * Usage: sh -c SCRIPT svc-launcher COMMAND RUN_ID
  */
@@ -61,17 +68,17 @@ trap '' TERM HUP INT PIPE
 exec </dev/null >/dev/null 4>&-
 echo "exit $code" >&3
 read -r _ <&3
-looks=0
-while escaped "$2" '[0-9a-f:]*' 0 && [ "$looks" -lt 50 ]; do
-  looks=$((looks + 1))
+checks=0
+while escaped "$2" '[0-9a-f:]*' 0 && [ "$checks" -lt 50 ]; do
+  checks=$((checks + 1))
   sleep 0.1
 done
 kill -s KILL -- "-$$"
 `;
 
 /**
- * The command for `sh -c`, with `exec` in front of one that is a plain list of words: the shell then becomes the program, and no shell
- * waits beside every worker. Anything with shell syntax, an assignment or a word that a shell understands itself is left alone.
+ * Returns the command for `sh -c`. If it is a plain list of words, adds `exec`, so that no shell waits beside the
+ * worker. Commands with shell syntax, an assignment or a shell builtin stay unchanged.
  */
 export function withoutIdleShell(command: string): string {
   const isPlain = /^[\w@%+:,./ -]+$/.test(command) && !SHELL_WORDS.has(command.trim().split(" ", 1)[0] ?? "");

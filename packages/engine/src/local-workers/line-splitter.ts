@@ -1,15 +1,18 @@
 import { StringDecoder } from "node:string_decoder";
 
-/** Longer lines are cut here. */
+/** Maximum length of a line. Longer lines are cut. */
 export const MAX_LINE_LENGTH = 64 * 1024;
 const CUT_MARK = " …[cut]";
 
-/** Cuts a byte stream into lines of UTF-8 text without their ends. Holds at most one line; the rest of an over-long one is dropped. */
+/**
+ * Splits a byte stream into lines of UTF-8 text without line ends. Holds at most one line; the rest of a longer one is
+ * dropped.
+ */
 export class LineSplitter {
   readonly #decoder = new StringDecoder("utf8");
   readonly #onLine: (line: string) => void;
   #rest = "";
-  /** The line's beginning was told already; its remainder is skipped up to the next line end. */
+  /** True if the line was already emitted in part; the rest is skipped up to the next line end. */
   #skipping = false;
 
   constructor(onLine: (line: string) => void) {
@@ -20,10 +23,10 @@ export class LineSplitter {
     this.#take(this.#decoder.write(chunk as Buffer));
   }
 
-  /** Tells what is left after the last line end. */
+  /** Emits the text after the last line end. */
   end(): void {
     this.#take(this.#decoder.end());
-    if (this.#rest !== "" && !this.#skipping) this.#tell(this.#rest);
+    if (this.#rest !== "" && !this.#skipping) this.#emit(this.#rest);
     this.#rest = "";
     this.#skipping = false;
   }
@@ -32,7 +35,7 @@ export class LineSplitter {
     let start = 0;
     for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n", start)) {
       this.#append(text.slice(start, end));
-      if (!this.#skipping) this.#tell(this.#rest);
+      if (!this.#skipping) this.#emit(this.#rest);
       this.#rest = "";
       this.#skipping = false;
       start = end + 1;
@@ -44,12 +47,12 @@ export class LineSplitter {
     if (this.#skipping) return;
     this.#rest += part;
     if (this.#rest.length <= MAX_LINE_LENGTH) return;
-    this.#tell(this.#rest.slice(0, MAX_LINE_LENGTH) + CUT_MARK);
+    this.#emit(this.#rest.slice(0, MAX_LINE_LENGTH) + CUT_MARK);
     this.#rest = "";
     this.#skipping = true;
   }
 
-  #tell(line: string): void {
+  #emit(line: string): void {
     this.#onLine(line.endsWith("\r") ? line.slice(0, -1) : line);
   }
 }

@@ -1,6 +1,6 @@
 import { FileError } from "../yaml/problem.ts";
 
-/** The folder cannot be run as a worker. */
+/** Thrown when a folder cannot be run as a worker. */
 export class ManifestError extends FileError {
   override readonly name = "ManifestError";
 }

@@ -2,10 +2,13 @@ import { readdir } from "node:fs/promises";
 import { basename, join, relative, sep } from "node:path";
 import { workerNameProblem } from "./worker-name.ts";
 
-/** How far above a worker's folder the project's `sdk/` folder is looked for: `workers/<name>` lies two below the project. */
+/**
+ * How many levels above a worker's folder to search for the project's `sdk/` folder. `workers/<name>` is two below the
+ * project.
+ */
 const MAX_LEVELS_UP = 3;
 
-/** What a folder without a manifest needs to run as a worker: the manifest, and where its dependencies come from. */
+/** Returns what a folder without a manifest needs to run as a worker: the manifest and its dependencies. */
 export async function exampleFor(folder: string, files: readonly string[]): Promise<string> {
   const isPython = files.some((file) => file.endsWith(".py") || file === "requirements.txt" || file === "pyproject.toml");
   const name = workerNameProblem(basename(folder)) === undefined ? basename(folder) : "my-worker";
@@ -19,28 +22,28 @@ export async function exampleFor(folder: string, files: readonly string[]): Prom
 
 async function pythonNeeds(folder: string, files: readonly string[]): Promise<string> {
   const wheel = (await findSdk(folder, /^svc-.*\.whl$/)) ?? "sdk/svc-VERSION-py3-none-any.whl of your project";
-  const has = files.includes("requirements.txt") ? "the requirements.txt beside it must hold" : "beside it a requirements.txt is needed that holds";
+  const has = files.includes("requirements.txt") ? "its requirements.txt must contain" : "it needs a requirements.txt with";
   return `${entryNote("worker.py", files, /\.py$/)}${capital(has)} the svc package, as the line: ${wheel}`;
 }
 
 async function nodeNeeds(folder: string, { files, kind }: { readonly files: readonly string[]; readonly kind: string }): Promise<string> {
   const sdk = (await findSdk(folder, /^svc-sdk-.*\.tgz$/)) ?? "PROJECT/sdk/svc-sdk-VERSION.tgz";
   const packages = kind === "typescript" ? "@svc/sdk and tsx" : "@svc/sdk";
-  // Without a package.json of its own npm would install into a folder above.
+  // Without a package.json, npm would install into a parent folder.
   const make = files.includes("package.json") ? "" : "npm init -y && ";
   const install = `${make}npm pkg set type=module && npm install ${sdk}${kind === "typescript" ? " tsx" : ""}`;
-  return `${entryNote("src/worker.ts", files, /\.[mc]?[jt]s$|^src$/)}Beside it a package.json is needed that names ${packages}; to make it, run there: ${install}`;
+  return `${entryNote("src/worker.ts", files, /\.[mc]?[jt]s$|^src$/)}It needs a package.json with ${packages}; to create it, run in this folder: ${install}`;
 }
 
 function entryNote(entry: string, files: readonly string[], pattern: RegExp): string {
-  return files.some((file) => pattern.test(file)) ? "" : `${entry} is yours to write. `;
+  return files.some((file) => pattern.test(file)) ? "" : `Write ${entry}. `;
 }
 
-/** The path, from the worker's folder, of an SDK package that came with the project. */
+/** Returns the relative path of an SDK package in the project. */
 async function findSdk(folder: string, pattern: RegExp): Promise<string | undefined> {
   for (let level = 0; level <= MAX_LEVELS_UP; level++) {
     const sdkFolder = join(folder, ...Array.from({ length: level }, () => ".."), "sdk");
-    // Not there, or not for us to read: then it is no help here.
+    // Missing or unreadable folders are skipped.
     const names = await readdir(sdkFolder).catch(() => []);
     const found = names
       .filter((name) => pattern.test(name))

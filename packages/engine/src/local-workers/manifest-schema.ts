@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { packageManagers, runtimeKinds } from "./runtime-kinds.ts";
 
-/** What a key must be, for messages. */
+/** Expected values, for messages. */
 export const ENTRY = "the file to run, relative to the worker's folder, e.g. `src/worker.ts`";
 export const START_COMMAND = "a shell command, e.g. `python math_worker.py`";
 
@@ -16,10 +16,10 @@ const envMap = z
     error: "must be a block of variable names and values",
   })
   .optional();
-/** `node` is another word for `javascript`. */
+/** `node` is another name for `javascript`. */
 const kindSchema = z.enum([...runtimeKinds, "node"], { error: `must be one of ${runtimeKinds.join(", ")}` });
 
-/** `svc.worker.yaml` as it is written. */
+/** Schema of `svc.worker.yaml`. */
 export const manifestShape = z.strictObject(
   {
     name: text("the worker's name, e.g. `math-worker`"),
@@ -33,8 +33,8 @@ export const manifestShape = z.strictObject(
 );
 
 /**
- * Compatibility (decision 29): `iii.worker.yaml` of the reference system. Keys that have no meaning here (virtual machine image and
- * size, set-up as root, registry dependencies) are understood and named as ignored.
+ * Compatibility (decision 29): schema of the reference system's `iii.worker.yaml`. Keys without meaning here (virtual
+ * machine image and size, set-up as root, registry dependencies) are accepted and reported as ignored.
  */
 export const referenceManifestShape = z.strictObject({
   name: text("the worker's name, e.g. `math-worker`").optional(),
@@ -59,7 +59,7 @@ function blockOf(keys: string) {
   return { error: (issue: { readonly code?: string | undefined }) => (issue.code === "invalid_type" ? `must be a block with ${keys}` : undefined) };
 }
 
-/** Names as messages show them. */
+/** Formats names for messages. */
 export function listed(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(", ");
 }

@@ -41,7 +41,7 @@ describe("a folder without a manifest", () => {
     const worker = join(folder, "workers/adder");
     await write({ "sdk/svc-0.1.0-py3-none-any.whl": "", "workers/adder/adder.py": "" });
     await expect(readManifest(worker)).rejects.toThrow(
-      "  entry: adder.py\n\nBeside it a requirements.txt is needed that holds the svc package, as the line: ../../sdk/svc-0.1.0-py3-none-any.whl",
+      "  entry: adder.py\n\nIt needs a requirements.txt with the svc package, as the line: ../../sdk/svc-0.1.0-py3-none-any.whl",
     );
   });
 
@@ -49,7 +49,7 @@ describe("a folder without a manifest", () => {
     const worker = join(folder, "workers/adder");
     await write({ "sdk/svc-sdk-0.1.0.tgz": "", "workers/adder/notes.txt": "" });
     await expect(readManifest(worker)).rejects.toThrow(
-      "  entry: src/worker.ts\n\nsrc/worker.ts is yours to write. Beside it a package.json is needed that names @svc/sdk and tsx; to make it, run there: npm init -y && npm pkg set type=module && npm install ../../sdk/svc-sdk-0.1.0.tgz tsx",
+      "  entry: src/worker.ts\n\nWrite src/worker.ts. It needs a package.json with @svc/sdk and tsx; to create it, run in this folder: npm init -y && npm pkg set type=module && npm install ../../sdk/svc-sdk-0.1.0.tgz tsx",
     );
   });
 });
@@ -166,7 +166,7 @@ describe("a manifest", () => {
     [
       "a name with a path in it",
       "name: ../evil\nruntime: {kind: python}\n",
-      ["W/svc.worker.yaml:1:7: name: `../evil` holds other characters than letters, digits, `-`, `_` and `.`"],
+      ["W/svc.worker.yaml:1:7: name: `../evil` contains other characters than letters, digits, `-`, `_` and `.`"],
     ],
     [
       "an empty scripts block",
@@ -194,7 +194,7 @@ describe("a manifest", () => {
       "an entry outside of the folder",
       "name: w\nruntime:\n  kind: python\n  entry: ../a.py\n",
       [
-        "W/svc.worker.yaml:4:10: runtime.entry: `../a.py` lies outside the worker's folder; expected the file to run, relative to the worker's folder, e.g. `src/worker.ts`",
+        "W/svc.worker.yaml:4:10: runtime.entry: `../a.py` is outside the worker's folder; expected the file to run, relative to the worker's folder, e.g. `src/worker.ts`",
       ],
     ],
     [

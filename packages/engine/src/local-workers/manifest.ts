@@ -15,36 +15,38 @@ import { kindRules, type PackageManager, type RuntimeKind } from "./runtime-kind
 import { workerNameProblem } from "./worker-name.ts";
 
 export const MANIFEST_FILE = "svc.worker.yaml";
-/** Compatibility (decision 29): the reference system's name of the same file, read when there is no `svc.worker.yaml`. */
+/**
+ * Compatibility (decision 29): the reference system's name of this file. It is read if there is no `svc.worker.yaml`.
+ */
 export const REFERENCE_MANIFEST_FILE = "iii.worker.yaml";
 
 const MAX_MANIFEST_BYTES = 256 * 1024;
 
-/** A worker's manifest, checked, with what it left out filled in. */
+/** A validated manifest of a worker, with defaults filled in. */
 export interface WorkerManifest {
   readonly name: string;
   readonly description: string | undefined;
   readonly kind: RuntimeKind;
   /** Undefined for the kind `other`. */
   readonly packageManager: PackageManager | undefined;
-  /** Relative to the folder; undefined when `scripts.start` says what runs. */
+  /** Relative to the folder. Undefined if `scripts.start` defines what runs. */
   readonly entry: string | undefined;
-  /** Shell command that installs the dependencies; undefined when there are none. */
+  /** Shell command that installs the dependencies. Undefined if there are none. */
   readonly install: string | undefined;
   /** Shell command that starts the worker. */
   readonly start: string;
   readonly env: Readonly<Record<string, string>>;
-  /** False switches file watching off. */
+  /** False disables file watching. */
   readonly watch: false | { readonly ignore: readonly string[] };
   /** Absolute path of the worker's folder. */
   readonly folder: string;
   /** Absolute path of the manifest. */
   readonly file: string;
-  /** What was understood but has no effect here. */
+  /** Warnings about keys without effect. */
   readonly warnings: readonly string[];
 }
 
-/** Reads the manifest of a worker's folder. Throws ManifestError for everything that keeps it from running. */
+/** Reads the manifest of a worker's folder. Throws ManifestError if the worker cannot run. */
 export async function readManifest(folder: string): Promise<WorkerManifest> {
   const absolute = resolve(folder);
   const files = await filesOf(absolute);
@@ -78,16 +80,16 @@ async function readText(file: string): Promise<{ readonly file: string; readonly
 
 interface Source {
   readonly folder: string;
-  /** Names in the folder. */
+  /** Names of the files in the folder. */
   readonly files: readonly string[];
   readonly file: string;
   readonly text: string;
 }
 
-/** Keys of `iii.worker.yaml` that `svc.worker.yaml` names otherwise. */
+/** Keys that have another name in `svc.worker.yaml`. */
 const SYNONYMS = { language: "kind" };
 
-/** A manifest's YAML. Variables (`${NAME}`) are left as they are: the shell replaces them in commands. */
+/** A manifest's YAML. Variables (`${NAME}`) stay unchanged: the shell expands them in commands. */
 class ManifestYaml {
   readonly #file: string;
   readonly #yaml: YamlSource;
@@ -126,7 +128,10 @@ function parseManifest(source: Source): Promise<WorkerManifest> {
   return complete(source, yaml, { ...parsed, description: parsed.description, kind: parsed.runtime.kind, kindKey: "kind", watch, warnings: [] });
 }
 
-/** Compatibility (decision 29). There a missing kind means TypeScript and a missing name the folder's. */
+/**
+ * Compatibility (decision 29). In this file, the default kind is TypeScript, and the default name is that of the
+ * folder.
+ */
 function parseReferenceManifest(source: Source): Promise<WorkerManifest> {
   const yaml = new ManifestYaml(source);
   const parsed = yaml.parse(referenceManifestShape);
@@ -149,7 +154,7 @@ function parseReferenceManifest(source: Source): Promise<WorkerManifest> {
   });
 }
 
-interface Understood {
+interface ManifestValues {
   readonly name: string;
   readonly description: string | undefined;
   readonly runtime: { readonly package_manager?: PackageManager | undefined; readonly entry?: string | undefined };
@@ -161,30 +166,30 @@ interface Understood {
   readonly warnings: readonly string[];
 }
 
-async function complete(source: Source, yaml: ManifestYaml, understood: Understood): Promise<WorkerManifest> {
-  const nameProblem = workerNameProblem(understood.name);
-  if (nameProblem !== undefined) yaml.fail(["name"], `\`${understood.name}\` ${nameProblem}`);
-  const kind: RuntimeKind = understood.kind === "node" ? "javascript" : understood.kind;
-  const { entry, package_manager: named } = understood.runtime;
+async function complete(source: Source, yaml: ManifestYaml, values: ManifestValues): Promise<WorkerManifest> {
+  const nameProblem = workerNameProblem(values.name);
+  if (nameProblem !== undefined) yaml.fail(["name"], `\`${values.name}\` ${nameProblem}`);
+  const kind: RuntimeKind = values.kind === "node" ? "javascript" : values.kind;
+  const { entry, package_manager: named } = values.runtime;
   const usable = kindRules[kind].packageManagers;
   if (named !== undefined && !usable.includes(named)) {
     const expected = usable.length === 0 ? "no package manager, but `scripts`" : `${usable.length === 1 ? "" : "one of "}${listed(usable)}`;
-    yaml.fail(["runtime", "package_manager"], `\`${named}\` does not fit \`${understood.kindKey}: ${understood.kind}\`; expected ${expected}`);
+    yaml.fail(["runtime", "package_manager"], `\`${named}\` does not fit \`${values.kindKey}: ${values.kind}\`; expected ${expected}`);
   }
   const packageManager = named ?? (await inferredPackageManager(kind, source));
   return {
-    name: understood.name,
-    description: understood.description,
+    name: values.name,
+    description: values.description,
     kind,
     packageManager,
     entry,
-    install: understood.scripts?.install ?? (await inferredInstall(packageManager, source, entry)),
-    start: understood.scripts?.start ?? (await checkedStart(source, yaml, { kind, packageManager, entry })),
-    env: checkedEnv(yaml, understood.env ?? {}),
-    watch: understood.watch,
+    install: values.scripts?.install ?? (await inferredInstall(packageManager, source, entry)),
+    start: values.scripts?.start ?? (await checkedStart(source, yaml, { kind, packageManager, entry })),
+    env: checkedEnv(yaml, values.env ?? {}),
+    watch: values.watch,
     folder: source.folder,
     file: source.file,
-    warnings: understood.warnings,
+    warnings: values.warnings,
   };
 }
 
@@ -192,7 +197,7 @@ function checkedEnv(yaml: ManifestYaml, env: Readonly<Record<string, string | nu
   for (const [name, value] of Object.entries(env)) {
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
       yaml.fail(["env", name], "this is not a variable name; expected letters, digits and `_`, not starting with a digit");
-    if (String(value).includes("\0")) yaml.fail(["env", name], "the value holds a NUL character, which no variable can");
+    if (String(value).includes("\0")) yaml.fail(["env", name], "the value contains a NUL character, which is not allowed in a variable");
   }
   return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, String(value)]));
 }
@@ -203,7 +208,7 @@ async function checkedStart(
   { kind, packageManager, entry }: Pick<WorkerManifest, "kind" | "packageManager" | "entry">,
 ): Promise<string> {
   if (kind === "other") return yaml.fail(["scripts", "start"], `is missing; it must be ${START_COMMAND}, for \`kind: other\``);
-  // The reference also takes a Python module's name here.
+  // The reference system also accepts the name of a Python module.
   if (kind === "python" && entry !== undefined && extname(entry) === "" && file.endsWith(REFERENCE_MANIFEST_FILE)) return `python -m ${quoteWord(entry)}`;
   const expected = `expected ${ENTRY}`;
   const path: KeyPath = ["runtime", "entry"];
@@ -213,7 +218,7 @@ async function checkedStart(
     case "missing":
       return yaml.fail(path, `is missing; it must be ${ENTRY}, or give a start command in \`scripts.start\``);
     case "outside":
-      return yaml.fail(path, `\`${entry}\` lies outside the worker's folder; ${expected}`);
+      return yaml.fail(path, `\`${entry}\` is outside the worker's folder; ${expected}`);
     case "not there":
       return yaml.fail(path, `there is no file \`${entry}\` in ${folder}; ${expected}`);
     case "not a binary":

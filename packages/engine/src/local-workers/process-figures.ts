@@ -1,22 +1,22 @@
 import { readFile } from "node:fs/promises";
 
-/** What the system tells of a process. */
+/** Resource use of a process. */
 export interface ProcessFigures {
   readonly rssBytes: number;
-  /** Processor time since its start, in milliseconds. */
+  /** CPU time since its start, in milliseconds. */
   readonly cpuMs: number;
-  /** In ticks since the machine's start; tells apart two processes of one id. */
+  /** Start time in ticks since the boot. It distinguishes processes with the same pid. */
   readonly startedAt: string;
 }
 
-/** Ticks of `/proc/PID/stat` are hundredths of a second on every Linux that Node runs on. */
+/** A tick of `/proc/PID/stat` is a hundredth of a second on every Linux that Node supports. */
 const TICK_MS = 10;
-/** Of `/proc/PID/stat`, counted behind the name in parentheses, which may hold anything. */
+/** Field numbers of `/proc/PID/stat`, counted after the name in parentheses, which may contain any characters. */
 const UTIME = 11;
 const STIME = 12;
 const STARTTIME = 19;
 
-/** Undefined where there is no such process, or no `/proc`. */
+/** Returns undefined if there is no such process, or no `/proc`. */
 export async function readProcess(pid: number): Promise<ProcessFigures | undefined> {
   try {
     const [stat, status] = await Promise.all([readFile(`/proc/${pid}/stat`, "latin1"), readFile(`/proc/${pid}/status`, "latin1")]);

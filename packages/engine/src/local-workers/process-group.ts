@@ -8,22 +8,22 @@ import { findProcess, listProcesses, membersOf, signalIfThere } from "./process-
 import { markerOf, newRunId, RUN_VARIABLE } from "./run-marker.ts";
 import { killMembers, type RunMember, RunMembers, signalProcess } from "./run-members.ts";
 
-/** How often a stop looks whether the group is empty. */
-const LOOK_EVERY_MS = 50;
-/** A process that cannot be found may hold our end of its output open; we wait this long for the rest of it. */
+/** Interval at which a stop checks whether the group is empty. */
+const CHECK_EVERY_MS = 50;
+/** Maximum wait for the rest of the output: a process that cannot be found may keep the output open. */
 const OUTPUT_GRACE_MS = 1_000;
-/** SIGKILL takes this long at most, unless the process hangs in a system call. */
-const CLEAR_AWAY_MS = 1_000;
-const LOOK_AGAIN_MS = 10;
-/** The launcher tells three short lines; more than this is not it. */
+/** Maximum wait for processes after SIGKILL, unless one hangs in a system call. */
+const KILL_WAIT_MS = 1_000;
+const KILL_CHECK_MS = 10;
+/** Maximum length of the launcher's three short lines. More text does not come from the launcher. */
 const MAX_REPORT_LENGTH = 256;
 
 /** How a command ended. */
 export interface CommandEnd {
-  /** Exit code; null when a signal ended it, or when it never started. */
+  /** Exit code. Null if a signal ended it, or it never started. */
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
-  /** Why it could not be started. */
+  /** Why it failed to start. */
   readonly problem: string | undefined;
 }
 
@@ -33,33 +33,33 @@ export interface ProcessGroupOptions {
   /** Absolute path of the working folder. */
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Gets both output streams before anything arrives on them, and must read them to their ends. */
+  /** Called with both output streams before they have data. Must read them to their ends. */
   readonly capture: (streams: { readonly stdout: Readable; readonly stderr: Readable }) => void;
   readonly clock?: Clock;
 }
 
-/** A command and all its descendants, also those that left the group, which live no longer than this process does. */
+/** A command and all its descendants, including those that left the group. They do not outlive this process. */
 export interface ProcessGroup {
-  /** Id of the group, and pid of its leader; undefined when it could not be started. */
+  /** Id of the group, and pid of its leader. Undefined if it could not be started. */
   readonly id: number | undefined;
   /** Random id of this run, which its processes inherit in `SVC_RUN_ID`. */
   readonly runId: string;
-  /** Resolves when the command has ended, all its processes are gone and its output is read. Never rejects. */
+  /** Resolves when the command and all its processes have ended and the output is read. Never rejects. */
   readonly ended: Promise<CommandEnd>;
   /**
-   * SIGTERM to the group as soon as its command hears it, which may have begun by then. SIGTERM to processes that left the group once it is
-   * empty, or after half of `graceMs`. SIGKILL to what is left after `graceMs`. Resolves as `ended` does.
+   * Sends SIGTERM to the group as soon as the command can receive it; to processes that left the group when the group
+   * is empty, or after half of `graceMs`. Sends SIGKILL to the rest after `graceMs`. Resolves like `ended`.
    */
   stop(options: { readonly graceMs: number }): Promise<CommandEnd>;
-  /** SIGKILL to all its processes now. */
+  /** Sends SIGKILL to all processes now. */
   kill(): void;
-  /** Pids of the command and its descendants in the group, without our own launcher. */
+  /** Returns the pids of the command and its descendants in the group, without the launcher. */
   pids(): Promise<readonly number[]>;
 }
 
 export function startProcessGroup(options: ProcessGroupOptions): ProcessGroup {
   const runId = newRunId();
-  // Not from the options: an engine around this one must find the processes whatever variables an entry sets.
+  // Not from the options: an outer engine must find the processes, whatever variables an entry sets.
   const marker = { [RUN_VARIABLE]: markerOf(runId, process.env[RUN_VARIABLE]) };
   let child: ChildProcess;
   try {
@@ -88,19 +88,22 @@ class LaunchedGroup implements ProcessGroup {
   readonly ended: Promise<CommandEnd>;
   readonly #child: ChildProcess;
   readonly #clock: Clock;
-  /** Pid of the launcher's helper, which it tells before the command runs; undefined when it never came to that. */
+  /**
+   * Pid of the launcher's watcher, which it reports before the command runs. Undefined if the launcher ended before
+   * that.
+   */
   readonly #watcher: Promise<number | undefined>;
   readonly #members: Promise<RunMembers>;
-  /** The command hears signals, since the launcher said so. */
-  #commandHears = false;
+  /** True once the launcher has reported that the command receives signals. */
+  #receivesSignals = false;
   #commandCode: number | undefined;
   #over = false;
   #stopping = false;
   #isSwept = false;
-  /** SIGTERM is sent once, as to the group: what a process starts in order to end well is left alone. */
+  /** SIGTERM is sent once, so that processes which the command starts during its shutdown are not affected. */
   readonly #terminated = { escaped: false, nested: false };
-  /** Ends what left the group, after its launcher has ended without a sweep. */
-  #cleared: Promise<void> = Promise.resolve();
+  /** Resolves when processes that left the group are killed, if the launcher ended without that. */
+  #escapedKilled: Promise<void> = Promise.resolve();
   #cancelGrace = (): void => {};
   #resolveEnded: (end: CommandEnd) => void = () => {};
   #resolveWatcher: (pid: number | undefined) => void = () => {};
@@ -131,8 +134,8 @@ class LaunchedGroup implements ProcessGroup {
       cancelEscaped();
       cancelSweep();
     };
-    // One that does not hear it yet is told as soon as it does.
-    if (this.#commandHears) this.#terminate();
+    // Otherwise SIGTERM is sent when the launcher reports the command.
+    if (this.#receivesSignals) this.#terminate();
     return this.ended;
   }
 
@@ -147,31 +150,31 @@ class LaunchedGroup implements ProcessGroup {
     return pids.filter((pid) => !launcher.has(pid)).sort((a, b) => a - b);
   }
 
-  /** The command may have spoken before the launcher's own report is read. */
+  /** Waits for the launcher's report, because the command may write output before it is read. */
   async #launcherPids(): Promise<ReadonlySet<number | undefined>> {
     return new Set([this.id, await this.#watcher]);
   }
 
-  /** Processes of the run without our own launcher. */
+  /** Returns the processes of the run without the launcher. */
   async #others(): Promise<readonly RunMember[]> {
     const launcher = await this.#launcherPids();
     const members = await this.#find();
     return members.filter(({ pid }) => !launcher.has(pid));
   }
 
-  /** Once the launcher has ended, the id of its group may mean another one. */
+  /** After the launcher has ended, another group may have its id. */
   async #find(): Promise<readonly RunMember[]> {
     return (await this.#members).find(this.#over ? undefined : this.id);
   }
 
   #terminate(): void {
-    // When the command has ended already, the sweep that follows that is under way.
+    // If the command has already ended, the processes are being killed.
     if (!this.#over && this.#commandCode === undefined) signalIfThere(-this.id, "SIGTERM");
   }
 
-  /** For a command that waits for a process outside the group. */
+  /** Ends processes outside the group that the command may wait for. */
   #terminateEscaped(): void {
-    // Without a process list the sweep follows all the same.
+    // Without a process list, only SIGKILL follows later.
     this.#others().then(
       (others) => {
         if (!this.#isSwept) this.#terminateOnce("escaped", others);
@@ -180,7 +183,10 @@ class LaunchedGroup implements ProcessGroup {
     );
   }
 
-  /** SIGTERM to members outside the group. `escaped`: those of this run; `nested`: those that an inner engine has left behind. */
+  /**
+   * Sends SIGTERM to members outside the group. `escaped`: those of this run; `nested`: those that a nested engine left
+   * behind.
+   */
   #terminateOnce(which: "escaped" | "nested", others: readonly RunMember[]): void {
     if (this.#terminated[which]) return;
     this.#terminated[which] = true;
@@ -194,15 +200,16 @@ class LaunchedGroup implements ProcessGroup {
       text += chunk.toString("latin1");
       const watcher = /^watcher (\d+)\n/m.exec(text)?.[1];
       if (watcher !== undefined) this.#resolveWatcher(Number(watcher));
-      // Before `exit`, which may come with it: what a command left behind that ended already is to be told as well.
-      if (!this.#commandHears && /^command\n/m.test(text)) {
-        this.#commandHears = true;
+      // Before `exit`, which may be in the same chunk: the remaining processes of a command that has already ended need
+      // SIGTERM too.
+      if (!this.#receivesSignals && /^command\n/m.test(text)) {
+        this.#receivesSignals = true;
         if (this.#stopping) this.#terminate();
       }
       const code = /^exit (\d+)\n/m.exec(text)?.[1];
       if (code !== undefined && this.#commandCode === undefined) this.#commandEnded(Number(code));
     });
-    // The other end goes with the launcher, whose exit is what counts; a reset on the way says no more.
+    // The other end closes with the launcher, whose exit is handled; an error here adds nothing.
     channel.on("error", () => {});
   }
 
@@ -212,28 +219,29 @@ class LaunchedGroup implements ProcessGroup {
       this.#sweep();
       return;
     }
-    // A wrapper such as npm may go before the process that it started has finished the calls in its hands.
+    // A wrapper such as npm may end before the process that it started has finished its calls.
     this.#sweepWhenAlone();
   }
 
   #sweepWhenAlone(): void {
-    const look = async (): Promise<void> => {
+    const check = async (): Promise<void> => {
       const others = await this.#others();
       if (this.#over) return;
       if (others.length === 0) {
         this.#sweep();
         return;
       }
-      // Those outside the group may be what a member of it needs to finish its calls, such as a browser. An inner engine stops its own workers.
+      // Processes outside the group may be needed by its members to finish their calls, e.g. a browser. A nested engine
+      // stops its own workers.
       if (!others.some(({ groupId }) => groupId === this.id)) this.#terminateOnce("escaped", others);
       if (others.every(({ isNested }) => isNested)) this.#terminateOnce("nested", others);
-      this.#clock.after(LOOK_EVERY_MS, () => this.#sweepWhenAlone());
+      this.#clock.after(CHECK_EVERY_MS, () => this.#sweepWhenAlone());
     };
-    // Without a process list nobody can be waited for.
-    look().catch(() => this.#sweep());
+    // Without a process list there is nothing to wait for.
+    check().catch(() => this.#sweep());
   }
 
-  /** The launcher is a member until the end, so the id cannot mean another group yet. */
+  /** Kills all processes of the run. The launcher is a member until the end, so no other group can have the id. */
   #sweep(): void {
     if (this.#over || this.#isSwept) return;
     this.#isSwept = true;
@@ -241,7 +249,7 @@ class LaunchedGroup implements ProcessGroup {
     const sweepGroup = (): void => {
       if (!this.#over) signalIfThere(-id, "SIGKILL");
     };
-    // Members of the group too, so that none of them goes on starting others.
+    // Kills members of the group one by one first, so that none of them starts further processes.
     killMembers(async () => (await this.#find()).filter(({ pid }) => pid !== id)).then(sweepGroup, sweepGroup);
   }
 
@@ -249,10 +257,10 @@ class LaunchedGroup implements ProcessGroup {
     let cancelOutputGrace = (): void => {};
     this.#child.once("exit", () => {
       this.#resolveWatcher(undefined);
-      // Something else than we may have killed the launcher alone.
+      // Another program may have killed the launcher alone.
       signalIfThere(-this.id, "SIGKILL");
       this.#over = true;
-      if (!this.#isSwept) this.#cleared = killMembers(() => this.#find()).catch(() => {});
+      if (!this.#isSwept) this.#escapedKilled = killMembers(() => this.#find()).catch(() => {});
       cancelOutputGrace = systemClock.after(OUTPUT_GRACE_MS, () => {
         this.#child.stdout?.destroy();
         this.#child.stderr?.destroy();
@@ -265,30 +273,30 @@ class LaunchedGroup implements ProcessGroup {
       const end = this.#commandCode === undefined ? { code, signal, problem: undefined } : endOf(this.#commandCode);
       const finish = (): void => this.#resolveEnded(end);
       // Without a process list there is nothing to wait for.
-      this.#cleared.then(() => this.#lastMemberGone()).then(finish, finish);
+      this.#escapedKilled.then(() => this.#lastMemberGone()).then(finish, finish);
     });
   }
 
-  /** A process that was killed is still there for the moment in which the kernel clears it away. */
+  /** Waits until the kernel has removed killed processes. */
   async #lastMemberGone(): Promise<void> {
-    const deadline = performance.now() + CLEAR_AWAY_MS;
+    const deadline = performance.now() + KILL_WAIT_MS;
     while (performance.now() < deadline) {
       const escaped = await this.#find();
       if (escaped.length === 0 && membersOf(this.id, await listProcesses()).length === 0) return;
-      await delay(LOOK_AGAIN_MS);
+      await delay(KILL_CHECK_MS);
     }
   }
 }
 
 const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name as NodeJS.Signals]));
 
-/** A shell tells a death by signal as 128 and the signal's number. */
+/** A shell reports a death by signal as 128 plus the signal's number. */
 function endOf(code: number): CommandEnd {
   const signal = code > 128 ? signalNames.get(code - 128) : undefined;
   return signal === undefined ? { code, signal: null, problem: undefined } : { code: null, signal, problem: undefined };
 }
 
-/** How a command ended, for people: `ended with exit code 1`, `was ended by SIGKILL`. */
+/** Describes how a command ended: `ended with exit code 1`, `was ended by SIGKILL`. */
 export function describeEnd(end: CommandEnd): string {
   if (end.problem !== undefined) return end.problem;
   return end.signal === null ? `ended with exit code ${end.code ?? "unknown"}` : `was ended by ${end.signal}`;

@@ -13,13 +13,13 @@ export interface ProcessEntry {
   readonly parentPid: number;
   readonly groupId: number;
   readonly sessionId: number;
-  /** True when it has ended and only waits to be collected. */
+  /** True if it has ended and waits for its parent to collect it. */
   readonly zombie: boolean;
-  /** Together with the pid and the boot it names one process for good. */
+  /** Start time. Together with the pid and the boot id it identifies one process. */
   readonly startTime: string;
 }
 
-/** Reads `/proc/<pid>/stat`. The command name in it may hold spaces and brackets, so the fields are counted from its end. */
+/** Parses `/proc/<pid>/stat`. The command name may contain spaces and parentheses, so fields are counted after it. */
 export function parseProcStat(text: string): ProcessEntry | undefined {
   const open = text.indexOf("(");
   const close = text.lastIndexOf(")");
@@ -45,15 +45,16 @@ function parsePsLine(line: string): ProcessEntry | undefined {
   const match = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(.+?)\s*$/.exec(line);
   if (match === null) return undefined;
   const [, pid, parentPid, groupId, state, startTime] = match as unknown as readonly [string, string, string, string, string, string];
-  // `ps` of BSD shows no usable session id; the group is the nearest it has.
+  // BSD's `ps` shows no usable session id; the group is the closest value.
   return { pid: Number(pid), parentPid: Number(parentPid), groupId: Number(groupId), sessionId: Number(groupId), zombie: state.startsWith("Z"), startTime };
 }
 
-/** The process with this id; undefined when there is none (or it is none of this machine). */
+/** Returns the process with this id, or undefined if there is none on this machine. */
 export async function findProcess(pid: number): Promise<ProcessEntry | undefined> {
   if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
   try {
-    // The kernel answers from memory. A synchronous read takes some 20 µs; five trips through the thread pool take ten times the CPU time.
+    // The kernel reads this from memory. A synchronous read takes about 20 µs; an asynchronous one uses ten times the
+    // CPU time.
     if (LINUX) return parseProcStat(readFileSync(`/proc/${pid}/stat`, "utf8"));
     const { stdout } = await run("ps", ["-o", "pid=,ppid=,pgid=,stat=,lstart=", "-p", String(pid)], { timeout: 5_000 });
     return parsePsLine(stdout);
@@ -63,7 +64,7 @@ export async function findProcess(pid: number): Promise<ProcessEntry | undefined
   }
 }
 
-/** Every process of this machine at about this moment. */
+/** Returns all processes of this machine. */
 export async function listProcesses(): Promise<readonly ProcessEntry[]> {
   if (!LINUX) {
     const { stdout } = await run("ps", ["-A", "-o", "pid=,ppid=,pgid=,stat=,lstart="], { timeout: 5_000, maxBuffer: 16 * 1024 * 1024 });
@@ -74,24 +75,29 @@ export async function listProcesses(): Promise<readonly ProcessEntry[]> {
   for (const [index, pid] of pids.entries()) {
     const entry = await findProcess(Number(pid));
     if (entry !== undefined) entries.push(entry);
-    // A machine with many processes must not hold up the event loop.
+    // A long process list must not block the event loop.
     if (index % 64 === 63) await nextTurn();
   }
   return entries;
 }
 
-/** The members of a group that its leader opened as a session of its own, also those that moved to another group of that session. */
+/**
+ * Returns the members of a group whose leader opened a session, including those that moved to another group of the
+ * session.
+ */
 export function membersOf(groupId: number, processes: readonly ProcessEntry[]): readonly ProcessEntry[] {
   return processes.filter((entry) => !entry.zombie && (entry.groupId === groupId || entry.sessionId === groupId));
 }
 
-/** Names this boot of this machine. Elsewhere than on Linux a process's start is a date, which names it well enough alone. */
+/**
+ * Returns the id of this boot. On other systems than Linux, a process's start time is a date, which is unique enough.
+ */
 export async function bootId(): Promise<string> {
   if (!LINUX) return "unknown";
   return (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();
 }
 
-/** Names one process for good: pids are given again, this is not. */
+/** Identifies one process permanently: pids are reused, this is not. */
 export interface ProcessIdentity {
   readonly pid: number;
   readonly start_time: string;
@@ -104,13 +110,13 @@ export async function identityOf(pid: number): Promise<ProcessIdentity | undefin
   return { pid, start_time: entry.startTime, boot_id: await bootId() };
 }
 
-/** Signals one process or, with a negative id, a group. A target that is gone is fine: that is what signals are sent for. */
+/** Signals one process or, with a negative id, a group. Does nothing if the target has ended. */
 export function signalIfThere(target: number, signal: NodeJS.Signals): void {
   try {
     process.kill(target, signal);
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    // EPERM on a group: BSD says so when only zombies are left in it.
+    // BSD returns EPERM for a group if only zombies are left in it.
     if (code !== "ESRCH" && code !== "EPERM") throw error;
   }
 }

@@ -8,19 +8,19 @@ import { MANIFEST_FILE, REFERENCE_MANIFEST_FILE } from "./manifest.ts";
 import { ManifestError } from "./manifest-error.ts";
 import { type PackageManager, type RuntimeKind, runtimeKinds } from "./runtime-kinds.ts";
 
-/** A manifest for a folder that has none. */
+/** A proposed manifest for a folder without one. */
 export interface ManifestProposal extends Pick<Extract<Detection, { found: "manifest" }>, "kind" | "evidence" | "text"> {
-  /** Absolute path where it belongs. */
+  /** Absolute path of the file to write. */
   readonly file: string;
 }
 
-/** Folders below which programs are looked for, and how deep. */
+/** Folders that are searched for programs, and the maximum number of packages. */
 const PROGRAM_FOLDERS = ["src", "src/bin", "cmd"];
 const MAX_PACKAGES = 50;
 
 /**
- * The manifest that a folder's files speak for; undefined when it has one, or is no project that is known. Throws ManifestError when it is a project
- * but only its author can say what is to be started.
+ * Returns the manifest that fits a folder's files. Undefined if it has one, or is not a known kind of project. Throws
+ * ManifestError if it is a project, but its author must choose what to start.
  */
 export async function proposeManifest(path: string): Promise<ManifestProposal | undefined> {
   const folder = resolve(path);
@@ -39,13 +39,13 @@ export async function proposeManifest(path: string): Promise<ManifestProposal | 
   });
   const file = join(folder, MANIFEST_FILE);
   if (found.found === "unclear") {
-    const message = `the folder has no manifest, and none can be written for it: ${found.problem}; write one that says it`;
+    const message = `the folder has no manifest, and none can be created: ${found.problem}; write a manifest`;
     throw new ManifestError(file, [problemOfFile(message)]);
   }
   return found.found === "manifest" ? { kind: found.kind, evidence: found.evidence, text: found.text, file } : undefined;
 }
 
-/** Not there, or not for us to read: then nothing speaks from it. */
+/** Returns the names in a folder. Empty if it is missing or unreadable. */
 function namesIn(folder: string): Promise<readonly string[]> {
   return readdir(folder).then(
     (names) => names.sort(),
@@ -61,7 +61,7 @@ async function startOf(folder: string): Promise<{ readonly main: string | undefi
     } | null;
     return { main: typeof parsed?.main === "string" ? parsed.main : undefined, hasStartScript: typeof parsed?.scripts?.start === "string" };
   } catch {
-    // Whoever installs from it says what is wrong with it.
+    // The install reports what is wrong with it.
     return { main: undefined, hasStartScript: false };
   }
 }

@@ -13,7 +13,7 @@ export interface Probe {
   readonly signal: AbortSignal;
 }
 
-/** Output of a short command; undefined when it fails or cannot be found. */
+/** Returns the output of a short command, or undefined if it fails or is not found. */
 export async function probe(command: string, args: readonly string[], options: Probe): Promise<string | undefined> {
   try {
     const { stdout } = await run(command, [...args], { env: options.env, cwd: options.cwd, signal: options.signal, timeout: PROBE_TIMEOUT_MS });
@@ -27,20 +27,20 @@ export async function probe(command: string, args: readonly string[], options: P
 export type VirtualEnvTool = { readonly command: string; readonly missing?: never } | { readonly missing: string; readonly command?: never };
 
 /**
- * The command that makes a virtual environment. Debian's Python comes without `ensurepip`, and its `venv` then fails halfway;
- * so that is looked for first.
+ * Returns the command that creates a virtual environment. Checks for `ensurepip` first, because Debian's Python comes
+ * without it, and `venv` then fails halfway.
  */
 export async function virtualEnvTool(options: Probe): Promise<VirtualEnvTool> {
   if ((await probe("python3", ["-c", "import venv, ensurepip"], options)) !== undefined) return { command: "python3 -m venv" };
   if ((await probe("python3", ["-c", "import virtualenv"], options)) !== undefined) return { command: "python3 -m virtualenv" };
   return {
     missing:
-      "this Python cannot make virtual environments: its module `ensurepip` is missing, and `virtualenv` is not installed. " +
+      "this Python cannot create virtual environments: its module `ensurepip` is missing, and `virtualenv` is not installed. " +
       "On Debian and Ubuntu install the package python3-venv: sudo apt install python3-venv",
   };
 }
 
-/** True when the worker's `.venv` has a Python that is still there. */
+/** Returns true if the worker's `.venv` has a Python that still exists. */
 export async function hasVirtualEnv(folder: string): Promise<boolean> {
   return stat(join(virtualEnvFolder(folder), "bin", "python")).then(
     (entry) => entry.isFile(),
@@ -48,44 +48,44 @@ export async function hasVirtualEnv(folder: string): Promise<boolean> {
   );
 }
 
-/** True when its Python runs and has pip. */
+/** Returns true if its Python runs and has pip. */
 export async function virtualEnvWorks(options: Probe): Promise<boolean> {
   return (await probe(join(virtualEnvFolder(options.cwd), "bin", "python"), ["-c", "import pip"], options)) !== undefined;
 }
 
 /**
- * A worker's `.venv` while another is made in its place: paths in it are absolute, so that the new one cannot be made elsewhere. It is kept in the
- * worker's folder, since a rename goes no farther than its disk.
+ * Keeps a worker's `.venv` while a new one is created in its place. The paths in it are absolute, so the new one cannot
+ * be created elsewhere. It stays in the worker's folder, because a rename works only within a disk.
  */
-export class FormerVirtualEnv {
-  readonly #place: string;
-  readonly #aside: string;
+export class VirtualEnvBackup {
+  readonly #original: string;
+  readonly #backup: string;
 
   constructor(folder: string) {
-    this.#place = virtualEnvFolder(folder);
-    this.#aside = join(folder, ".svc", "former-venv");
+    this.#original = virtualEnvFolder(folder);
+    this.#backup = join(folder, ".svc", "former-venv");
   }
 
-  /** Puts it aside. */
-  async setAside(): Promise<void> {
+  /** Moves the environment to the backup. */
+  async backUp(): Promise<void> {
     await this.discard();
-    await mkdir(dirname(this.#aside), { recursive: true });
-    await rename(this.#place, this.#aside).catch(unlessMissing);
+    await mkdir(dirname(this.#backup), { recursive: true });
+    await rename(this.#original, this.#backup).catch(unlessMissing);
   }
 
-  /** Puts it back in the place of what was made since, where it was put aside. */
-  async putBack(): Promise<void> {
-    if ((await lstat(this.#aside).catch(unlessMissing)) !== undefined) {
-      await rm(this.#place, { recursive: true, force: true });
-      await rename(this.#aside, this.#place);
+  /** Replaces the environment with the backup, if there is one. */
+  async restore(): Promise<void> {
+    if ((await lstat(this.#backup).catch(unlessMissing)) !== undefined) {
+      await rm(this.#original, { recursive: true, force: true });
+      await rename(this.#backup, this.#original);
     }
     await this.discard();
   }
 
   async discard(): Promise<void> {
-    await rm(this.#aside, { recursive: true, force: true });
-    // Others may keep something there.
-    await rmdir(dirname(this.#aside)).catch(() => {});
+    await rm(this.#backup, { recursive: true, force: true });
+    // The folder may contain other files.
+    await rmdir(dirname(this.#backup)).catch(() => {});
   }
 }
 

@@ -1,7 +1,7 @@
 import { LineSplitter } from "./line-splitter.ts";
 import { type CommandEnd, startProcessGroup } from "./process-group.ts";
 
-/** Between SIGTERM and SIGKILL for a command that is called off. */
+/** Time between SIGTERM and SIGKILL for a cancelled command. */
 const CANCEL_GRACE_MS = 2_000;
 const KEPT_LINES = 40;
 
@@ -9,7 +9,7 @@ export interface RunCommandOptions {
   readonly command: string;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Aborting ends the command's whole process group; one that is aborted already starts nothing. */
+  /** Aborting ends the command's whole process group. If it is already aborted, nothing is started. */
   readonly signal: AbortSignal;
   readonly onLine: (line: string) => void;
 }
@@ -20,9 +20,9 @@ export interface CommandRun {
   readonly lastLines: readonly string[];
 }
 
-/** Runs a shell command to its end and tells its output line by line. Never rejects for what the command does. */
+/** Runs a shell command to its end and reports its output line by line. Never rejects because of the command. */
 export async function runCommand(options: RunCommandOptions): Promise<CommandRun> {
-  if (options.signal.aborted) return { end: { code: null, signal: null, problem: "was called off before it started" }, lastLines: [] };
+  if (options.signal.aborted) return { end: { code: null, signal: null, problem: "was cancelled before it started" }, lastLines: [] };
   const lastLines: string[] = [];
   const onLine = (line: string): void => {
     lastLines.push(line);

@@ -7,9 +7,12 @@ import { RUN_VARIABLE, runIdsIn } from "./run-marker.ts";
 
 const run = promisify(execFile);
 const LINUX = process.platform === "linux";
-/** The kernel holds back who reads the environment of a process that hangs in a page fault. */
+/** Maximum wait for an environment: reading it blocks while the process hangs in a page fault. */
 const READ_TIMEOUT_MS = 500;
-/** A process that was forked during a pass may be missed by it, and one that replaces its program has no environment for a moment. */
+/**
+ * Passes without new members before killing ends. A pass may miss a process that is being forked, or that has no
+ * environment for a moment because it replaces its program.
+ */
 const CLEAN_PASSES = 2;
 const MAX_PASSES = 100;
 
@@ -21,24 +24,28 @@ export interface RunMember extends ProcessEntry {
 
 export interface RunIdentity {
   readonly id: string;
-  /** Start time of its first process; older processes are not looked at. Undefined when it is unknown. */
+  /** Start time of its first process. Older processes are ignored. Undefined if it is unknown. */
   readonly since: string | undefined;
 }
 
 /**
- * Finds the processes of a run: the members of its group, those that carry its marker, and the descendants of either. Only processes of
- * our own user are found outside the group. A process without the marker, such as one started by `env -i`, is found while its parent lives.
+ * Finds the processes of a run: the members of its group, those with its marker, and the descendants of both. Outside
+ * the group, only processes of our user are found. A process without the marker, e.g. started by `env -i`, is found
+ * only while its parent lives.
  */
 export class RunMembers {
   readonly #identity: RunIdentity;
-  /** Run ids of each process that was looked at, by pid and start time; none for a process of no run. */
+  /** Run ids of known processes, by pid and start time. Empty for a process of no run. */
   #known = new Map<string, readonly string[]>();
 
   constructor(identity: RunIdentity) {
     this.#identity = identity;
   }
 
-  /** Returns the members that have not ended, in no order. `group`: id of the run's group while it cannot mean another one. Never includes this process. */
+  /**
+   * Returns the members that have not ended, in no order, without this process. `group` is the id of the run's group,
+   * as long as it cannot be another group.
+   */
   async find(group?: number): Promise<readonly RunMember[]> {
     const processes = (await listProcesses()).filter((entry) => !entry.zombie && entry.pid !== process.pid && this.#isYoungEnough(entry));
     const idsOf = await this.#readMarkers(processes);
@@ -64,7 +71,7 @@ export class RunMembers {
     } while (members.size > before);
   }
 
-  /** Start times are counted in ticks since the boot on Linux only. */
+  /** Only Linux has start times in ticks since the boot. */
   #isYoungEnough(entry: ProcessEntry): boolean {
     const { since } = this.#identity;
     return since === undefined || !LINUX || Number(entry.startTime) >= Number(since);
@@ -76,7 +83,8 @@ export class RunMembers {
     for (const entry of processes) {
       const key = keyOf(entry);
       const before = this.#known.get(key);
-      // A process without a marker does not get one. One with a marker may replace its program by an engine's launcher, which has another one.
+      // A process without a marker never gets one. A process with a marker may replace its program with an engine's
+      // launcher, which has another marker.
       if (before?.length === 0) {
         known.set(key, before);
         continue;
@@ -92,7 +100,10 @@ export class RunMembers {
   }
 }
 
-/** Sends SIGKILL to all that `find` returns, until passes in a row find nothing else: a member may fork while we look. */
+/**
+ * Sends SIGKILL to everything that `find` returns, until several passes in a row find nothing new: a member may fork
+ * meanwhile.
+ */
 export async function killMembers(find: () => Promise<readonly ProcessEntry[]>): Promise<void> {
   const killed = new Set<string>();
   let cleanPasses = 0;
@@ -106,7 +117,7 @@ export async function killMembers(find: () => Promise<readonly ProcessEntry[]>):
   }
 }
 
-/** Signals exactly this process. Does nothing when it has ended, also if another process has its pid now. */
+/** Signals exactly this process. Does nothing if it has ended, even if another process has its pid now. */
 export async function signalProcess(entry: ProcessEntry, signal: NodeJS.Signals): Promise<void> {
   const current = await findProcess(entry.pid);
   if (current?.startTime === entry.startTime) signalIfThere(entry.pid, signal);
@@ -120,7 +131,7 @@ function keyOf(entry: ProcessEntry): string {
   return `${entry.pid} ${entry.startTime}`;
 }
 
-/** The user who may read `/proc/PID/environ`; root for a process that has hidden itself. */
+/** Returns true if our user may read `/proc/PID/environ`. A process that hides itself belongs to root. */
 function isOfOurUser(pid: number): boolean {
   if (!LINUX) return true;
   try {
@@ -144,7 +155,7 @@ async function readEnvironment(pid: number): Promise<string> {
   }
 }
 
-/** Environments of our own processes by pid, as far as macOS shows them: it hides those of programs that are part of the system. */
+/** Returns the environments of our user's processes by pid. macOS hides those of system programs. */
 async function environmentsByPs(): Promise<ReadonlyMap<number, string>> {
   const options = { timeout: 5_000, maxBuffer: 64 * 1024 * 1024 };
   const { stdout } = await run("ps", ["-x", "-E", "-ww", "-o", "pid=,command="], options).catch(() => ({ stdout: "" }));

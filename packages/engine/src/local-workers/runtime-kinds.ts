@@ -1,17 +1,17 @@
-/** What runs a worker. */
+/** Runtimes of workers. */
 export const runtimeKinds = ["python", "typescript", "javascript", "bun", "deno", "go", "rust", "other"] as const;
 export type RuntimeKind = (typeof runtimeKinds)[number];
 
-/** What installs its dependencies, or builds it. */
+/** Tools that install dependencies or build a worker. */
 export const packageManagers = ["pip", "uv", "poetry", "npm", "pnpm", "yarn", "bun", "deno", "go", "cargo"] as const;
 export type PackageManager = (typeof packageManagers)[number];
 
-/** A program that has to be there. */
+/** A program that must be installed. */
 export interface Tool {
   readonly program: string;
-  /** Arguments with which it says its version and ends. */
+  /** Arguments that make it print its version and exit. */
   readonly version: readonly string[];
-  /** What to do when it is missing. */
+  /** How to install it. */
   readonly install: string;
 }
 
@@ -31,15 +31,15 @@ const GO: Tool = {
 const CARGO: Tool = { program: "cargo", version: ["--version"], install: "install it as https://rustup.rs says; on Debian and Ubuntu: sudo apt install cargo" };
 
 interface KindRule {
-  /** Undefined when nothing is known of it. */
+  /** Undefined for the kind `other`. */
   readonly runtime: Tool | undefined;
-  /** The first is meant where nothing speaks for another. */
+  /** The first one is the default. */
   readonly packageManagers: readonly PackageManager[];
-  /** Where, below the worker's folder, an install leaves what the worker needs to start. */
+  /** Path, below the worker's folder, of what an install creates and the worker needs to start. */
   readonly environment: string | undefined;
-  /** Folder of the worker's own programs. */
+  /** Folder of the worker's installed programs. */
   readonly programs: string | undefined;
-  /** The sources are compiled by the install, which therefore is done again when one of them changes. */
+  /** True if the install compiles the sources, so that it runs again when one of them changes. */
   readonly isCompiled: boolean;
 }
 
@@ -56,7 +56,7 @@ export const kindRules: Readonly<Record<RuntimeKind, KindRule>> = {
   other: { runtime: undefined, packageManagers: [], environment: undefined, programs: undefined, isCompiled: false },
 };
 
-/** Package managers that do not come with what runs the worker. */
+/** Package managers that are not part of the runtime. */
 export const packageManagerTools: Readonly<Partial<Record<PackageManager, Tool>>> = {
   uv: { program: "uv", version: ["--version"], install: "install it with `pipx install uv` or `pip install uv`, or as https://docs.astral.sh/uv says" },
   poetry: { program: "poetry", version: ["--version"], install: "install it with `pipx install poetry`" },
@@ -65,7 +65,7 @@ export const packageManagerTools: Readonly<Partial<Record<PackageManager, Tool>>
   yarn: { program: "yarn", version: ["--version"], install: "install it with `npm install --global yarn`" },
 };
 
-/** Files by which a project says which package manager it uses. */
+/** Files that show which package manager a project uses. */
 export const lockFiles: Readonly<Record<PackageManager, readonly string[]>> = {
   pip: [],
   uv: ["uv.lock"],

@@ -1,15 +1,15 @@
-/** Leaves room for `.log.2` and the like within the 255 bytes of a file name. */
+/** Leaves space for suffixes such as `.log.2` within the 255 bytes of a file name. */
 const MAX_NAME_LENGTH = 200;
 
 /**
- * What is wrong with a worker's name, as the end of a sentence that begins with the name; undefined when it may be used.
- * Names become file and folder names, so they hold letters, digits, `-`, `_` and `.` only.
+ * Returns why a worker's name is invalid, as the end of a sentence that begins with the name; undefined if it is valid.
+ * Names become file and folder names, so they may contain only letters, digits, `-`, `_` and `.`.
  */
 export function workerNameProblem(name: string): string | undefined {
   if (name.length === 0) return "is empty; expected letters, digits, `-`, `_` or `.`";
   if (name.length > MAX_NAME_LENGTH) return `is ${name.length} characters long; at most ${MAX_NAME_LENGTH} are allowed`;
-  if (!/^[A-Za-z0-9._-]+$/.test(name)) return "holds other characters than letters, digits, `-`, `_` and `.`";
+  if (!/^[A-Za-z0-9._-]+$/.test(name)) return "contains other characters than letters, digits, `-`, `_` and `.`";
   if (name.startsWith(".")) return "starts with `.`";
-  if (name.includes("..")) return "holds `..`";
+  if (name.includes("..")) return "contains `..`";
   return undefined;
 }
