@@ -49,7 +49,7 @@ describe("a folder without a manifest", () => {
     [["package.json", "pyproject.toml", "main.py"], "it has package.json and pyproject.toml, so it may be a typescript or a python worker"],
     [["requirements.txt", "a.py", "b.py"], "it is not clear which script to start: a.py, b.py"],
     [["package.json", "types.d.ts"], "no script to start was found"],
-    [["go.mod", "cmd/a/main.go", "cmd/b/main.go"], "which program is to be started is not clear: cmd/a/main.go, cmd/b/main.go"],
+    [["go.mod", "cmd/a/main.go", "cmd/b/main.go"], "it is not clear which program to start: cmd/a/main.go, cmd/b/main.go"],
   ])("that holds %o gets none, and its author is told why", async (files, problem) => {
     await write(empty(...files));
     await expect(proposeManifest(folder)).rejects.toThrow(problem);

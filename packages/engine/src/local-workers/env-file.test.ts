@@ -39,7 +39,7 @@ describe("files of variables", () => {
     await writeFile(join(folder, "nul"), "SECRET=hunter2\0");
     await writeFile(join(folder, "big"), `SECRET=hunter2${"x".repeat(300_000)}`);
     await mkdir(join(folder, "folder"));
-    for (const [name, problem] of Object.entries({ nul: "NUL", big: "at most", folder: "no file" })) {
+    for (const [name, problem] of Object.entries({ nul: "NUL", big: "at most", folder: "not a file" })) {
       const error: unknown = await readEnvFiles([named(name)]).catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(EnvFileError);
       expect((error as Error).message).toContain(problem);

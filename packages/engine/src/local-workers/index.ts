@@ -11,11 +11,11 @@ export {
 export { LineSplitter } from "./line-splitter.ts";
 export {
   MANIFEST_FILE,
+  ManifestError,
   REFERENCE_MANIFEST_FILE,
   readManifest,
   type WorkerManifest,
 } from "./manifest.ts";
-export { ManifestError } from "./manifest-error.ts";
 export { type ManifestProposal, proposeManifest } from "./propose-manifest.ts";
 export { kindRules, type PackageManager, packageManagerTools, type RuntimeKind, type Tool } from "./runtime-kinds.ts";
 export { workerNameProblem } from "./worker-name.ts";

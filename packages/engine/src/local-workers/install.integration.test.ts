@@ -254,7 +254,7 @@ describe("a Python install", () => {
     });
   });
 
-  /** Makes something in place of an environment, which takes long. */
+  /** Slowly creates a fake environment. */
   const QUICK_VIRTUALENV = {
     "../../shadow/ensurepip/__init__.py": "raise ModuleNotFoundError('ensurepip')",
     "../../shadow/virtualenv.py":

@@ -2,8 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readManifest } from "./manifest.ts";
-import { ManifestError } from "./manifest-error.ts";
+import { ManifestError, readManifest } from "./manifest.ts";
 import { workerNameProblem } from "./worker-name.ts";
 
 let folder: string;

@@ -2,13 +2,12 @@ import { readdir } from "node:fs/promises";
 import { basename, extname, join, resolve } from "node:path";
 import { quoteWord } from "@svc/protocol";
 import type { z } from "zod";
-import { type FileProblem, inFileOrder, problemOfFile } from "../yaml/problem.ts";
+import { FileError, type FileProblem, inFileOrder, problemOfFile } from "../yaml/problem.ts";
 import { problemAt, schemaProblems } from "../yaml/schema-problems.ts";
 import { type KeyPath, readYaml, type YamlSource } from "../yaml/source.ts";
 import { readBoundedFile } from "./bounded-file.ts";
 import { RESERVED_VARIABLES } from "./environment.ts";
 import { entryProblem, inferredInstall, inferredPackageManager, inferredStart } from "./inferred-commands.ts";
-import { ManifestError } from "./manifest-error.ts";
 import { exampleFor } from "./manifest-example.ts";
 import { ENTRY, listed, manifestShape, referenceManifestShape, START_COMMAND } from "./manifest-schema.ts";
 import { kindRules, type PackageManager, type RuntimeKind } from "./runtime-kinds.ts";
@@ -21,6 +20,11 @@ export const MANIFEST_FILE = "svc.worker.yaml";
 export const REFERENCE_MANIFEST_FILE = "iii.worker.yaml";
 
 const MAX_MANIFEST_BYTES = 256 * 1024;
+
+/** Thrown when a folder cannot be run as a worker. */
+export class ManifestError extends FileError {
+  override readonly name = "ManifestError";
+}
 
 /** A validated manifest of a worker, with defaults filled in. */
 export interface WorkerManifest {

@@ -99,7 +99,7 @@ describe("a process group", () => {
   });
 
   it("stops with SIGTERM and lets descendants finish after their wrapper has gone", async () => {
-    // The inner process takes longer to end than the shell around it.
+    // The inner process ends later than the shell around it.
     const inner = `import os, signal, time
 def bye(*_):
     time.sleep(0.4)
@@ -122,7 +122,7 @@ while True:
     const launcher = group.id as number;
     const stopped = group.stop({ graceMs: 20_000 });
     try {
-      // It would take the signal while it forks, and the command would get the whole grace.
+      // The shell would receive the signal while it forks, and the command would get the whole grace period.
       expect(await pendingSignals(launcher)).not.toContain(constants.signals.SIGTERM);
     } finally {
       process.kill(launcher, "SIGCONT");
@@ -134,7 +134,7 @@ while True:
     const trapping = `trap "echo heard; exit" TERM; echo > trapping; sleep 20 & wait`;
     const { group, lines } = start(`(${trapping}) & while [ ! -e trapping ]; do sleep 0.01; done`);
     const stopped = group.stop({ graceMs: 20_000 });
-    // Nothing is read meanwhile, so that the whole of the launcher's reports comes at once.
+    // Reads nothing meanwhile, so that all reports of the launcher arrive at once.
     while (!existsSync(join(folder, "trapping"))) pause(10);
     pause(200);
     await stopped;
@@ -291,24 +291,27 @@ time.sleep(300)`,
   });
 });
 
-/** The number behind the word that a line begins with. */
+/** Returns the number after the word that a line begins with. */
 async function pidIn(line: Promise<string>): Promise<number> {
   return Number((await line).split(" ")[1]);
 }
 
-/** Ids of the processes whose environment has the run's id. Reads `/proc` itself, since the test is about how the product finds them. */
+/**
+ * Returns the pids of processes with the run's id in their environment. Reads `/proc` itself, because the test checks
+ * how the product finds them.
+ */
 async function runningIn(runId: string): Promise<readonly number[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
   const environments = await Promise.all(pids.map(async (pid) => [pid, await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "")] as const));
   return environments.filter(([, environment]) => environment.includes(runId)).map(([pid]) => Number(pid));
 }
 
-/** Lets no event be handled for a while. */
+/** Blocks the event loop for a while. */
 function pause(milliseconds: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
 }
 
-/** A group whose launcher is held by SIGSTOP before it has forked anything. */
+/** Starts a group whose launcher is stopped by SIGSTOP before it has forked. */
 async function startHeld(command: string): Promise<ProcessGroup> {
   for (let tries = 0; tries < 200; tries++) {
     const { group } = start(command);
@@ -322,12 +325,12 @@ async function startHeld(command: string): Promise<ProcessGroup> {
   throw new Error("the launcher was always faster");
 }
 
-/** As https://man7.org/linux/man-pages/man5/proc_pid_status.5.html describes it. */
+/** The format is in https://man7.org/linux/man-pages/man5/proc_pid_status.5.html. */
 function statusOf(pid: number): Promise<string> {
   return readFile(`/proc/${pid}/status`, "utf8");
 }
 
-/** Numbers of the signals that the process has yet to take. */
+/** Returns the numbers of the process's pending signals. */
 async function pendingSignals(pid: number): Promise<number[]> {
   const masks = [...(await statusOf(pid)).matchAll(/^(?:SigPnd|ShdPnd):\s*([0-9a-f]+)$/gm)].map(([, mask]) => BigInt(`0x${mask}`));
   return Array.from({ length: 64 }, (_, index) => index + 1).filter((number) => masks.some((mask) => (mask >> BigInt(number - 1)) & 1n));

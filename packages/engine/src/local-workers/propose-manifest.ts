@@ -4,8 +4,7 @@ import { problemOfFile } from "../yaml/problem.ts";
 import { MAX_PACKAGE_FILE_BYTES, readBoundedFile } from "./bounded-file.ts";
 import { type Detection, detect } from "./detect.ts";
 import { inferredPackageManager } from "./inferred-commands.ts";
-import { MANIFEST_FILE, REFERENCE_MANIFEST_FILE } from "./manifest.ts";
-import { ManifestError } from "./manifest-error.ts";
+import { MANIFEST_FILE, ManifestError, REFERENCE_MANIFEST_FILE } from "./manifest.ts";
 import { type PackageManager, type RuntimeKind, runtimeKinds } from "./runtime-kinds.ts";
 
 /** A proposed manifest for a folder without one. */

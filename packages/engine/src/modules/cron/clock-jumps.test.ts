@@ -15,7 +15,7 @@ async function start(from: string, config: object) {
   await bind(engine, listening.worker, config, { id: "t" });
   return listening;
 }
-/** The first run goes on until it is released. */
+/** The first run lasts until it is released. */
 async function startHeld(from: string, config: object) {
   clock = manualClock(Date.parse(from));
   engine = await cronEngine({ clock });
@@ -136,7 +136,7 @@ describe("a clock that is set", () => {
     clock.jumpTo(clock.now() + 2 * HOUR_MS + 25 * 60_000);
     await pass(engine, clock, "t", 2_000);
     for (let round = 0; round < 6; round++) await settled(engine, "t");
-    // It is 14:55:32 now, so that nothing of what was left out is on time.
+    // It is 14:55:32 now, so none of the skipped ticks is on time.
     const caughtUp = misfire === "skip" ? ["12:30"] : misfire === "once" ? ["12:30", "14:30"] : expected.slice(0, -1);
     expect(minutes(times())).toEqual(caughtUp);
     await pass(engine, clock, "t", 5 * 60_000, 60_000);

@@ -23,7 +23,7 @@ it("a function that ran and failed with draining, handing on what a call of its 
       worker.say({ type: "invocationresult", invocation_id, function_id, error });
     }
   };
-  // Ends with the connection.
+  // Fails when the connection closes.
   answer().catch(() => {});
   await bind(engine, worker, { expression: "0 * * * * *", misfire: "all" }, { id: "t" });
   await pass(engine, clock, "t", 70_000);

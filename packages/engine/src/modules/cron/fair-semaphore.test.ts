@@ -9,7 +9,7 @@ import { bind, pass, ticking } from "./testing/cron-engine.ts";
 
 const [acme, beta] = [restrictedPrincipal("acme"), restrictedPrincipal("beta")];
 
-/** Asks for slots and notes who gets one. */
+/** Requests slots and records who gets one. */
 function scene(count: number) {
   const slots = new FairSemaphore(count);
   const got: string[] = [];
@@ -50,7 +50,7 @@ it("serves principals in turn, and the runs of each in order", async () => {
   await release("t1");
   expect(got).toEqual(["t0", "t1", "t2", "a0"]);
   await release("t2");
-  // One of two slots is for restricted principals, and a0 has it.
+  // Restricted principals may use one of two slots, and a0 has it.
   expect(got).toEqual(["t0", "t1", "t2", "a0"]);
   await release("a0");
   await release("b0");
@@ -85,7 +85,7 @@ it("keeps the owner's cron on time while functions of a restricted connection ha
     expect(owner.ticks).toHaveLength(10);
     expect(hanging).toBe(1);
   } finally {
-    // A stop waits for what runs.
+    // A stop waits for running jobs.
     tenant.close();
     await engine.stop();
   }

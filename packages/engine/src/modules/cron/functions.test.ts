@@ -220,7 +220,7 @@ it("runs no more at a time than it may, and the others in their turn", async () 
     await bind(few, worker, { expression: `*/20 * * * * *`, start_at: `2026-01-01T00:00:0${id.slice(1)}Z` }, { id });
   await pass(few, clock, "t1", 20_000, 5_000);
   expect(ticks).toHaveLength(2);
-  // Ticks that come due while the first ones wait are passed over, and do not stand in their way.
+  // Ticks that are due while the first ones wait are skipped.
   await pass(few, clock, "t1", 9_000, 3_000);
   clock.advance(11_000);
   expect(ticks).toHaveLength(2);

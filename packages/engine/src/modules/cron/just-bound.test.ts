@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => engine.stop());
 
-/** Resolves with the answer, and waits for nothing else. */
+/** Resolves with the registration's result only. */
 async function bindOnly(): Promise<void> {
   worker.say({ type: "registertrigger", id: "t", trigger_type: "cron", function_id: "on::tick", config: { expression: "@daily" } });
   await worker.next((frame) => frame.type === "triggerregistrationresult");

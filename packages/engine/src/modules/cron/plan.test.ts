@@ -51,7 +51,7 @@ describe("the plan for due ticks", () => {
   it("starts one for all that were missed where that is asked for (T-3)", () => {
     const hourly = scheduleOf("0 30 * * * *", "UTC");
     expect(plan(320, { schedule: hourly, misfire: "once" })).toMatchObject({ starts: [270], skipped: ["superseded", 4, 210], decided: 270, checkAt: 330 });
-    // One that is on time stands for them.
+    // One tick that is on time stands for them.
     expect(plan(330, { schedule: hourly, misfire: "once" })).toMatchObject({ starts: [330], skipped: ["superseded", 5, 270] });
   });
 
@@ -60,7 +60,7 @@ describe("the plan for due ticks", () => {
     const then = { misfire: "all", decidedUntil: START + 151 * MINUTE, backlogUntil: START + 250 * MINUTE } as const;
     expect(plan(253, { ...then, running: 1 })).toMatchObject({ starts: [], skipped: undefined, decided: 151 });
     expect(plan(253, then)).toMatchObject({ starts: [152], skipped: undefined, decided: 152, backlog: 250 });
-    // What came due during the backlog has overlapped with it.
+    // Ticks that were due during the backlog overlapped with it.
     const last = { ...then, decidedUntil: START + 250 * MINUTE, waitingFrom: START + 251 * MINUTE };
     expect(plan(253, last)).toMatchObject({ starts: [253], skipped: ["overlap", 2, 252], decided: 253 });
   });

@@ -10,7 +10,7 @@ beforeEach(async () => {
   engine = await cronEngine({ clock });
 });
 afterEach(async () => {
-  // Handlers that never answer have their grace period.
+  // Handlers that never return get their grace period.
   const stopped = engine.stop();
   await turns(50);
   clock.advance(5_000);
@@ -125,7 +125,7 @@ describe("a trigger whose function is away", () => {
     const { ticks, times } = await ticking(engine);
     await turns();
     await settled(engine, "kept");
-    // The one that was due less than a minute ago.
+    // The tick that was due less than a minute ago.
     expect(times()).toEqual(["2026-01-01T00:02:20.000Z"]);
     expect(ticks[0]).toMatchObject({ actual_time: "2026-01-01T00:02:30.000Z" });
   });
@@ -154,7 +154,7 @@ describe("ticks that the trigger of a trusted worker misses", () => {
     await bind(engine, guest, config, { id: "g" });
     return guest;
   };
-  /** Starts of a trusted worker that asks for the trigger after five minutes in which nobody did. */
+  /** Returns the starts of a trusted worker that registers the trigger after five minutes without one. */
   const startsFiveMinutesLater = async (): Promise<number> => {
     await turns(50);
     clock.advance(5 * 60_000);

@@ -17,7 +17,7 @@ function folder(): string {
   return path;
 }
 
-/** An engine whose queue hands jobs to `handle`, and the jobs that it was given. */
+/** An engine whose queue passes jobs to `handle`, and its jobs. */
 async function start(
   clock: ManualClock,
   dataDir: string,
@@ -47,7 +47,7 @@ it.each([
   const first = await start(clock, before, () => open.passed);
   clock.advance(60_000);
   const [job] = await first.jobs.count(1);
-  // What a kill would leave: the start is on the disk, and the queue has not answered.
+  // The state after a kill: the start is on disk, and the queue has not responded.
   cpSync(before, after, { recursive: true });
   open.open();
   await settled(first.engine, "t");

@@ -20,7 +20,7 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-/** What is under way has 5 s. */
+/** Runs in progress get 5 s. */
 async function stop(): Promise<void> {
   const stopped = engine.stop();
   await turns(50);
@@ -28,14 +28,14 @@ async function stop(): Promise<void> {
   await stopped;
 }
 
-/** Starts the engine again `ms` after the given time. */
+/** Restarts the engine `ms` milliseconds after the given time. */
 async function restartAt(time: string): Promise<void> {
   await stop();
   clock = manualClock(Date.parse(time));
   engine = await cronEngine({ clock, dataDir });
 }
 
-/** A worker that asks for the trigger `t`, after a restart. */
+/** A worker that registers the trigger `t` after a restart. */
 async function again(config: object, handle?: Parameters<typeof ticking>[2]) {
   const listening = await ticking(engine, "on::tick", handle);
   await bind(engine, listening.worker, config, { id: "t" });
@@ -170,7 +170,7 @@ describe("after a restart", () => {
     expect(await engine.call("cron::list")).toMatchObject({ triggers: [{ status: "active", next_runs: { 0: "2026-01-01T02:30:00.000Z" } }] });
     await pass(engine, clock, "t", 3_600_000, 1_800_000);
     expect(minutes(behind.times())).toEqual(["02:30", "03:00"]);
-    // What started is remembered over one more restart.
+    // Started ticks are remembered across another restart.
     await restartAt("2026-01-01T03:20:00Z");
     const last = await again(config);
     await pass(engine, clock, "t", 2.5 * 3_600_000, 1_800_000);
@@ -226,6 +226,6 @@ describe("after a restart", () => {
     }
     expect(new Set(started).size, `seed ${seed}`).toBe(started.length);
     expect(started.length, `seed ${seed}`).toBeGreaterThan(0);
-    // With `all` a leap of hours is caught up tick by tick: thousands of them.
+    // With `all`, thousands of ticks are caught up one by one.
   }, 60_000);
 });

@@ -90,7 +90,7 @@ describe("a schedule in a time zone", () => {
     ["Europe/Berlin", "30 2 * * *", "2026-10-24T12:00:00Z", ["2026-10-25T00:30Z", "2026-10-26T01:30Z"]],
     ["Europe/Berlin", "0,30 2,3 * * *", "2026-10-24T22:00:00Z", ["2026-10-25T00:00Z", "2026-10-25T00:30Z", "2026-10-25T02:00Z"]],
     ["America/New_York", "30 1 * * *", "2026-10-31T12:00:00Z", ["2026-11-01T05:30Z", "2026-11-02T06:30Z"]],
-    // What runs through the hour goes on in the second one: an hour without would be the surprise.
+    // Expressions with a wildcard also tick in the repeated hour: a gap of an hour would be a surprise.
     ["Europe/Berlin", "*/30 * * * *", "2026-10-25T00:00:00Z", ["2026-10-25T00:30Z", "2026-10-25T01:00Z", "2026-10-25T01:30Z", "2026-10-25T02:00Z"]],
   ])("in %s has times that come twice once when clocks go back: %s (T-5) (gap 17)", (zone, expression, from, expected) => {
     expect(ticks(expression, zone, from, expected.length)).toEqual(expected);

@@ -23,7 +23,7 @@ afterEach(async () => {
 it("a tick that cannot be stored is not started; it is shown as an error, and started once the store writes again (T-1)", async () => {
   const { worker, times, count } = await ticking(engine);
   await bind(engine, worker, { expression: "0 * * * * *" }, { id: "t" });
-  // A rule of the database's own stands for a disk that takes nothing more.
+  // A database trigger simulates a full disk.
   const database = openDatabase(join(dataDir, "cron.db"));
   database.exec("CREATE TRIGGER full BEFORE INSERT ON runs BEGIN SELECT RAISE(ABORT, 'no room'); END");
   const isShown = new Promise<void>((resolve) => {

@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => engine.stop());
 
-/** A worker whose function is bound to a topic, and what the function was told. */
+/** Connects a worker whose function is bound to a topic, and records its inputs. */
 async function listen(config: unknown, { type = "event", id = `on::${crypto.randomUUID()}` } = {}) {
   const told = new Collected<unknown>();
   const frames: Record<string, unknown>[] = [];
@@ -37,7 +37,7 @@ const publish = (topic: unknown, data?: unknown): Promise<unknown> => engine.cal
 const triggerOf = (functionId: string) => engine.directory.triggers().find(({ function_id }) => function_id === functionId);
 const topics = async () => ((await engine.call("event::list")) as { topics: Record<string, unknown>[] }).topics;
 const topicNamed = async (name: string) => (await topics()).find(({ topic }) => topic === name);
-/** What a worker has sent is through when this resolves. */
+/** Resolves when everything that a worker has sent was handled. */
 async function settled(worker: InMemoryWorker): Promise<void> {
   worker.say({ type: "ping" });
   await worker.next((frame) => frame.type === "pong");
@@ -238,7 +238,7 @@ describe("a subscriber", () => {
     await begun.count(1);
     for (let n = 1; n <= 1_100; n++) {
       await publish("t", n);
-      // The other one keeps up.
+      // The other subscriber keeps up.
       if (n % 500 === 0) await quick.told.count(n);
     }
     expect(await engine.call("event::emit", { event: "t", data: 1_101 })).toEqual({ delivered_to: 1 });
@@ -279,7 +279,7 @@ describe("a subscriber", () => {
       tenant.serve(id, () => new Promise(() => {}));
       await bindTrigger(tenant, "event", id, { topic: id });
     }
-    // One is being delivered, the others wait.
+    // One event is being delivered, the others wait.
     expect([await emit("one"), await emit("one"), await emit("two")]).toEqual([1, 1, 1]);
     expect([await emit("one"), await emit("two")]).toEqual([0, 0]);
     const owner = await engine.connectWorker();

@@ -11,7 +11,7 @@ function indexOf(...patterns: string[]): TopicIndex<string> {
 
 const fits = (pattern: string, topic: string): boolean => indexOf(pattern).matching(topic).has(pattern);
 
-/** The meaning of a pattern, written down as plainly as possible: tries everything. */
+/** Reference implementation of patterns, as simple as possible. */
 function means(pattern: readonly string[], topic: readonly string[]): boolean {
   const [token, ...others] = pattern;
   if (token === undefined) return topic.length === 0;
@@ -19,7 +19,7 @@ function means(pattern: readonly string[], topic: readonly string[]): boolean {
   const segment = segmentOf(token);
   if (segment === "**") {
     const [next, ...behind] = others;
-    // What follows a leading `**` that stands for nothing begins the topic, without a separator.
+    // After a leading `**` that matches nothing, the topic begins without a separator.
     const bare = token === "**" && next !== undefined ? [segmentOf(next), ...behind] : others;
     if (means(bare, topic)) return true;
     if (head === undefined || separatorOf(head) !== separatorOf(token)) return false;

@@ -65,7 +65,7 @@ describe("a handler that fails with the code of a call that it made itself", () 
         worker.say({ type: "invocationresult", invocation_id, function_id, error });
       }
     };
-    // Ends with the connection.
+    // Fails when the connection closes.
     serve().catch(() => {});
     await until("it is there", () => engine.directory.functionById("work") !== undefined);
     await add("work", 1, { queue: "q" });

@@ -11,7 +11,7 @@ afterEach(async () => {
 it("a job whose handler fails while it is being cancelled is not tried again (gap 9)", async () => {
   const held = new Map<string, () => void>();
   let holds = true;
-  // Both answers are on their way at once, as with a disk between.
+  // Both results arrive at once, as with a disk.
   const around = (store: QueueStore): QueueStore => ({
     ...store,
     async call(name, input, options) {

@@ -14,7 +14,7 @@ async function start(queues: Readonly<Record<string, unknown>> = {}): Promise<Qu
   return running;
 }
 
-/** A handler whose calls wait until they are settled by hand. */
+/** A handler whose calls the test completes. */
 function heldHandler() {
   const calls: { readonly data: unknown; readonly job: Job; settle(error?: Error): void }[] = [];
   return {

@@ -7,7 +7,7 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-/** A queue that runs one job at a time, with a worker that ends its jobs when it is told. */
+/** A queue that runs one job at a time, with a worker that completes its jobs on request. */
 async function busyQueue() {
   const made = await moduleEngine({ queues: { orders: { concurrency: 1 } } });
   cleanUps.push(() => made.stop());
@@ -24,7 +24,7 @@ async function busyQueue() {
 
 const health = ({ engine }: ModuleEngine): ComponentReport | undefined => engine.kernel.health.read().find(({ component }) => component === "queues");
 
-/** Each look asks the store, which answers in a later turn. */
+/** Each check calls the store, which responds in a later turn. */
 async function look(made: ModuleEngine): Promise<void> {
   made.clock.advance(10_000);
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));

@@ -8,7 +8,7 @@ afterEach(async () => {
   running = undefined;
 });
 
-/** A queue whose config is changed while a handler has one of its jobs in hand. */
+/** A queue whose config changes while a handler runs one of its jobs. */
 async function reconfiguredWithAJobInHand(second?: unknown) {
   running = await moduleEngine({ queues: { q: { max_retries: 3, backoff_ms: 1_000 } } });
   const { engine, call, until } = running;

@@ -23,7 +23,7 @@ async function stop(): Promise<void> {
   running = undefined;
 }
 
-/** What has been asked of the store, and what follows from it, has happened. */
+/** Resolves when all calls of the store have completed and taken effect. */
 async function quiet(core: QueueEngine["core"]): Promise<void> {
   for (let n = 0; n < 5; n++) await core.counts("default");
 }
@@ -73,7 +73,7 @@ describe("queues over a restart", () => {
     const before = await start();
     await before.add("work", 1, { group: "g" });
     await before.add("work", 2, { group: "g" });
-    // As an engine that is killed leaves them.
+    // The state that a killed engine leaves.
     const taken = await before.core.store.call("take", {
       queue: "default",
       limit: 10,
@@ -116,7 +116,7 @@ describe("queues while the clock is set", () => {
     await add("work", "delayed", { queue: "q", delayMs: 60_000 });
     clock.jumpTo(clock.now() + byMs);
     clock.advance(8_000);
-    // Each resume looks for what is due.
+    // Each resume checks for due jobs.
     await core.resume("q");
     await quiet(core);
     expect(ran).toEqual(["retried"]);

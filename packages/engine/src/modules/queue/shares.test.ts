@@ -1,4 +1,4 @@
-// What restricted principals may have of a queue, and that it takes nothing from others.
+// The share of restricted principals in a queue, and its effect on others.
 import { afterEach, describe, expect, it } from "vitest";
 import type { InMemoryWorker } from "../../testing/in-memory-engine.ts";
 import { accessOfRole, rulesWith } from "../../testing/index.ts";
@@ -47,7 +47,7 @@ describe("what a restricted principal puts on a queue", () => {
     const first = await enqueue(guest, { dedupe_key: "order-17" });
     expect(await enqueue(other, { dedupe_key: "order-17" })).toMatchObject({ result: { duplicate: false } });
     expect(await own.call("queue::enqueue", { queue: "q", function_id: "work", dedupe_key: "order-17" })).toMatchObject({ duplicate: false });
-    // The control: its own key is in use.
+    // Control: its own key is in use.
     expect(await enqueue(guest, { dedupe_key: "order-17" })).toMatchObject({ result: { duplicate: true, job_id: first.result?.job_id } });
     expect(await own.call("queue::stats", { queue: "q" })).toMatchObject({ waiting: 3 });
   });
@@ -89,7 +89,7 @@ describe("what a restricted principal puts on a queue", () => {
     const refused = await enqueue(guest, {});
     expect(refused).toMatchObject(full("role guest has 2 jobs on queue q; a restricted principal may have 2 (an eighth of max_depth)"));
     expect(refused).toMatchObject({ error: { details: { queue: "q", principal: "role guest", max_depth: 16, used: 2, limit: 2 } } });
-    // A job of several that finds no room leaves none behind.
+    // If one of several jobs has no room, none is added.
     const other = await guestOf(before, "other");
     const job = { queue: "q", function_id: "work" };
     expect(await other.call("queue::enqueue_many", { jobs: [job, job, job] })).toMatchObject({ error: { code: "queue_full" } });
@@ -104,7 +104,7 @@ describe("what a restricted principal puts on a queue", () => {
     const ofOwner = (count: number) => after.call("queue::enqueue_many", { jobs: Array.from({ length: count }, () => job) });
     await ofOwner(8);
     await expect(ofOwner(1)).rejects.toMatchObject({ code: "queue_full" });
-    // There is room again once jobs have run.
+    // There is room again after jobs have run.
     const worker = await after.engine.connectWorker();
     worker.serve("work", () => null);
     await after.until("all are done", async () => (await after.call("queue::stats", { queue: "q" })).done === 16);
@@ -168,7 +168,7 @@ describe("what a restricted principal puts on a queue", () => {
     for (const data of ["one", "two"]) await own.call("queue::enqueue", { queue: "q", function_id: "work", data });
     await own.until("the owner's are done", async () => (await own.call("queue::stats", { queue: "q" })).done === 2);
     expect(ran).toEqual(["hangs", "hangs", "one", "two"]);
-    // Each that ends lets another one begin.
+    // Each job that ends lets another one start.
     for (let n = 0; n < 5; n++) {
       await own.until("another one hangs", () => hanging.length > n);
       hanging[n]?.();
@@ -225,7 +225,7 @@ describe("what a restricted principal publishes", () => {
     const queue = "topic:t>listen";
     await own.until("one runs", async () => (await own.call("queue::stats", { queue })).active === 1);
     await own.call("svc::durable::publish", { topic: "t", data: "owner's" });
-    // It has the place that is kept for trusted callers.
+    // It has the slot that is reserved for trusted callers.
     await own.until("the owner's runs", async () => (await own.call("queue::stats", { queue })).active === 2);
     const { jobs } = await own.call<{ jobs: readonly { data: unknown; made_by: unknown }[] }>("queue::peek", { queue, state: "active" });
     expect(jobs.map(({ data, made_by }) => [data, made_by])).toEqual([
@@ -286,7 +286,7 @@ describe("jobs of a role", () => {
       { ...line, jobs: 1 },
       { ...line, jobs: 4 },
     ]);
-    // Nothing happened in the minute after.
+    // There were no events in the following minute.
     own.clock.advance(120_000);
     expect(lines()).toHaveLength(2);
   });

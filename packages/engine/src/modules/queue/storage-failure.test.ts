@@ -9,7 +9,7 @@ afterEach(async () => {
   running = undefined;
 });
 
-/** A store whose disk fails while `isBroken`; what is broken is the disk, so nothing that it refuses was done. */
+/** A store whose disk fails while `isBroken`. Calls that fail had no effect. */
 async function startOnFailingDisk() {
   const disk = { isBroken: false, refused: 0 };
   const around = (store: QueueStore): QueueStore => ({

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Clock, systemClock } from "../../kernel/clock.ts";
 import { FileWatch } from "./file-watch.ts";
 
-/** Debounces for a tenth of the time. */
+/** Uses a tenth of the debounce time. */
 const hurried: Clock = { ...systemClock, after: (ms, action) => systemClock.after(ms / 10, action) };
 
 let folder: string;

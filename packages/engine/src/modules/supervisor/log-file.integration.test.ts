@@ -112,7 +112,7 @@ describe("a worker's log file", () => {
   it("stops reading a process whose lines take more than their share of time, however few bytes they have, and goes on later", async () => {
     const clock = manualClock();
     let workMs = 0;
-    // Each look at the time is 6 ms later than the one before, as on a machine where a piece of output is much work.
+    // The clock advances 6 ms on each read, as on a machine where handling output is slow.
     const busy = {
       ...clock,
       monotonic() {
@@ -142,7 +142,7 @@ describe("a worker's log file", () => {
       },
     });
     let turns = 0;
-    // A loop that only reads and writes log lines would never come to these turns; how fast they come depends on the machine.
+    // A loop that only handles log lines would never reach these turns. Their speed depends on the machine.
     const giveUpAt = performance.now() + 20_000;
     while (turns < 200 && performance.now() < giveUpAt) {
       await new Promise((resolve) => setImmediate(resolve));

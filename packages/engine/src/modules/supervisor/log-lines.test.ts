@@ -18,7 +18,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Lines `first` to `last`, a second apart. */
+/** Returns the lines `first` to `last`, one second apart. */
 function numbered(first: number, last: number, stream = "out"): string {
   return Array.from({ length: last - first + 1 }, (_, index) => `${timeOf(first + index)} ${stream} line ${first + index}\n`).join("");
 }

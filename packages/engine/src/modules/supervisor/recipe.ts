@@ -2,8 +2,7 @@ import type { CommandEntry, LocalWorkerEntry, WatchPatterns } from "../../config
 import { EnvFileError, readEnvFiles } from "../../local-workers/env-file.ts";
 import { workerEnvironment } from "../../local-workers/environment.ts";
 import { InstallError, installWorker, isInstalled } from "../../local-workers/install.ts";
-import { readManifest, type WorkerManifest } from "../../local-workers/manifest.ts";
-import { ManifestError } from "../../local-workers/manifest-error.ts";
+import { ManifestError, readManifest, type WorkerManifest } from "../../local-workers/manifest.ts";
 
 /** What to run, and how. */
 export interface RunPlan {

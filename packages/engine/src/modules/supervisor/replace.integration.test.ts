@@ -32,7 +32,7 @@ async function ready({ name = "w", known = [], gone = [] }: { name?: string; kno
   return found.replicas.flatMap(({ pid }) => pid ?? []);
 }
 
-/** Resolves with the new process, which has not connected; one that is not in `former`. */
+/** Resolves with a new process that is not in `former` and has not connected. */
 async function replacing(former: readonly number[] = []): Promise<{ readonly status: WorkerStatus; readonly next: number }> {
   const status = await project.statusWith("w", (found) => found.state === "replacing" && ![undefined, ...former].includes(startingIn(found)));
   return { status, next: startingIn(status) ?? 0 };

@@ -31,7 +31,7 @@ async function begin(ignore: readonly string[] = [], clock: Clock = systemClock)
   return watch;
 }
 
-/** Changes one more file and waits until that is told, so that everything before it has been told too. */
+/** Changes one more file and waits until it is reported, so that everything before it has been reported too. */
 async function toldUpTo(marker: string): Promise<string[]> {
   await writeFile(join(folder, marker), "marker");
   await vi.waitUntil(() => told.some((paths) => paths.includes(marker)), { timeout: 8_000, interval: 20 });
@@ -89,7 +89,7 @@ describe("watching sources", () => {
 
 const ROUNDS = Array.from({ length: 200 }, (_, round) => round);
 
-/** Lets the event loop turn, so that what follows meets the watch at another point of its work in each round. */
+/** Lets the event loop turn, so that each round meets the watch at another point of its work. */
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await setImmediate();
 }
@@ -108,7 +108,7 @@ async function missing(paths: readonly string[]): Promise<string[]> {
   return never;
 }
 
-/** Returns what a comparison of all files finds after everything that happened so far was reported. */
+/** Returns the result of comparing all files after all earlier changes were reported. */
 async function unreported(source: SourceWatch): Promise<string[]> {
   await toldUpTo("last.py");
   told.length = 0;
@@ -116,7 +116,7 @@ async function unreported(source: SourceWatch): Promise<string[]> {
   return told.flat();
 }
 
-/** Debounces for a tenth of the time, so that scans run between the steps of a test. */
+/** Uses a tenth of the debounce time, so that scans run between the steps of a test. */
 const hurried: Clock = { ...systemClock, after: (ms, action) => systemClock.after(ms / 10, action) };
 
 describe("a save is reported", () => {
@@ -175,7 +175,7 @@ describe("a save is reported", () => {
   });
 
   it("twice, when a second one of the same size follows at once", async () => {
-    // Without emptying the file first, which may be reported too.
+    // Without truncating the file first, which may be reported too.
     const inPlace = { flag: "r+" };
     for (const round of ROUNDS) await save(`${round}.ts`, "0");
     const source = await begin([], hurried);
@@ -213,7 +213,7 @@ describe("a save is reported", () => {
   it("after more events than the system keeps", async () => {
     for (const path of ["loud/a.log", "src/deep/a.ts"]) await save(path, "1");
     await begin([], hurried);
-    // In one turn of the event loop, so that nothing is taken from the system's queue meanwhile.
+    // In one turn of the event loop, so that no event is read meanwhile.
     for (let round = 0; round < 10_000; round++) {
       renameSync(join(folder, "loud/a.log"), join(folder, "loud/b.log"));
       renameSync(join(folder, "loud/b.log"), join(folder, "loud/a.log"));
@@ -243,7 +243,7 @@ describe("a save is reported", () => {
     };
     const place = (): string => Array.from({ length: 1 + random(3) }, () => "abc"[random(3)]).join("/");
     for (let step = 0; step < 500; step++) {
-      // What is not possible just now, e.g. a folder where a file is, is left out.
+      // Operations that fail now are skipped, e.g. a folder where a file is.
       const done = [
         () => save(`${place()}/${random(5)}.ts`, String(random(3))),
         () => save(`${place()}/${random(5)}.ts`, String(random(3))),

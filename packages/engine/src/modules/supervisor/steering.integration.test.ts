@@ -19,7 +19,7 @@ describe("a worker that is stopped", () => {
     const stopped = await project.call("worker::wait", { name: "w", until: "stopped", timeout_ms: 9_000 });
     expect(stopped).toMatchObject({ state: "stopped", pids: [], reason: "it was stopped; start it with `svc worker start w`" });
     for (const name of ["w", "other"]) await writeFile(join(project.folder, name, "worker.sh"), `echo edited\n${DEFAULT_SCRIPT}`);
-    // The other one shows that the edit was seen.
+    // The other worker shows that the edit was noticed.
     await project.runningPid("other", [other]);
     expect(await project.status("w")).toMatchObject({ state: "stopped", pids: [] });
     await project.configure([project.entry("w", { env: { EXTRA: "now" } }), project.entry("other")]);
@@ -62,7 +62,7 @@ describe("a worker that crashed", () => {
     await project.start([project.entry("w")]);
     const down = await project.statusWith("w", ({ state, restarts }) => state === "backing_off" && restarts > 0);
     expect(down.last_exit).toMatchObject({ code: 3, signal: null });
-    // Of the process that ended, not of those before it.
+    // Lines of the process that ended, not of earlier ones.
     expect(down.last_exit?.lines.toSorted()).toEqual(["first", "last"]);
     expect(Date.parse(down.next_start_at ?? "")).toBeGreaterThan(Date.parse(down.last_exit?.at ?? ""));
     await project.writeWorker("w");

@@ -129,7 +129,7 @@ describe("a supervised worker", () => {
   });
 
   it("is started again after it was killed, and its state says so meanwhile", async () => {
-    // A lesser line of a logger is no cause of the end.
+    // A log line of a lower level is not the cause of the exit.
     const logged = '{"level":"info","message":"connected to the engine"}';
     await project.writeWorker("w", { script: `echo '${logged}' >&2\n${DEFAULT_SCRIPT}` });
     await project.start([project.entry("w")]);
@@ -230,7 +230,7 @@ describe("when files change", () => {
     await project.runningPid("w", [pid]);
     const { tail } = await project.status("w");
     expect(tail.filter((line) => line === "installing")).toHaveLength(2);
-    // The lock file that the install wrote is no reason to start again.
+    // The lock file that the install wrote causes no restart.
     expect(tail.filter((line) => line.startsWith("changed: "))).toEqual(["changed: package.json"]);
   });
 
@@ -313,7 +313,7 @@ describe("a config change", () => {
   });
 });
 
-/** A process group as an engine before this one may have left it; resolves when it prints its first line. */
+/** Starts a process group as an earlier engine may have left it. Resolves when it prints its first line. */
 async function startGroup(command: string): Promise<ProcessGroup> {
   let group: ProcessGroup | undefined;
   await new Promise((resolve) => {
@@ -337,7 +337,7 @@ afterEach(() => {
   for (const { pid } of sessions.splice(0)) signalIfThere(-(pid ?? Number.NaN), "SIGKILL");
 });
 
-/** A process in a session of its own that carries a run's marker, as one that a worker started; resolves when it prints its first line. */
+/** Starts a process in its own session with a run's marker, as a worker may. Resolves when it prints its first line. */
 async function startSession(command: string, marker: string): Promise<ChildProcess> {
   const env = { PATH: process.env.PATH, [RUN_VARIABLE]: marker };
   const child = spawn("/bin/sh", ["-c", command], { detached: true, env, stdio: ["ignore", "pipe", "inherit"] });

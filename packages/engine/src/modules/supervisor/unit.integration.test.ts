@@ -29,7 +29,7 @@ function writeManifest(more: string): Promise<void> {
   return writeFile(join(folder, "w", "svc.worker.yaml"), `name: w\nruntime: {kind: other}\n${more}\n`);
 }
 
-/** Begins a unit whose manifest is edited just after it was first read. */
+/** Starts a unit whose manifest is edited just after the first read. */
 function begin(edit: () => Promise<void>): void {
   const limits = { memoryBytes: undefined, cpu: undefined };
   const watch = { include: [], ignore: [] };

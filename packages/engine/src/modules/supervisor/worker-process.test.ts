@@ -6,7 +6,7 @@ import { type ProcessKind, WorkerProcess } from "./worker-process.ts";
 
 const EXITED: CommandEnd = { code: 1, signal: null, problem: undefined };
 
-/** A process group that runs until it is told to end: the seam behind which real processes are elsewhere. */
+/** A fake process group that runs until the test ends it. */
 class ScriptedGroup implements ProcessGroup {
   readonly id: number;
   readonly runId = "";
@@ -42,9 +42,9 @@ interface World {
   readonly groups: ScriptedGroup[];
   readonly process: WorkerProcess;
   readonly events: string[];
-  /** Registered by its connections. */
+  /** Registrations of its connections. */
   functions: number;
-  /** What its standard error ended with. */
+  /** The last line of its standard error. */
   lastError: string | undefined;
   latest(): ScriptedGroup;
 }

@@ -1,6 +1,6 @@
-import { nameProblem } from "@svc/protocol";
 import { z } from "zod";
 import { rawJson } from "../../../items/raw-json.ts";
+import { nameSchema } from "../triggers/settings.ts";
 
 /** Maximum delay and time to live: one year. */
 const MAX_MS = 365 * 24 * 3_600_000;
@@ -8,18 +8,9 @@ const MAX_KEY = 1_024;
 /** Maximum jobs per call. */
 export const MAX_JOBS = 1_000;
 
-export const queueName = z
-  .string()
-  .superRefine((text, context) => {
-    const problem = nameProblem(text, "the queue");
-    if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
-  })
-  .meta({ description: "A queue's name" });
+export const queueName = nameSchema("the queue").meta({ description: "A queue's name" });
 
-const functionId = z.string().superRefine((text, context) => {
-  const problem = nameProblem(text, "the function id");
-  if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
-});
+const functionId = nameSchema("the function id");
 
 export const jobId = z.string().min(1).max(1_024).meta({ description: "A job's id" });
 

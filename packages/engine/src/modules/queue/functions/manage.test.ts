@@ -213,7 +213,7 @@ describe("management by the published ids", () => {
   });
 });
 
-/** A trusted worker whose function fails. `ran` holds the data of its calls. */
+/** A trusted worker whose function fails. `ran` contains the data of its calls. */
 async function ownerWhosePaymentsFail(engine: ModuleEngine["engine"]) {
   const owner = await engine.connectWorker({ name: "owner" });
   const ran: unknown[] = [];

@@ -18,7 +18,7 @@ async function keep(topic: string, data: number, now: number, bounds: Partial<Ba
   return store.call("addToBacklog", { message, now, bounds: { ...wide, ...bounds } });
 }
 
-/** What the first subscription of the topic gets. */
+/** Returns what the first subscription of the topic gets. */
 async function taken(topic: string, now: number): Promise<string[]> {
   const job = { queue: topic, functionId: undefined, priority: 0, maxAttempts: 1, dedupeWindowMs: 0, limits: unlimited };
   await store.call("subscribe", { topic, functionId: "f", config: "{}", owner: "", now, ageMs: wide.ageMs, job });
@@ -60,14 +60,14 @@ describe("messages that nobody subscribed to", () => {
     for (let n = 1; n <= 15; n++) await keep("a", n, 1, { messages: 16 });
     for (let n = 16; n <= 40; n++) await keep("a", n, 1, { messages: 16 }, "role guest");
     expect(await store.call("backlogs", null)).toEqual([{ topic: "a", messages: 16, bytes: 160 }]);
-    // Those of all topics are bounded as well.
+    // All topics together are bounded as well.
     for (let n = 1; n <= 5; n++) await keep(`b${n}`, n, 1, { allMessages: 32 }, "role guest");
     for (let n = 1; n <= 20; n++) await keep("c", n, 1, { allMessages: 32 }, `role ${n}`);
     const counts = await store.call("backlogs", null);
     expect(counts.reduce((sum, { messages }) => sum + messages, 0)).toBe(15 + 16);
     const own = Array.from({ length: 15 }, (_, index) => String(index + 1));
     expect((await taken("a", 2)).slice(0, 15)).toEqual(own);
-    // A trusted caller's displaces theirs.
+    // A trusted caller's message displaces theirs.
     for (let n = 1; n <= 3; n++) await keep("c", 100 + n, 1, { messages: 3 });
     expect(await taken("c", 2)).toEqual(["101", "102", "103"]);
   });
@@ -103,7 +103,7 @@ it("the oldest message of restricted principals is found by an index that holds 
   });
   database.close();
   expect(plans.sort()).toEqual([
-    // In the order of the index, of which one entry is read.
+    // In the order of the index; one entry is read.
     ["SCAN backlog USING INDEX restricted_backlog"],
     ["SEARCH backlog USING INDEX restricted_backlog_of_principal (principal=?)"],
     ["SEARCH backlog USING INDEX restricted_backlog_of_principal_in_topic (principal=? AND topic=?)"],

@@ -1,6 +1,7 @@
 import { type InMemoryEngine, type InMemoryWorker, inMemoryEngine } from "../../../testing/in-memory-engine.ts";
 import { type ManualClock, manualClock } from "../../../testing/manual-clock.ts";
 import { queue } from "../index.ts";
+import { until } from "./queue-engine.ts";
 
 export interface ModuleEngine {
   readonly engine: InMemoryEngine;
@@ -36,13 +37,7 @@ export async function moduleEngine(
       worker.say({ type: "registertrigger", id, trigger_type: type, function_id: functionId, config });
       return worker.next((frame) => frame.type === "triggerregistrationresult" && frame.id === id);
     },
-    async until(what, check) {
-      const end = performance.now() + 25_000;
-      while (!(await check())) {
-        if (performance.now() > end) throw new Error(`timed out after 25 s: ${what}`);
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-    },
+    until,
     stop: () => engine.stop(),
   };
 }

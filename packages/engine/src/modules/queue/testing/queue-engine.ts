@@ -59,15 +59,18 @@ export async function queueEngine(
       const [added] = await running.add([{ queue: "default", functionId, data: Payload.fromValue(data), ...more }]);
       return added?.id ?? "";
     },
-    async until(what, check) {
-      const end = performance.now() + 25_000;
-      while (!(await check())) {
-        if (performance.now() > end) throw new Error(`timed out after 25 s: ${what}`);
-        await new Promise((resolve) => setImmediate(resolve));
-      }
-    },
+    until,
     stop: () => engine.stop(),
   };
+}
+
+/** Resolves when `check` returns true. The clock stands still meanwhile. */
+export async function until(what: string, check: () => boolean | Promise<boolean>): Promise<void> {
+  const end = performance.now() + 25_000;
+  while (!(await check())) {
+    if (performance.now() > end) throw new Error(`timed out after 25 s: ${what}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
 }
 
 /** Creates a temporary folder. `remove` deletes it. */

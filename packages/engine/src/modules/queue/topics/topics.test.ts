@@ -24,7 +24,7 @@ async function start(options: Parameters<typeof moduleEngine>[0] = {}): Promise<
   return made;
 }
 
-/** A worker that notes what one function of its gets. */
+/** A worker that records the inputs of one of its functions. */
 async function subscriber(
   { engine, bind }: ModuleEngine,
   functionId: string,
@@ -221,7 +221,7 @@ describe("a durable:subscriber trigger", () => {
     expect(await stats()).toMatchObject({ delayed: 1, waiting: 1 });
     made.clock.advance(2_000);
     await made.until("the first one runs, alone", () => attempts.length === 1);
-    // Deadlines come in steps of 50 ms.
+    // Timers have steps of 50 ms.
     made.clock.advance(20_050);
     await made.until("it is to be tried again", async () => (await stats()).delayed === 1);
     expect(attempts).toHaveLength(1);
@@ -256,7 +256,7 @@ describe("a store that fails", () => {
     const folder = temporaryFolder();
     const made = await start({ dataDir: folder.path });
     const mail = await subscriber(made, "mail", "orders");
-    // A rule of the database's own stands for a disk that takes nothing more.
+    // A database trigger simulates a full disk.
     const database = openDatabase(join(folder.path, "queue.db"));
     database.exec("CREATE TRIGGER full BEFORE INSERT ON bodies BEGIN SELECT RAISE(ABORT, 'no room'); END");
     database.exec("CREATE TRIGGER full2 BEFORE INSERT ON backlog BEGIN SELECT RAISE(ABORT, 'no room'); END");
@@ -282,7 +282,10 @@ describe("the subscription that a trusted worker took over", () => {
   const queue = "topic:orders>mail";
   const access = accessOfRole("guest", ["mail", "svc::durable::publish"]);
 
-  /** A restricted connection that subscribed `mail` first, with a condition of its own unless that is undefined; the owner of `mail` did then. */
+  /**
+   * A restricted connection that subscribed `mail` first, with a condition unless it is undefined. Then the owner of
+   * `mail` subscribed it.
+   */
   async function takenOver(condition: string | undefined) {
     const made = await start();
     const { engine, bind, until } = made;
@@ -408,7 +411,7 @@ describe("the subscription of a restricted connection", () => {
     expect(core.settingsOf(String(queue))).toMatchObject({ maxAttempts: 6 });
     topics.subscribe("t", "guest::fn", {}, away, guest);
     expect(() => topics.subscribe("t", "guest::fn", {}, away, restrictedPrincipal("role other"))).toThrow("belongs to another principal");
-    // A trusted worker becomes the owner, so that the other cannot end it any more.
+    // A trusted worker becomes the owner, so the other can no longer end it.
     topics.subscribe("t", "guest::fn", {}, away, TRUSTED);
     topics.unsubscribe("t", "guest::fn", guest);
     expect(topics.queuesOf("t")).toHaveLength(2);

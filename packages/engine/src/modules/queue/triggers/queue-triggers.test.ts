@@ -128,7 +128,7 @@ describe("a restricted connection", () => {
   it("may have a job made only of a function that it may call, which the job names", async () => {
     const { engine, call } = await start();
     const guest = await engine.connectWorker({ access: accessTo(["queue::enqueue", "queue::enqueue_many", "engine::queue::enqueue", "open"]) });
-    // The functions of the queue's triggers would run it.
+    // The functions of the queue's triggers would run the job.
     const unnamed = { error: { code: "FORBIDDEN", message: expect.stringContaining("must name its function") } };
     expect(await guest.call("queue::enqueue", { queue: "default", data: 1 })).toMatchObject(unnamed);
     expect(await guest.call("queue::enqueue_many", { jobs: [{ queue: "default", data: 1 }] })).toMatchObject(unnamed);

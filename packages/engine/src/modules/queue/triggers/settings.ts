@@ -10,13 +10,14 @@ const condition = (skipped: string) =>
     .nullish()
     .meta({ description: `Called first with the same payload; if it returns \`false\`, ${skipped}` });
 
-const name = (what: string) =>
+/** A name of `what`, e.g. `the queue`: 1 to 256 bytes. */
+export const nameSchema = (what: string) =>
   z.string().superRefine((text, context) => {
     const problem = nameProblem(text, what);
     if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
   });
 
-export const topicNameSchema = name("the topic");
+export const topicNameSchema = nameSchema("the topic");
 
 export interface QueueTriggerSettings extends WithCondition {
   readonly queue: string;
@@ -25,7 +26,7 @@ export interface QueueTriggerSettings extends WithCondition {
 /** Config of a `queue` trigger. Strict, because a misspelled condition would pass every job. */
 export const queueTriggerSettings: z.ZodType<QueueTriggerSettings> = z
   .strictObject({
-    queue: name("the queue").meta({ description: "A declared queue. The function runs its jobs that name no function" }),
+    queue: nameSchema("the queue").meta({ description: "A declared queue. The function runs its jobs that name no function" }),
     condition_function_id: condition("the job is done without running"),
   })
   .transform(({ queue, condition_function_id }) => ({ queue, conditionFunctionId: condition_function_id ?? undefined }));
