@@ -1,6 +1,6 @@
 // The store of items without an engine, in the folder given as argument: shows what a call through the engine costs in
 // addition to its write.
-import { type ItemStore, type OneOfMany, openFileItems, silentLogger, systemClock } from "@svc/engine/items";
+import { type ItemStore, type BatchedWrite, openFileItems, silentLogger, systemClock } from "@svc/engine/items";
 import { ClosedLoop } from "../generator/closed-loop.ts";
 import type { Window } from "../generator/load.ts";
 import { LARGE_SCOPE, largeKey } from "../large-scope.ts";
@@ -92,7 +92,7 @@ async function fill(request: Extract<StoreRequest, { kind: "fill" }>): Promise<n
   const json = payloadOfBytes(request.payloadBytes);
   try {
     for (let first = 0; first < request.items; first += FILL_BATCH) {
-      const writes = Array.from({ length: Math.min(FILL_BATCH, request.items - first) }, (_, offset): OneOfMany => {
+      const writes = Array.from({ length: Math.min(FILL_BATCH, request.items - first) }, (_, offset): BatchedWrite => {
         return {
           type: "set",
           scope: LARGE_SCOPE,

@@ -143,7 +143,7 @@ engine: { drain_ms: .inf, default_timeout_ms: 1e308, legacy_call_timeout_ms: .na
     expect((await outcomeOf(text)).message).toBe("the config file was applied");
     const lines = JSON.stringify(site.records().slice(before));
     for (const key of ["engine.data_dir", "engine.logs_dir", "engine.token", "engine.insecure_bind"]) expect(lines).toContain(`${key} changed from `);
-    expect(lines).toContain("it takes effect when the engine is started again");
+    expect(lines).toContain("it takes effect when the engine restarts");
     expect(lines).not.toContain("a-token-of-the-stranger");
     expect(await owner.result("engine::info")).not.toMatchObject({ data_dir: `${outside}/data` });
     // The stranger's token is not valid for this engine.

@@ -189,7 +189,7 @@ describe("the token of an engine (gap 55)", () => {
     const dir = folder();
     await (await start(empty, { dir })).engine.stop({ graceMs: 0 });
     writeFileSync(join(dir, ".svc", "token"), "short\n");
-    await expect(start(empty, { dir })).rejects.toThrow(`the token file ${join(dir, ".svc", "token")} holds no token`);
+    await expect(start(empty, { dir })).rejects.toThrow(`the token file ${join(dir, ".svc", "token")} contains no valid token`);
     expect(existsSync(join(dir, ".svc", "data", "engine.json"))).toBe(false);
     rmSync(join(dir, ".svc", "token"));
     await start(empty, { dir });

@@ -5,19 +5,19 @@ export const engineFlags: readonly EngineFlag[] = [
   {
     option: "mode",
     usage: "--prod",
-    description: "production: every client needs the engine's token, on loopback too (engine.mode)",
+    description: "production mode: every client needs the engine's token, also on loopback (engine.mode)",
     sets: "production",
   },
   {
     option: "insecureBind",
     usage: "--insecure-bind",
-    description: "listen off loopback without any token (engine.insecure_bind)",
+    description: "listen off loopback without a token (engine.insecure_bind)",
     sets: true,
   },
   {
     option: "logLevel",
     usage: "--log-level <level>",
-    description: "minimum level that is logged; overrides the config file",
+    description: "minimum log level; overrides the config file",
     choices: ["debug", "info", "warn", "error"],
     default: "info",
   },

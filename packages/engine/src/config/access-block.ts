@@ -15,35 +15,41 @@ const exposeRuleSchema = z.union([
 ]);
 
 const roleSchema = z.strictObject({
-  allowed_functions: patterns.optional().meta({ description: "Patterns of function ids that it may call; `*` stands for anything" }),
-  forbidden_functions: patterns.optional().meta({ description: "Patterns of function ids that it may not call, whatever else allows them" }),
-  allowed_trigger_types: z.array(z.string().min(1)).optional().meta({ description: "Trigger types that it may use. Default any" }),
+  allowed_functions: patterns.optional().meta({ description: "Patterns of function ids that the role may call; `*` matches any characters" }),
+  forbidden_functions: patterns.optional().meta({ description: "Patterns of function ids that the role may not call, even if another rule allows them" }),
+  allowed_trigger_types: z.array(z.string().min(1)).optional().meta({ description: "Trigger types that the role may use. Default any" }),
   allow_function_registration: z.boolean().optional().meta({ description: "Default true" }),
   allow_trigger_type_registration: z.boolean().optional().meta({ description: "Default false" }),
-  function_registration_prefix: functionId.optional().meta({ description: "Ids that it registers become PREFIX::id" }),
-  http_path_prefix: httpPathPrefixSchema.optional().meta({ description: "Path that its HTTP routes must lie below, e.g. /acme. Default anywhere" }),
-  context: z.record(z.string(), z.unknown()).optional().meta({ description: "Given to hooks and to the middleware" }),
-  admin: z.boolean().optional().meta({ description: "May call functions that administer the engine (worker::*, engine::config::*). Default false" }),
+  function_registration_prefix: functionId.optional().meta({ description: "Prefix of the ids that the role registers: id becomes PREFIX::id" }),
+  http_path_prefix: httpPathPrefixSchema.optional().meta({ description: "Path prefix that the role's HTTP routes must have, e.g. /acme. Default none" }),
+  context: z.record(z.string(), z.unknown()).optional().meta({ description: "Passed to hooks and to the middleware" }),
+  admin: z
+    .boolean()
+    .optional()
+    .meta({ description: "Whether the role may call functions that administer the engine (worker::*, engine::config::*). Default false" }),
 });
 
 export const rbacBlockSchema = z
   .strictObject({
-    auth_function_id: functionId.optional().meta({ description: "Function that decides over each connection without a token" }),
-    expose_functions: z.array(exposeRuleSchema).optional().meta({ description: 'What everybody may call: match("api::*") or {metadata: {key: value}}' }),
-    on_function_registration_function_id: functionId.optional().meta({ description: "Asked before a function is registered" }),
-    on_trigger_registration_function_id: functionId.optional().meta({ description: "Asked before a trigger is registered" }),
-    on_trigger_type_registration_function_id: functionId.optional().meta({ description: "Asked before a trigger type is registered" }),
+    auth_function_id: functionId.optional().meta({ description: "Function that authenticates connections without a token" }),
+    expose_functions: z
+      .array(exposeRuleSchema)
+      .optional()
+      .meta({ description: 'Functions that every client may call: match("api::*") or {metadata: {key: value}}' }),
+    on_function_registration_function_id: functionId.optional().meta({ description: "Function that is called before a function is registered" }),
+    on_trigger_registration_function_id: functionId.optional().meta({ description: "Function that is called before a trigger is registered" }),
+    on_trigger_type_registration_function_id: functionId.optional().meta({ description: "Function that is called before a trigger type is registered" }),
     roles: z.record(z.string().min(1).max(64), roleSchema).optional().meta({ description: "Roles by name, for tokens" }),
     tokens: z
       .array(z.strictObject({ token: tokenSchema, role: z.string() }))
       .max(1_000)
       .optional()
-      .meta({ description: "Tokens, each with the role of its holder; best written as variables" }),
+      .meta({ description: "Tokens, each with its role; write them as variables" }),
   })
   .superRefine(({ roles, tokens }, context) => {
     for (const [index, { role }] of (tokens ?? []).entries()) {
       if (roles !== undefined && Object.hasOwn(roles, role)) continue;
-      context.addIssue({ code: "custom", path: ["tokens", index, "role"], message: "names no role of this block" });
+      context.addIssue({ code: "custom", path: ["tokens", index, "role"], message: "is not a role of this block" });
     }
   });
 
@@ -54,13 +60,13 @@ const accessKeys = {
     .meta({ description: "Whether clients must present a token. Default: off loopback and in production, unless auth_function_id decides" }),
   rbac: rbacBlockSchema.optional().meta({ description: "Restricts what clients without the engine's token may do" }),
   middleware_function_id: functionId.optional().meta({ description: "Function that is called in place of every permitted call" }),
-  handshake_timeout_ms: z.number().optional().meta({ description: "Has no effect: a handshake has 10 seconds" }),
+  handshake_timeout_ms: z.number().optional().meta({ description: "Has no effect: the handshake timeout is always 10 seconds" }),
 };
 
 function decidesOnce(block: { readonly token?: string | undefined; readonly rbac?: z.output<typeof rbacBlockSchema> | undefined }): boolean {
   return block.token === undefined || block.rbac?.auth_function_id === undefined;
 }
-const DECIDES_ONCE = { message: "and rbac.auth_function_id exclude each other: the function decides over who has no token", path: ["token"] };
+const DECIDES_ONCE = { message: "and rbac.auth_function_id exclude each other: the function authenticates clients without a token", path: ["token"] };
 
 /** A listener for workers: where, and who may do what. */
 export const bridgeBlockSchema = addressBlockSchema.extend(accessKeys).refine(decidesOnce, DECIDES_ONCE);

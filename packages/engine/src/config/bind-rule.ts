@@ -3,21 +3,21 @@ import { type BridgeBlock, rbacSettings } from "./access-block.ts";
 import { isLoopback } from "./listen-address.ts";
 import type { EngineSettings, ListenAddress, LoadedConfig } from "./types.ts";
 
-/** What the rules about listening off loopback look at. */
+/** Settings that decide whether a listener may be open to other machines. */
 export type Exposure = Pick<EngineSettings, "mode" | "insecureBind">;
 
-/** True when nobody without a token may use what is meant for the engine's own clients at this address. */
+/** True if clients at this address must present a token to use what is meant for the engine's own clients. */
 export function tokenRequiredAt(address: Pick<ListenAddress, "host">, { mode, insecureBind }: Exposure): boolean {
   return mode === "production" || (!isLoopback(address.host) && !insecureBind);
 }
 
-/** True in production mode, and when any listener can be reached from other machines. */
+/** True in production mode, and if other machines can reach any listener. */
 export function isExposed({ engine, http, realtime }: Pick<LoadedConfig, "engine" | "http" | "realtime">): boolean {
   const addresses = [engine.bridge, ...engine.bridges.map(({ address }) => address), http, realtime];
   return engine.mode === "production" || addresses.some(({ host }) => !isLoopback(host));
 }
 
-/** Who may connect to a listener for workers, defaults filled in. */
+/** Returns the access rules of a listener for workers, with defaults filled in. */
 export function accessSettings(block: BridgeBlock, address: ListenAddress, exposure: Exposure): AccessSettings {
   const decidedByFunction = block.rbac?.auth_function_id !== undefined;
   const byDefault = decidedByFunction ? false : tokenRequiredAt(address, exposure);
@@ -29,8 +29,8 @@ export function accessSettings(block: BridgeBlock, address: ListenAddress, expos
 }
 
 /**
- * Why a listener may not be bound as configured; undefined when it may. Off loopback the engine wants to know a token, so that it is a choice
- * and not an oversight; `key` is the listener's, e.g. `engine.bridge`.
+ * Returns the reason why a listener may not be bound as configured, or undefined if it may. Listening off loopback requires a
+ * token, so that nobody opens the engine to other machines by mistake. `key` is the listener's key, e.g. `engine.bridge`.
  */
 export function bindProblem(
   key: string,
@@ -40,10 +40,10 @@ export function bindProblem(
   const { address, access } = listener;
   if (isLoopback(address.host) || facts.insecureBind) return undefined;
   if (!facts.hasToken) {
-    return `${key}.host is ${address.host}, which other machines reach, and there is no token: set engine.token (or the variable SVC_TOKEN) so that only its holders get in, or bind ${key}.host to 127.0.0.1 (to let anybody in, start with --insecure-bind)`;
+    return `${key}.host is ${address.host}, which other machines can reach, and no token is set: set engine.token (or the variable SVC_TOKEN), or bind ${key}.host to 127.0.0.1 (to accept every client, start with --insecure-bind)`;
   }
   if (access !== undefined && !access.tokenRequired && access.rbac === undefined) {
-    return `${key}.host is ${address.host}, which other machines reach, and ${key}.token is optional: add ${key}.rbac to say what those without a token may do, or require the token`;
+    return `${key}.host is ${address.host}, which other machines can reach, and ${key}.token is optional: add ${key}.rbac to restrict clients without a token, or require the token`;
   }
   return undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Compatibility: names under which files written for the reference system, and for its older versions, name what is a module here.
- * This is the one place in the config folder that knows them. They are accepted and not advertised.
+ * Compatibility: module names that config files of the reference system and of its older versions use.
+ * No other file of the config folder knows them. They are accepted, but not documented to users.
  */
 
 /** Every module name that a config file may use, whether or not this version has the module. */
@@ -12,7 +12,7 @@ const OTHER_NAMES: ReadonlyMap<string, ModuleName> = new Map([["svc-pubsub", "sv
 
 const PREFIX = /^(?:iii-|svc-)/;
 
-/** `svc-state` for `svc-state`, `iii-state` and `state`; undefined for a name that is no module's. */
+/** Returns `svc-state` for `svc-state`, `iii-state` and `state`, or undefined if no module has the name. */
 export function canonicalModuleName(name: string): ModuleName | undefined {
   const prefixed = `svc-${name.replace(PREFIX, "")}`;
   return MODULE_NAMES.find((known) => known === prefixed) ?? OTHER_NAMES.get(prefixed);
@@ -31,10 +31,10 @@ const CLASSES: ReadonlyMap<string, string> = new Map([
   ["modules::bridge_client::BridgeClientModule", "iii-bridge"],
 ]);
 
-/** Every `class:` that is understood, for hints. */
+/** Every accepted `class:`, for suggestions in messages. */
 export const MODULE_CLASSES: readonly string[] = [...CLASSES.keys()];
 
-/** The name that an older `class:` stands for, e.g. `svc-state` for `modules::state::StateModule`. */
+/** Returns the module name of an older `class:`, e.g. `svc-state` for `modules::state::StateModule`. */
 export function moduleNameOfClass(className: string): string | undefined {
   return CLASSES.get(className);
 }
@@ -48,33 +48,33 @@ const ADAPTER_CLASSES: readonly (readonly [RegExp, string])[] = [
   [/^Bridge/, "bridge"],
 ];
 
-/** The adapter name that an older adapter `class:` stands for, e.g. `kv` for `modules::stream::adapters::KvStore`. */
+/** Returns the adapter name of an older adapter `class:`, e.g. `kv` for `modules::stream::adapters::KvStore`. */
 export function adapterNameOfClass(className: string): string | undefined {
   if (!className.startsWith("modules::")) return undefined;
   const last = className.slice(className.lastIndexOf("::") + 2);
   return ADAPTER_CLASSES.find(([pattern]) => pattern.test(last))?.[1];
 }
 
-/** Set through `iii-worker-manager` there; the worker socket belongs to the engine here. */
+/** In the reference, `iii-worker-manager` configures the worker socket. Here it belongs to the engine. */
 export const BRIDGE_ENTRY = "worker-manager";
 
-/** A module of its own there; here the engine always does it. */
+/** A separate module in the reference; built into this engine. */
 export const HTTP_FUNCTIONS_ENTRY = "http-functions";
 
 const REPLACED: ReadonlyMap<string, string> = new Map([
-  [BRIDGE_ENTRY, "the engine has this built in; its settings are taken over, write them as engine.bridge, and those of a second entry as engine.bridges[0]"],
-  ["engine-functions", "the engine has these functions built in; the entry can go"],
-  ["telemetry", "svc reports nothing to anybody; the entry can go"],
-  ["bridge", "svc does not forward calls between engines; let a worker connect to both"],
-  [HTTP_FUNCTIONS_ENTRY, "the engine has this built in; its security settings are taken over, write them as engine.http_functions"],
+  [BRIDGE_ENTRY, "it is built in; its settings are applied, write them as engine.bridge, and those of a second entry as engine.bridges[0]"],
+  ["engine-functions", "these functions are built in; remove the entry"],
+  ["telemetry", "svc sends no usage data; remove the entry"],
+  ["bridge", "svc does not forward calls between engines; connect a worker to both"],
+  [HTTP_FUNCTIONS_ENTRY, "it is built in; its security settings are applied, write them as engine.http_functions"],
   ["sandbox", "svc runs workers as processes; give a worker an entry with a path"],
-  ["worker-ops", "the engine has this built in; the entry can go"],
-  ["configuration", "the config file is the one place for settings; the entry can go"],
+  ["worker-ops", "it is built in; remove the entry"],
+  ["configuration", "all settings are in the config file; remove the entry"],
   ["compose", "list the workers here, each with its path"],
 ]);
 const REPLACED_WITHOUT_PREFIX: ReadonlySet<string> = new Set(["configuration", "compose"]);
 
-/** A name that only the reference has: its name without prefix, and what replaces it here. */
+/** Returns the replacement of a name that only the reference has: the name without prefix, and advice for the user. */
 export function replacementOf(name: string): { readonly role: string; readonly advice: string } | undefined {
   const role = name.replace(PREFIX, "");
   if (role === name && !REPLACED_WITHOUT_PREFIX.has(role)) return undefined;

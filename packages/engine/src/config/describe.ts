@@ -5,7 +5,7 @@ import type { KnownModules } from "./worker-entries.ts";
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** The JSON Schema of the whole config file, for editors. Numbers and booleans may also be a `${NAME}` there. */
+/** Returns the JSON Schema of the config file, for editors. It also accepts `${NAME}` for each number and boolean. */
 export function configJsonSchema(modules: KnownModules): JsonSchema {
   const entries = [
     ...modules.map((module) => z.strictObject({ name: z.literal(module.name), config: module.config.optional() })),

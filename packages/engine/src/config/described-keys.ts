@@ -4,7 +4,7 @@ import type { KnownModules } from "./worker-entries.ts";
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** What a key of the config file means. */
+/** Description of one key of the config file. */
 export interface DescribedKey {
   /** `engine.bridge.port`, `svc-http.port` (a key of that module's `config`), or `workers[].replicas` (a key of a local worker's entry). */
   readonly key: string;
@@ -13,17 +13,17 @@ export interface DescribedKey {
   /** E.g. `integer`, or `text: debug, info`. */
   readonly type: string;
   readonly description: string;
-  /** Undefined where there is none, or only the description tells. */
+  /** Undefined if the key has no default, or only the description names it. */
   readonly default: unknown;
-  /** The alternatives that have the key, e.g. `redis`, where only some have it. */
+  /** Names of the alternatives that have the key, e.g. `redis`. Empty if all have it. */
   readonly only: readonly string[];
 }
 
-/** Read for older files, and not advertised. */
+/** Accepted for older files, but not documented. */
 const OLDER_ADAPTER = "kv";
 export const LOCAL_WORKER = "workers[]";
 
-/** Every key that a config file can have, those of the engine first. */
+/** Returns every key that a config file can have, those of the engine first. */
 export function describedKeys(modules: KnownModules): readonly DescribedKey[] {
   const { workers, engine } = configJsonSchema(modules).properties ?? {};
   const entries = alternatives(asSchema(asSchema(workers).items)).flatMap((entry) => {
@@ -49,13 +49,13 @@ function keysBelow(schema: JsonSchema, base: string, path: readonly string[], on
   });
 }
 
-/** What tells an alternative from the others: its fixed name. */
+/** Returns the fixed name that selects an alternative. */
 function chosenBy(option: JsonSchema): readonly string[] | undefined {
   const name = asSchema(option.properties?.name).const;
   return typeof name === "string" ? [name] : undefined;
 }
 
-/** A key that several alternatives have is one. */
+/** Merges a key that several alternatives have into one. */
 function merged(keys: readonly DescribedKey[]): DescribedKey[] {
   const byKey = new Map<string, DescribedKey>();
   for (const next of keys) {
@@ -72,7 +72,7 @@ function alternatives(schema: JsonSchema): readonly JsonSchema[] {
   return options.map(asSchema).filter((option) => !isVariable(option) && chosenBy(option)?.[0] !== OLDER_ADAPTER);
 }
 
-/** `${NAME}`, which may stand for any number or boolean. */
+/** True for the schema of `${NAME}`, which `configJsonSchema` adds to each number and boolean. */
 function isVariable({ type, pattern }: JsonSchema): boolean {
   return type === "string" && pattern?.startsWith("^\\$") === true;
 }
@@ -92,7 +92,7 @@ function typeInWords(schema: JsonSchema): string {
   return `${words}${rangeInWords(schema)}`;
 }
 
-/** The bounds that somebody chose: those of every integer that a number can hold say nothing. */
+/** Omits the bounds that Zod gives to every integer: they are those of a safe integer. */
 function rangeInWords({ type, minimum, maximum }: JsonSchema): string {
   const least = minimum === undefined || (type === "integer" && minimum <= Number.MIN_SAFE_INTEGER) ? undefined : minimum;
   const most = maximum === undefined || (type === "integer" && maximum >= Number.MAX_SAFE_INTEGER) ? undefined : maximum;

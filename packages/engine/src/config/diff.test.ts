@@ -44,8 +44,8 @@ describe("diffConfig", () => {
       ["engine.allowed_hosts", false],
     ]);
     expect(diff.warnings).toEqual([
-      "engine.bridge changed from 127.0.0.1:49134 to 127.0.0.1:5000; it takes effect when the engine is started again",
-      "engine.data_dir changed from /project/.svc/data to /project/d; it takes effect when the engine is started again",
+      "engine.bridge changed from 127.0.0.1:49134 to 127.0.0.1:5000; it takes effect when the engine restarts",
+      "engine.data_dir changed from /project/.svc/data to /project/d; it takes effect when the engine restarts",
     ]);
   });
 });

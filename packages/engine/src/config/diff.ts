@@ -19,27 +19,27 @@ export interface SettingChange {
   readonly key: string;
   readonly before: EngineSettings[keyof EngineSettings];
   readonly after: EngineSettings[keyof EngineSettings];
-  /** True where a running engine keeps the old value. */
+  /** True if a running engine keeps the old value. */
   readonly needsRestart: boolean;
 }
 
-/** What a running engine has to do to get from one config to another. Where an entry stands in the file does not count. */
+/** Differences that a running engine has to apply. The position of an entry in the file does not count. */
 export interface ConfigDiff {
   /** Paired by `instance`. */
   readonly modules: EntryChanges<ModuleEntry>;
   /** Paired by `name`. */
   readonly localWorkers: EntryChanges<LocalWorkerEntry>;
-  /** Undefined where the address stays. */
+  /** Undefined if the address stays the same. */
   readonly http: Changed<ListenAddress> | undefined;
   readonly realtime: Changed<ListenAddress> | undefined;
   readonly settings: readonly SettingChange[];
-  /** One sentence for each setting that only a restart applies. */
+  /** One sentence for each changed setting that takes effect only after a restart. */
   readonly warnings: readonly string[];
-  /** Nothing at all is different. */
+  /** True if the configs are equal. */
   readonly isEmpty: boolean;
 }
 
-/** Workers know the bridge's address, so it stays while the engine runs. */
+/** The bridge's address needs a restart because connected workers use it to reconnect. */
 const SETTINGS: ReadonlyMap<keyof EngineSettings, { readonly key: string; readonly needsRestart: boolean }> = new Map([
   ["bridge", { key: "engine.bridge", needsRestart: true }],
   ["bridgeAccess", { key: "engine.bridge", needsRestart: false }],
@@ -60,7 +60,7 @@ export function diffConfig(before: LoadedConfig, after: LoadedConfig): ConfigDif
     .filter((change) => change.needsRestart)
     .map(
       (change) =>
-        `${change.key} changed from ${shown(change.setting, change.before)} to ${shown(change.setting, change.after)}; it takes effect when the engine is started again`,
+        `${change.key} changed from ${shown(change.setting, change.before)} to ${shown(change.setting, change.after)}; it takes effect when the engine restarts`,
     );
   const isEmpty = countOf(modules) + countOf(localWorkers) + settings.length === 0 && http === undefined && realtime === undefined;
   return { modules, localWorkers, http, realtime, settings, warnings, isEmpty };

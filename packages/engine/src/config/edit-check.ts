@@ -5,7 +5,7 @@ import { type LoadOptions, parseConfig } from "./load.ts";
 import { hasStoredToken } from "./token-file.ts";
 import { ConfigError } from "./types.ts";
 
-/** A text before and after an edit. `file` is the absolute path that the engine is given. */
+/** The content of a config file before and after an edit. `file` is the absolute path that the engine loads. */
 export interface Edited {
   readonly file: string;
   readonly before: string;
@@ -13,11 +13,11 @@ export interface Edited {
 }
 
 /**
- * Throws ConfigEditError `would_be_refused` when the engine would refuse the text for something that it did not mind before: it would go on with
- * the former file, and not with what was asked for. Mistakes that are there already are no hindrance: an edit may be what puts them right.
+ * Throws ConfigEditError `would_be_refused` if the edit adds a problem for which the engine would refuse the file. The engine would
+ * otherwise keep the former config. Existing problems do not block an edit, because the edit may fix them one by one.
  */
 export function refuseNewProblems({ file, before, after }: Edited, options: LoadOptions): void {
-  // Variables are the engine's: it may have been started with others. Only those that the edit brings in have to be here.
+  // The engine may run with other variables than this process. Only variables that the edit adds must be set here.
   const env = { ...Object.fromEntries(variablesIn(before).map((name) => [name, ""])), ...options.env };
   const problemsOf = (text: string): readonly FileProblem[] => problemsIn(file, text, { hasStoredToken: hasStoredToken(file), ...options, env });
   const [problem] = without(problemsOf(after), problemsOf(before));
@@ -25,11 +25,11 @@ export function refuseNewProblems({ file, before, after }: Edited, options: Load
   const dependents = dependentsOnLost(before, after);
   if (dependents.length === 0) {
     const key = problem.key === undefined ? "" : `${problem.key}: `;
-    throw new ConfigEditError("would_be_refused", `the engine would refuse ${file} then, so it was not changed: ${key}${problem.message}`);
+    throw new ConfigEditError("would_be_refused", `the engine would reject ${file} after this edit, so the file was not changed: ${key}${problem.message}`);
   }
   const names = dependents.map(({ name }) => name).join(", ");
   const reasons = dependents.map(({ name, lost }) => `${name} depends on ${lost.join(", ")}`).join("; ");
-  throw new ConfigEditError("would_be_refused", `${reasons}. Take that out of depends_on in ${file}, or remove ${names} first; nothing was changed`);
+  throw new ConfigEditError("would_be_refused", `${reasons}. Remove that from depends_on in ${file}, or remove ${names} first; nothing was changed`);
 }
 
 function problemsIn(file: string, text: string, options: LoadOptions): readonly FileProblem[] {
@@ -42,22 +42,22 @@ function problemsIn(file: string, text: string, options: LoadOptions): readonly 
   }
 }
 
-/** Those without a default. */
+/** Returns the names of the variables that have no default. */
 function variablesIn(text: string): string[] {
   return [...text.matchAll(/\$\{([A-Za-z_]\w*)\}/g)].map(([, name]) => name ?? "");
 }
 
-/** By what they say, each as often as it is said: positions shift with an edit. */
+/** Removes each known problem once. Compares messages without line numbers, because an edit moves lines. */
 function without(problems: readonly FileProblem[], known: readonly FileProblem[]): FileProblem[] {
-  const left = known.map(saying);
+  const left = known.map(messageWithoutLines);
   return problems.filter((problem) => {
-    const at = left.indexOf(saying(problem));
+    const at = left.indexOf(messageWithoutLines(problem));
     if (at >= 0) left.splice(at, 1);
     return at < 0;
   });
 }
 
-function saying({ message }: FileProblem): string {
+function messageWithoutLines({ message }: FileProblem): string {
   return message.replace(/:\d+/g, "");
 }
 
@@ -66,7 +66,7 @@ interface Named {
   readonly depends_on: unknown;
 }
 
-/** Who depends on something that the edit takes away. */
+/** Returns the entries that depend on an entry that the edit removes. */
 function dependentsOnLost(before: string, after: string): { readonly name: string; readonly lost: readonly string[] }[] {
   const kept = new Set(namedIn(after).map(({ name }) => name));
   const lost = new Set(namedIn(before).flatMap(({ name }) => (kept.has(name) ? [] : [name])));
@@ -76,7 +76,7 @@ function dependentsOnLost(before: string, after: string): { readonly name: strin
   });
 }
 
-/** Workers, modules and commands, as they are written. */
+/** Returns the workers, modules and commands, as they are written. */
 function namedIn(text: string): Named[] {
   return entryLists(text).flatMap(({ entries }) => entries.flatMap((entry) => [...named(entry), ...commandsIn(entry)]));
 }

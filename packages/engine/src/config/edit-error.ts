@@ -3,18 +3,18 @@ export type ConfigEditErrorCode =
   | "name_taken"
   /** The file lists the same folder under another name. */
   | "path_taken"
-  /** The engine would not take the file up: something else in it needs what goes, or stands in the way of what comes. */
+  /** The engine would reject the file: another entry depends on the removed one or conflicts with the added one. */
   | "would_be_refused"
-  /** Another edit does not end. */
+  /** Another process still holds the edit lock after the timeout. */
   | "locked"
-  /** Somebody saved the file again and again while it was edited. */
+  /** Another program saved the file during each attempt. */
   | "changed_meanwhile"
-  /** The file is laid out in a way that cannot be edited without damage. */
+  /** The layout of the file cannot be edited safely. */
   | "unsupported_layout"
-  /** The file system refused; the file is as it was. */
+  /** The file system refused the write. The file is unchanged. */
   | "not_written";
 
-/** An edit of the config file that was not made. The file is untouched; the message says what to do. */
+/** Thrown when an edit of the config file is not made. The file is unchanged; the message says what to do. */
 export class ConfigEditError extends Error {
   readonly code: ConfigEditErrorCode;
 

@@ -20,33 +20,33 @@ export interface NewModuleEntry {
   readonly path?: undefined;
 }
 
-/** An entry for a worker of the user's own. */
+/** An entry for a local worker. */
 export interface NewLocalWorkerEntry {
   readonly name: string;
-  /** The worker's folder: absolute, or relative to the config file. Written relative to the file. */
+  /** Worker's folder, absolute or relative to the config file. It is written relative to the file. */
   readonly path: string;
   readonly replicas?: number | undefined;
   readonly watch?: boolean | undefined;
-  /** Values as they are: nothing in them is taken for a variable of the file. */
+  /** Literal values: `${NAME}` in them is escaped. */
   readonly env?: Readonly<Record<string, string>> | undefined;
 }
 
 export type NewEntry = NewModuleEntry | NewLocalWorkerEntry;
 
 export interface EditResult {
-  /** False: the file said so already and was not touched. */
+  /** False if the file already had the wanted content. It is then not written. */
   readonly changed: boolean;
 }
 
 export interface EditOptions {
-  /** How the engine reads the file. What it would refuse afterwards, and did not before, is then refused with `would_be_refused`. */
+  /** Options with which the engine reads the file. An edit that adds a problem then rejects with `would_be_refused`. */
   readonly check?: LoadOptions;
 }
 
 /**
- * Adds an entry at the end of `workers:`, creating the file when it is missing. Comments, order and layout of the rest stay.
- * An entry that is there already (a module by any of its names; a local worker with the same name and path) is left as it is.
- * The old content is kept as `<file>.bak`. Rejects with ConfigError when the file is not valid YAML, else with ConfigEditError.
+ * Adds an entry at the end of `workers:` and creates the file if it is missing. Comments, order and layout of the rest stay.
+ * Does nothing if the entry exists (a module by any of its names; a local worker with the same name and path).
+ * Keeps the old content as `<file>.bak`. Rejects with ConfigError if the file is not valid YAML, else with ConfigEditError.
  */
 export async function addWorkerToConfig(file: string, entry: NewEntry, options: EditOptions & { readonly comment?: string } = {}): Promise<EditResult> {
   const written = entryFor(file, entry);
@@ -57,7 +57,7 @@ export async function addWorkerToConfig(file: string, entry: NewEntry, options: 
   return await editConfigText(file, change, options);
 }
 
-/** Removes the entry of a local worker, or all entries of a module by any of its names. Otherwise as `addWorkerToConfig`. */
+/** Removes the entry of a local worker, or all entries of a module by any of its names. Otherwise like `addWorkerToConfig`. */
 export async function removeWorkerFromConfig(file: string, name: string, options: EditOptions = {}): Promise<EditResult> {
   const matches = (entry: unknown): boolean => isNamed(entry, name);
   const change = (text: string): string | undefined => {
@@ -67,12 +67,15 @@ export async function removeWorkerFromConfig(file: string, name: string, options
   return await editConfigText(file, change, options);
 }
 
-/** An edit takes milliseconds. */
+/** Timeout for the edit lock, in milliseconds. An edit takes a few milliseconds. */
 const LOCK_WAIT_MS = 5_000;
-/** How often an edit starts over because somebody saved the file in between. */
+/** Maximum number of attempts if another program saves the file during an edit. */
 const MAX_ATTEMPTS = 5;
 
-/** Changes the file's text under the lock, as `addWorkerToConfig` says. `change` answers the new text, or undefined for none; it may be asked again. */
+/**
+ * Changes the file's content under the lock, like `addWorkerToConfig`. `change` returns the new content, or undefined for no change;
+ * it may be called more than once.
+ */
 export async function editConfigText(named: string, change: (text: string) => string | undefined, { check }: EditOptions = {}): Promise<EditResult> {
   const file = await linkTarget(resolve(named));
   return await withEditLock(file, async () => {
@@ -81,9 +84,9 @@ export async function editConfigText(named: string, change: (text: string) => st
       refuseInvalid(file, previous ?? "");
       const text = change(previous ?? "");
       if (text === undefined) return { changed: false };
-      // By the path that the engine is given, also where it is a link: folders in the file are relative to that.
+      // Not the link's target: folders in the file are relative to the path that the engine loads.
       if (check !== undefined) refuseNewProblems({ file: resolve(named), before: previous ?? "", after: text }, check);
-      // Editors do not know the lock; whoever saved in between must not lose what they wrote.
+      // Editors do not take the lock. A save in between must not be overwritten.
       if (textOf(file) !== previous) continue;
       await write(file, { text, previous });
       return { changed: true };
@@ -92,18 +95,21 @@ export async function editConfigText(named: string, change: (text: string) => st
   });
 }
 
-/** The lock of a config file. In the folder beside it where the engine keeps its token. */
+/** Returns the path of a config file's edit lock, in the `.svc` folder beside the file. */
 export function lockFileOf(file: string): string {
   return join(dirname(file), ".svc", `${basename(file)}.lock`);
 }
 
-/** Runs `work` while nobody else edits the file. Rejects with ConfigEditError `locked` after `waitMs`, and with `not_written` if there can be no lock. */
+/**
+ * Runs `work` while holding the file's edit lock. Rejects with ConfigEditError `locked` after `waitMs`, or `not_written` if the lock
+ * cannot be created.
+ */
 export async function withEditLock<T>(file: string, work: () => Promise<T>, waitMs = LOCK_WAIT_MS): Promise<T> {
   const path = lockFileOf(file);
   const signal = AbortSignal.timeout(waitMs);
   const lock = await lockFile(path, { signal }).catch((error: Error) => {
     if (signal.aborted) throw new ConfigEditError("locked", `another process has been editing ${file} for ${waitMs / 1000} s; try again`);
-    throw new ConfigEditError("not_written", `cannot lock ${path}, which each edit needs: ${error.message}; is it another user's?`, { cause: error });
+    throw new ConfigEditError("not_written", `cannot lock ${path}, which each edit needs: ${error.message}; check its owner`, { cause: error });
   });
   try {
     removeDrafts(dirname(file), (name) => name === basename(file) || name === `${basename(file)}.bak`);
@@ -113,7 +119,7 @@ export async function withEditLock<T>(file: string, work: () => Promise<T>, wait
   }
 }
 
-/** A symbolic link stays one: the file behind it is replaced. */
+/** Resolves a symbolic link, so that an edit replaces its target and not the link. */
 async function linkTarget(file: string): Promise<string> {
   return existsSync(file) ? await realpath(file) : file;
 }
@@ -122,20 +128,20 @@ function textOf(file: string): string | undefined {
   return existsSync(file) ? readConfigText(file) : undefined;
 }
 
-/** Keeps the content that is replaced as `<file>.bak`. */
+/** Keeps the previous content as `<file>.bak`. */
 async function write(file: string, { text, previous }: { readonly text: string; readonly previous: string | undefined }): Promise<void> {
   try {
     const options = { mode: 0o644, like: file };
     if (previous !== undefined) await replaceFile(`${file}.bak`, previous, options);
     await replaceFile(file, text, options);
   } catch (error) {
-    throw new ConfigEditError("not_written", `${file} could not be written and is as it was: ${error instanceof Error ? error.message : String(error)}`, {
+    throw new ConfigEditError("not_written", `${file} could not be written and is unchanged: ${error instanceof Error ? error.message : String(error)}`, {
       cause: error,
     });
   }
 }
 
-/** Variables are of no interest here; the loader speaks about those. */
+/** Ignores variables: the loader checks those. */
 function refuseInvalid(file: string, text: string): void {
   const { source, problems } = readYaml(text, () => "");
   if (source === undefined || problems.length > 0) throw new ConfigError(file, problems);
@@ -154,7 +160,7 @@ function isListed(file: string, text: string, entry: NewEntry): boolean {
   const { path } = entry;
   if (path === undefined) {
     const local = entries.find((other) => stringAt(other, "name") === entry.name && pathIn(other) !== undefined);
-    if (local) throw new ConfigEditError("name_taken", `${file} lists a local worker called ${entry.name}; rename it first`);
+    if (local) throw new ConfigEditError("name_taken", `${file} already lists a local worker named ${entry.name}; rename it first`);
     return entries.some((other) => isNamed(other, entry.name));
   }
   const folder = resolve(dirname(resolve(file)), path);
@@ -167,18 +173,18 @@ function isListed(file: string, text: string, entry: NewEntry): boolean {
   if (twin !== undefined)
     throw new ConfigEditError(
       "name_taken",
-      `${file} lists ${entry.name} already, as ${pathIn(twin) ?? "a module"}; remove that entry first or give the worker another name`,
+      `${file} already lists ${entry.name}, as ${pathIn(twin) ?? "a module"}; remove that entry first or give the worker another name`,
     );
   const sharer = entries.find((other) => folderOf(other) === folder);
   if (sharer !== undefined)
     throw new ConfigEditError(
       "path_taken",
-      `${file} lists the folder ${path} already, as ${stringAt(sharer, "name")}; for more processes write \`replicas: 2\` there`,
+      `${file} already lists the folder ${path}, as ${stringAt(sharer, "name")}; for more processes write \`replicas: 2\` there`,
     );
   return false;
 }
 
-/** Local workers by their own name; modules by any name or older class that means the same. */
+/** Matches local workers by name, and modules by any of their names or older classes. */
 function isNamed(entry: unknown, name: string): boolean {
   const written = stringAt(entry, "name") ?? moduleNameOfClass(stringAt(entry, "class") ?? "");
   if (written === undefined) return false;
@@ -196,7 +202,7 @@ function stringAt(entry: unknown, key: string): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** The entry as it is written, without what is undefined. */
+/** Returns the entry as it is written to the file, without undefined members. */
 function entryFor(file: string, entry: NewEntry): Record<string, unknown> {
   const { path, ...rest } = entry;
   const { name, ...others } = rest;
@@ -209,7 +215,7 @@ function literalTexts(texts: Readonly<Record<string, string>>): Record<string, s
   return Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, literalText(text)]));
 }
 
-/** `./workers/math`, with forward slashes on every system; another drive's folder stays absolute. */
+/** Returns e.g. `./workers/math`, with forward slashes on every system. A folder on another drive stays absolute. */
 function pathBesideFile(file: string, path: string): string {
   const fromFile = isAbsolute(path) ? relative(dirname(resolve(file)), path) : path;
   if (isAbsolute(fromFile)) return fromFile;
@@ -219,5 +225,5 @@ function pathBesideFile(file: string, path: string): string {
 }
 
 function refuseLayout(file: string, advice: string): never {
-  throw new ConfigEditError("unsupported_layout", `${basename(file)} is laid out in a way that cannot be edited without touching the rest; ${advice}`);
+  throw new ConfigEditError("unsupported_layout", `${basename(file)} has a layout that cannot be edited safely; ${advice}`);
 }

@@ -14,7 +14,7 @@ interface EffectiveModule {
   readonly settings: readonly Setting[];
 }
 
-/** All that is in force, for whoever shows it: the engine's settings, the modules' blocks with their defaults, the local workers. Holds secrets. */
+/** Returns all effective settings: those of the engine, the modules' blocks with defaults, and the local workers. Secrets are not masked. */
 export function effectiveConfig(config: LoadedConfig, modules: readonly { readonly name: string; readonly config: z.ZodType }[]) {
   const { file, effective, localWorkers, warnings } = config;
   return {
@@ -39,19 +39,19 @@ export function effectiveConfig(config: LoadedConfig, modules: readonly { readon
   };
 }
 
-/** `settled` are those that flags and variables may overrule; they win over the block. */
-function settingsOf(block: unknown, schema: z.ZodType | undefined, settled: readonly EffectiveSetting[]): Setting[] {
+/** `overridable` are the settings that flags and variables may override. They take precedence over the block. */
+function settingsOf(block: unknown, schema: z.ZodType | undefined, overridable: readonly EffectiveSetting[]): Setting[] {
   const given = typeof block === "object" && block !== null ? block : {};
   const parsed = schema === undefined ? undefined : asWritten(schema).safeParse(given);
   const inForce = parsed?.success && typeof parsed.data === "object" && parsed.data !== null ? parsed.data : given;
-  const own = settled.map(({ key, value, source }) => ({ key: key.slice(key.indexOf(".") + 1), value, source }));
+  const own = overridable.map(({ key, value, source }) => ({ key: key.slice(key.indexOf(".") + 1), value, source }));
   const others = Object.entries(inForce)
     .filter(([key]) => !own.some((setting) => setting.key === key))
     .map(([key, value]): Setting => ({ key, value, source: Object.hasOwn(given, key) ? "file" : "default" }));
   return [...own, ...others].filter(({ value }) => value !== undefined);
 }
 
-/** What reads the keys as they stand in the file, with their defaults, without what makes something else of them. */
+/** Returns the schema of the keys as written in the file, with defaults but without transforms. */
 function asWritten(schema: z.ZodType): z.ZodType {
   if (!(schema instanceof z.ZodPipe)) return schema;
   const written = schema.in instanceof z.ZodTransform ? schema.out : schema.in;

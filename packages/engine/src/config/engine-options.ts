@@ -6,17 +6,17 @@ import { folderSchema } from "./folder-path.ts";
 import { httpFunctionsBlockSchema } from "./http-functions-block.ts";
 import { isHostName } from "./listen-address.ts";
 
-/** What an option has besides its type, its default and its description. */
+/** Properties of an option besides its type, default and description. */
 export interface OptionFacts {
-  /** Variable of the environment. It overrides the file. */
+  /** Environment variable. It overrides the file. */
   readonly env?: string;
   /** Flag of `svc`. It overrides the variable and the file. */
   readonly flag?: OptionFlag;
-  /** True: a running engine keeps the old value until it is started again. */
+  /** True if a running engine keeps the old value until it restarts. */
   readonly needsRestart?: true;
-  /** A path, relative to the config file, or in a variable or flag to the working directory. */
+  /** True for a path. It is relative to the config file, or in a variable or flag to the working directory. */
   readonly isPath?: true;
-  /** The value is masked. The text is shown where nothing sets the option. */
+  /** Set if the value is masked. `unset` is shown if the option has no value. */
   readonly secret?: { readonly unset: string };
 }
 
@@ -28,21 +28,21 @@ export interface OptionFlag {
   readonly sets?: string | boolean;
 }
 
-/** Facts of the schemas in `engineOptions`. */
+/** Holds the facts of the schemas in `engineOptions`. */
 export const optionFacts = z.registry<OptionFacts>();
 
 const TOKEN = /^[\x21-\x7e]{16,512}$/;
 
-/** A token that a client presents. Never shown in messages. */
+/** Schema of a token that clients present. Messages never contain its value. */
 export const tokenSchema = z.string().refine((token) => TOKEN.test(token), {
-  message: "must have 16 to 512 characters without blanks; make one with: openssl rand -base64 32",
+  message: "must have 16 to 512 characters without spaces; create one with: openssl rand -base64 32",
 });
 
 const deadlineSchema = z.int().min(1).max(MAX_TIMEOUT_MS);
 
 const originSchema = z
   .string()
-  .refine(isOrigin, { message: "must be an origin such as http://localhost:5173: scheme, host and port, nothing behind; `null` and * are never allowed" });
+  .refine(isOrigin, { message: "must be an origin such as http://localhost:5173: scheme, host and port, nothing else; `null` and * are never allowed" });
 
 const hostNameSchema = z
   .string()
@@ -50,29 +50,29 @@ const hostNameSchema = z
   .toLowerCase();
 
 /**
- * The options of the `engine:` block, but for the listeners. The type of `EngineSettings`, the config file's schema and reference, `svc config explain`, the
- * environment, the flags of `svc` and what a reload changes come from here.
+ * The options of the `engine:` block, except the listeners. They define the type `EngineSettings`, the config file's schema and
+ * reference, `svc config explain`, the environment variables, the flags of `svc` and which changes need a restart.
  */
 export const engineOptions = {
   mode: z
     .enum(["development", "production"])
     .default("development")
-    .meta({ description: "In production every client of the engine needs a token, on loopback too" })
+    .meta({ description: "In production, every client of the engine needs a token, also on loopback" })
     .register(optionFacts, {
       env: "SVC_MODE",
-      flag: { usage: "--prod", description: "production: every client needs the engine's token, on loopback too (engine.mode)", sets: "production" },
+      flag: { usage: "--prod", description: "production mode: every client needs the engine's token, also on loopback (engine.mode)", sets: "production" },
       needsRestart: true,
     }),
   token: tokenSchema
     .optional()
-    .meta({ description: "The engine's token, best written as a variable. Default: the one in .svc/token, made at the first start" })
+    .meta({ description: "The engine's token; write it as a variable. Default: the one in .svc/token, created at the first start" })
     .register(optionFacts, { env: "SVC_TOKEN", needsRestart: true, secret: { unset: ".svc/token" } }),
   insecure_bind: z
     .boolean()
     .default(false)
-    .meta({ description: "Listen off loopback without any token" })
+    .meta({ description: "Listen off loopback without a token" })
     .register(optionFacts, {
-      flag: { usage: "--insecure-bind", description: "listen off loopback without any token (engine.insecure_bind)", sets: true },
+      flag: { usage: "--insecure-bind", description: "listen off loopback without a token (engine.insecure_bind)", sets: true },
       needsRestart: true,
     }),
   max_connections_per_address: z
@@ -80,7 +80,7 @@ export const engineOptions = {
     .min(1)
     .max(10_000)
     .optional()
-    .meta({ description: "Connections that one address may have to one listener. Default 1000 from other machines, any number from this one" }),
+    .meta({ description: "Maximum connections of one client address to one listener. Default 1000 for other machines, unlimited for this one" }),
   data_dir: folderSchema
     .default(".svc/data")
     .meta({ description: "Folder of stored data, relative to this file" })
@@ -89,26 +89,26 @@ export const engineOptions = {
     .default(".svc/logs")
     .meta({ description: "Folder of the workers' log files, relative to this file" })
     .register(optionFacts, { needsRestart: true, isPath: true }),
-  default_timeout_ms: deadlineSchema.default(30_000).meta({ description: "Deadline of a call that names none, in milliseconds" }),
-  legacy_call_timeout_ms: deadlineSchema.default(900_000).meta({ description: "Deadline for clients that cannot name one, in milliseconds" }),
-  drain_ms: z.int().min(0).max(3_600_000).default(10_000).meta({ description: "How long a stop waits for calls in flight, in milliseconds" }),
+  default_timeout_ms: deadlineSchema.default(30_000).meta({ description: "Default timeout of a call, in milliseconds" }),
+  legacy_call_timeout_ms: deadlineSchema.default(900_000).meta({ description: "Timeout of calls from clients that cannot set one, in milliseconds" }),
+  drain_ms: z.int().min(0).max(3_600_000).default(10_000).meta({ description: "How long a shutdown waits for calls in flight, in milliseconds" }),
   allowed_origins: z.array(originSchema).default([]).meta({ description: "Browser origins that may connect besides the engine's own" }),
   allowed_hosts: z.array(hostNameSchema).default([]).meta({
-    description: "Names accepted in the Host header besides the loopback ones, with any port, or with the one that is written behind them",
+    description: "Names accepted in the Host header besides the loopback names, with any port or with the given port",
   }),
   console_invoke: z.boolean().default(true).meta({ description: "Whether POST /_console/invoke is served" }),
   validate_requests: z
     .boolean()
     .default(false)
-    .meta({ description: "Whether payloads are checked by the request format of functions that do not say so themselves" }),
-  http_functions: httpFunctionsBlockSchema.prefault({}).meta({ description: "Rules for functions that are registered with a URL" }),
+    .meta({ description: "Whether payloads are validated against the request format of functions that do not set this themselves" }),
+  http_functions: httpFunctionsBlockSchema.prefault({}).meta({ description: "Rules for functions registered with a URL" }),
   log_level: z
     .enum(["debug", "info", "warn", "error"] satisfies readonly LogLevel[])
     .default("info")
     .meta({ description: "Level of the engine's own log" })
     .register(optionFacts, {
       env: "SVC_LOG_LEVEL",
-      flag: { usage: "--log-level <level>", description: "minimum level that is logged; overrides the config file" },
+      flag: { usage: "--log-level <level>", description: "minimum log level; overrides the config file" },
     }),
 };
 
@@ -119,7 +119,7 @@ export type EngineOptions = z.output<typeof engineOptionsSchema>;
 /** A flag of `svc` that sets an option. */
 export interface EngineFlag extends OptionFlag {
   readonly option: keyof EngineOptionSettings;
-  /** The words that it takes; absent where it takes any text or none. */
+  /** Accepted values; absent if the flag accepts any text or has no argument. */
   readonly choices?: readonly string[] | undefined;
   /** Absent for a flag without an argument. */
   readonly default?: unknown;
@@ -134,7 +134,7 @@ export const engineFlags: readonly EngineFlag[] = Object.entries(engineOptions).
   return { option, ...flag, choices: inner instanceof z.ZodEnum ? inner.options.map(String) : undefined, default: schema.safeParse(undefined).data };
 });
 
-/** What an environment variable or an argument may stand for: text, a number or a boolean. */
+/** Converts the text of an environment variable or argument to a number or boolean if the schema is not one of text. */
 export function valueOfText(schema: z.ZodType, text: string): unknown {
   if (schema instanceof z.ZodString || schema instanceof z.ZodEnum) return text;
   if (/^-?[0-9]+(?:\.[0-9]+)?$/.test(text)) return Number(text);
@@ -152,10 +152,10 @@ type CamelKeys<Value> = Value extends readonly (infer Item)[]
   : Value extends object
     ? { readonly [Key in keyof Value as CamelCase<Key & string>]: CamelKeys<Value[Key]> }
     : Value;
-/** The options as the engine's code reads them, e.g. `drainMs` for `drain_ms`. */
+/** The options with camelCase names, e.g. `drainMs` for `drain_ms`. */
 export type EngineOptionSettings = CamelKeys<EngineOptions>;
 
-/** `drainMs` for `drain_ms`. */
+/** Returns e.g. `drainMs` for `drain_ms`. */
 export function camelCase(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }

@@ -12,7 +12,7 @@ import { PORT_VARIABLES } from "./setting-variables.ts";
 import type { TlsBlock } from "./tls-block.ts";
 import type { BridgeListener, EffectiveSetting, EngineSettings, ListenAddress, SettingSource, TlsFiles } from "./types.ts";
 
-/** What the command line says; it overrides everything. Paths are relative to the working directory. */
+/** Settings from the command line. They override all others. Paths are relative to the working directory. */
 export type ConfigOverrides = ListenerPorts & { readonly [Name in keyof EngineOptionSettings]?: EngineOptionSettings[Name] | undefined };
 
 interface ListenerPorts {
@@ -28,47 +28,47 @@ export const engineBlockSchema = z.strictObject({
     .array(bridgeBlockSchema)
     .max(16)
     .optional()
-    .meta({ description: "Further listeners for workers, each with the keys of `bridge` and a port of its own; e.g. a public one with rbac. Default none" }),
+    .meta({ description: "Further listeners for workers, each with the keys of `bridge` and its own port; e.g. a public one with rbac. Default none" }),
   ...engineOptions,
 });
 export type EngineBlock = z.output<typeof engineBlockSchema>;
 
-/** `host` and `port` as a block of the file has them. */
+/** `host`, `port` and `tls` of a block as written in the file. */
 export type AddressBlock = z.output<typeof addressBlockSchema>;
 
 export interface SettingInputs {
   /** Absolute path of the config file. */
   readonly file: string;
   readonly engine: EngineBlock;
-  /** The same as written, without defaults. */
+  /** The `engine:` block as written, without defaults. */
   readonly given: Readonly<Record<string, unknown>>;
-  /** Whether `.svc/token` is there. */
+  /** Whether `.svc/token` exists. */
   readonly hasStoredToken: boolean;
   readonly http: AddressBlock;
   readonly realtime: AddressBlock;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly overrides: ConfigOverrides;
-  /** What relative paths of flags and variables are relative to. */
+  /** Base of relative paths in flags and variables. */
   readonly cwd: string;
 }
 
-export interface SettledSettings {
+export interface ResolvedSettings {
   readonly engine: EngineSettings;
   readonly http: ListenAddress;
   readonly realtime: ListenAddress;
   readonly effective: readonly EffectiveSetting[];
-  /** Bad variables and flags, and listeners that want the same port. */
+  /** Invalid variables and flags, and listeners that use the same port. */
   readonly problems: readonly FileProblem[];
 }
 
-/** Brings flag, environment, file and default together, in this order. A variable that is set to nothing counts as not set. */
-export function settle(inputs: SettingInputs): SettledSettings {
+/** Resolves each setting from flag, environment, file and default, in this order. An empty variable counts as not set. */
+export function resolveSettings(inputs: SettingInputs): ResolvedSettings {
   const { engine } = inputs;
-  const choices = new Choices(inputs);
+  const resolver = new SettingResolver(inputs);
   const beside = (path: string): string => resolve(dirname(inputs.file), path);
   const tlsAt = (key: string, block: TlsBlock | undefined): { readonly tls?: TlsFiles } => {
     if (block === undefined) return {};
-    choices.note(`${key}.tls`, true);
+    resolver.note(`${key}.tls`, true);
     const { cert, key: privateKey, client_ca: ca } = block;
     return { tls: { cert: beside(cert), key: beside(privateKey), ...(ca === undefined ? {} : { clientCa: beside(ca) }) } };
   };
@@ -77,11 +77,11 @@ export function settle(inputs: SettingInputs): SettledSettings {
     block: AddressBlock | undefined,
     { fallback, flag, variable }: { readonly fallback: ListenAddress; readonly flag?: number | undefined; readonly variable?: string },
   ): ListenAddress => ({
-    host: choices.pick({ key: `${key}.host`, file: block?.host, fallback: fallback.host }),
-    port: choices.pick({
+    host: resolver.pick({ key: `${key}.host`, file: block?.host, fallback: fallback.host }),
+    port: resolver.pick({
       key: `${key}.port`,
       flag,
-      env: variable === undefined ? undefined : choices.portFrom(variable),
+      env: variable === undefined ? undefined : resolver.portFrom(variable),
       file: block?.port,
       fallback: fallback.port,
     }),
@@ -89,21 +89,21 @@ export function settle(inputs: SettingInputs): SettledSettings {
   });
   const bridge = addressOf("engine.bridge", engine.bridge, {
     fallback: DEFAULT_BRIDGE,
-    flag: choices.port("bridgePort"),
+    flag: resolver.port("bridgePort"),
     variable: PORT_VARIABLES["engine.bridge.port"],
   });
-  const http = addressOf("svc-http", inputs.http, { fallback: DEFAULT_HTTP, flag: choices.port("httpPort"), variable: PORT_VARIABLES["svc-http.port"] });
+  const http = addressOf("svc-http", inputs.http, { fallback: DEFAULT_HTTP, flag: resolver.port("httpPort"), variable: PORT_VARIABLES["svc-http.port"] });
   const realtime = addressOf("svc-stream", inputs.realtime, {
     fallback: DEFAULT_REALTIME,
-    flag: choices.port("realtimePort"),
+    flag: resolver.port("realtimePort"),
     variable: PORT_VARIABLES["svc-stream.port"],
   });
-  const options = choices.options();
+  const options = resolver.options();
   const accessOf = (key: string, block: BridgeBlock, address: ListenAddress): BridgeListener["access"] => {
     const access = accessSettings(block, address, options);
-    choices.note(`${key}.token`, access.tokenRequired ? "required" : "optional", block.token !== undefined);
-    if (access.rbac !== undefined) choices.note(`${key}.rbac`, true);
-    if (access.middlewareFunctionId !== undefined) choices.note(`${key}.middleware_function_id`, access.middlewareFunctionId);
+    resolver.note(`${key}.token`, access.tokenRequired ? "required" : "optional", block.token !== undefined);
+    if (access.rbac !== undefined) resolver.note(`${key}.rbac`, true);
+    if (access.middlewareFunctionId !== undefined) resolver.note(`${key}.middleware_function_id`, access.middlewareFunctionId);
     return access;
   };
   const bridgeAccess = accessOf("engine.bridge", engine.bridge ?? {}, bridge);
@@ -112,20 +112,20 @@ export function settle(inputs: SettingInputs): SettledSettings {
     const address = addressOf(key, block, { fallback: DEFAULT_BRIDGE });
     return { address, access: accessOf(key, block, address) };
   });
-  choices.refuseBinds(
+  resolver.refuseBinds(
     { "engine.bridge": { address: bridge, access: bridgeAccess }, "svc-http": { address: http }, "svc-stream": { address: realtime } },
     bridges,
     { ...options, hasToken: options.token !== undefined || inputs.hasStoredToken },
   );
-  choices.refuseSharedTokens([bridgeAccess, ...bridges.map(({ access }) => access)], options.token);
+  resolver.refuseSharedTokens([bridgeAccess, ...bridges.map(({ access }) => access)], options.token);
   const settings: EngineSettings = { ...options, bridge, bridgeAccess, bridges };
-  choices.refuseCollisions({
+  resolver.refuseCollisions({
     "the worker socket (engine.bridge)": bridge,
     "the HTTP listener (svc-http)": http,
     "the real-time listener (svc-stream)": realtime,
     ...Object.fromEntries(bridges.map(({ address }, index) => [`engine.bridges[${index}]`, address])),
   });
-  return { engine: settings, http, realtime, effective: choices.effective, problems: choices.problems };
+  return { engine: settings, http, realtime, effective: resolver.effective, problems: resolver.problems };
 }
 
 interface Candidates<T> {
@@ -153,7 +153,7 @@ function memberOf(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
 }
 
-class Choices {
+class SettingResolver {
   readonly effective: EffectiveSetting[] = [];
   readonly problems: FileProblem[] = [];
   readonly #inputs: SettingInputs;
@@ -168,12 +168,12 @@ class Choices {
     return value;
   }
 
-  /** What the file alone says. */
+  /** Records a setting that only the file can set. */
   note(key: string, value: EffectiveSetting["value"], isFromFile = true): void {
     this.effective.push({ key, value, source: isFromFile ? "file" : "default" });
   }
 
-  /** All of `engineOptions`. */
+  /** Resolves all `engineOptions`. */
   options(): EngineOptionSettings {
     const { engine, given } = this.#inputs;
     return this.#block("engine", engineOptions, { values: engine, given }) as EngineOptionSettings;
@@ -200,18 +200,18 @@ class Choices {
     const { file, overrides } = this.#inputs;
     const inFile = (isPath === true ? resolve(dirname(file), value as string) : value) as EffectiveSetting["value"] | undefined;
     const flag = memberOf(overrides, camelCase(name)) as EffectiveSetting["value"] | undefined;
-    const chosen = {
+    const sources = {
       flag: isPath === true ? this.path(flag as string | undefined, `${key} of the command line`) : this.#fromFlag(key, schema, flag),
       env: env === undefined ? undefined : this.#fromVariable(env, schema, isPath),
       file: isGiven ? inFile : undefined,
     };
-    const inForce = chosen.flag ?? chosen.env ?? chosen.file ?? inFile;
+    const inForce = sources.flag ?? sources.env ?? sources.file ?? inFile;
     if (secret !== undefined && inForce !== undefined) {
-      this.effective.push({ key, value: MASK, source: sourceOf(chosen), secret: true });
+      this.effective.push({ key, value: MASK, source: sourceOf(sources), secret: true });
       return inForce;
     }
     const shown = inForce ?? secret?.unset;
-    if (shown !== undefined) this.effective.push({ key, value: shown, source: sourceOf(chosen) });
+    if (shown !== undefined) this.effective.push({ key, value: shown, source: sourceOf(sources) });
     return inForce;
   }
 
@@ -224,7 +224,7 @@ class Choices {
   port(flag: "bridgePort" | "httpPort" | "realtimePort"): number | undefined {
     const port = this.#inputs.overrides[flag];
     if (port === undefined || portSchema.safeParse(port).success) return port;
-    this.#refuse(`the port ${port} of the command line must be a whole number from 0 to 65535`);
+    this.#refuse(`the port ${port} of the command line must be an integer from 0 to 65535`);
     return undefined;
   }
 
@@ -246,7 +246,7 @@ class Choices {
     return undefined;
   }
 
-  /** The value of a variable for an option. Secrets are never shown: their problems do not quote them. */
+  /** Returns an option's value from its environment variable. Problems never quote the value, since it may be a secret. */
   #fromVariable(name: string, schema: z.ZodType, isPath: boolean | undefined): EffectiveSetting["value"] | undefined {
     const text = this.variable(name);
     if (text === undefined) return undefined;
@@ -270,7 +270,7 @@ class Choices {
     if (text === undefined) return undefined;
     const parsed = folderSchema.safeParse(text);
     if (parsed.success) return resolve(this.#inputs.cwd, parsed.data);
-    this.#refuse(`${what} is no usable path: ${parsed.error.issues.map((issue) => issue.message).join(", ")}`);
+    this.#refuse(`${what} is not a valid path: ${parsed.error.issues.map((issue) => issue.message).join(", ")}`);
     return undefined;
   }
 
@@ -278,7 +278,7 @@ class Choices {
     const entries = Object.entries(listeners);
     for (const [index, [name, address]] of entries.entries()) {
       const other = entries.slice(0, index).find(([, earlier]) => collide(earlier, address));
-      if (other) this.#refuse(`${other[0]} and ${name} both want port ${address.port}; give one of them another`);
+      if (other) this.#refuse(`${other[0]} and ${name} both use port ${address.port}; change one of them`);
     }
   }
 
@@ -294,12 +294,12 @@ class Choices {
     }
   }
 
-  /** A token that means two things would mean the stronger one. */
+  /** Rejects a token with two meanings, because its holder would get the stronger rights. */
   refuseSharedTokens(listeners: readonly BridgeListener["access"][], engineToken: string | undefined): void {
     for (const { rbac } of listeners) {
       const seen = new Map<string, string>();
       for (const { token, role } of rbac?.tokens ?? []) {
-        if (token === engineToken) this.#refuse(`the token of the role ${role} is the engine's own (engine.token); give the role another`);
+        if (token === engineToken) this.#refuse(`the token of the role ${role} is the engine's own token (engine.token); give the role another`);
         const other = seen.get(token);
         if (other !== undefined) this.#refuse(`two entries of rbac.tokens, of the roles ${other} and ${role}, have the same token`);
         seen.set(token, role);

@@ -12,12 +12,12 @@ export const commandSchema = z.strictObject({
   name: z.string().meta({ description: "Unique name, shown in listings and used for its log file" }),
   command: z
     .union([shellCommand, z.array(word).min(1)])
-    .meta({ description: "A text is run by `sh -c`; a list is a program and its arguments, without a shell" }),
-  cwd: folderSchema.optional().meta({ description: "Working folder, relative to this file. Default the folder of this file" }),
+    .meta({ description: "A string runs with `sh -c`; a list is a program and its arguments, without a shell" }),
+  cwd: folderSchema.optional().meta({ description: "Working folder, relative to this file. Default: the folder of this file" }),
   env: environmentSchema.optional().meta({ description: "Environment variables of its processes" }),
   restart: z.enum(["always", "on_failure", "never"]).optional().meta({
     description:
-      "When it is started again after it ended: always, unless its exit code was 0 (default), or never. What depends on one with never waits until it ended with 0",
+      "When it restarts after it ended: always, on_failure (exit code other than 0, default) or never. Dependents of a command with never wait until it ended with exit code 0",
   }),
   watch: z
     .union([z.boolean(), watchPatternsSchema])
@@ -36,15 +36,20 @@ export const execBlockSchema = z
       .min(1)
       .max(100)
       .optional()
-      .meta({ description: "Older form: one command after another, each by `sh -c`; all but the last must end with 0, the last is kept running" }),
-    watch: patternsSchema.optional().meta({ description: "Older form: files whose changes start `exec` anew, e.g. src/**/*.ts" }),
+      .meta({
+        description: "Older form: commands that run one after another with `sh -c`; all but the last must end with exit code 0, the last is kept running",
+      }),
+    watch: patternsSchema.optional().meta({ description: "Older form: files whose changes restart `exec`, e.g. src/**/*.ts" }),
   })
   .refine(({ exec, watch }) => watch === undefined || exec !== undefined, {
     path: ["watch"],
-    message: "stands beside `exec`; a command has a watch of its own: `watch: {include: [src]}`",
+    message: "needs `exec`; a command has its own watch: `watch: {include: [src]}`",
   });
 
-/** The commands of one block. `instance`: which `svc-exec` entry of the file it is, from 1. `writtenEnv` finds how a variable's value is spelt in the file. */
+/**
+ * Returns the commands of one block. `instance` is the number of the `svc-exec` entry in the file, from 1. `writtenEnv` returns a
+ * variable's value as spelled in the file.
+ */
 export function commandsOf(
   block: z.output<typeof execBlockSchema>,
   context: {

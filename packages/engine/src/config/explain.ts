@@ -8,20 +8,20 @@ import { variableOf } from "./setting-variables.ts";
 import type { LoadedConfig, SettingSource } from "./types.ts";
 import type { KnownModules } from "./worker-entries.ts";
 
-/** A key of the config file and what is in force for it. Values are not masked. */
+/** A key of the config file with its effective value. Values are not masked. */
 export interface ExplainedKey extends DescribedKey {
-  /** The variable of the environment that wins over the file, or stands behind it; undefined where there is none. */
+  /** Environment variable of the setting; undefined if it has none. */
   readonly variable: string | undefined;
-  /** Undefined where nothing is in force: the module is not loaded, the key has no value, or there is no config. */
+  /** Undefined if the module is not loaded, the key has no value, or there is no config. */
   readonly value: unknown;
   readonly source: SettingSource | undefined;
-  /** Where the file says it, e.g. `config.yaml:12`; undefined where it does not. */
+  /** Location in the file, e.g. `config.yaml:12`; undefined if the file does not set the key. */
   readonly where: string | undefined;
-  /** As it stands there where variables were replaced, e.g. `${PORT:3111}`. */
+  /** Text in the file if it contains variables, e.g. `${PORT:3111}`. */
   readonly written: string | undefined;
 }
 
-/** What every key means; without a config text only that. The text must be a config that holds: throws ConfigError as `parseConfig`. */
+/** Describes every key; values are included if `text` is given. Throws ConfigError like `parseConfig`. */
 export function explainConfig(file: string, text: string | undefined, options: LoadOptions): readonly ExplainedKey[] {
   const keys = describedKeys(options.modules);
   const yaml = text === undefined ? undefined : readYaml(text, lookupIn(options.env)).source;
@@ -68,7 +68,7 @@ class Explainer {
     };
   }
 
-  /** The first entry of a module: further ones are told apart in the file only. */
+  /** Uses the first entry of a module; further entries are not explained. */
   #moduleSetting(name: string, path: readonly string[]): { readonly value: unknown; readonly source: SettingSource } | undefined {
     const module = this.#modules.find((entry) => entry.instance === name);
     const [first = "", ...rest] = path;
@@ -80,7 +80,7 @@ class Explainer {
     return { value, source: path.reduce<unknown>(member, block) === undefined ? "default" : "file" };
   }
 
-  /** Path of a module's `config`, found by the place of its entry. */
+  /** Returns the path of a module's `config`, found by the line of its entry. */
   #blockOf(name: string): KeyPath | undefined {
     const entry = this.#config.modules.find(({ instance }) => instance === name);
     const path = entry === undefined ? undefined : this.#entryAt(entry.where);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** A folder as written in the config file, a flag or a variable; relative ones are resolved by the reader. */
+/** A folder in the config file, a flag or a variable. The reader resolves relative paths. */
 export const folderSchema = z
   .string()
   .min(1)

@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import { Document, isMap, isScalar, isSeq, parseDocument, stringify, type YAMLMap, YAMLSeq } from "yaml";
 import { appendItem, type ListPlace, placeOfList, removeItems } from "./list-splice.ts";
 
-/** What an edit of a list of entries knows about a text that `readYaml` found no fault with. */
+/** A list of entries in a valid config file. */
 export interface EntryList {
-  /** `workers`, or the older `modules` where only that is there. */
+  /** `workers` or the older `modules`. */
   readonly key: string;
-  /** The entries as the file has them, variables not replaced. */
+  /** Entries as written: variables are not replaced. */
   readonly entries: readonly unknown[];
 }
 
@@ -14,13 +14,16 @@ const PARSE_OPTIONS = { stringKeys: true, prettyErrors: false, schema: "core", k
 const TO_JS = { maxAliasCount: -1 } as const;
 const TO_TEXT = { lineWidth: 0 } as const;
 
-/** The lists of entries in a text; none yet in an empty one. */
+/** Returns the lists of entries in a config file's text. */
 export function entryLists(text: string): EntryList[] {
   const top = topOf(parseDocument(text, PARSE_OPTIONS));
   return ["workers", "modules"].filter((key) => Object.hasOwn(top, key)).map((key) => ({ key, entries: listOf(top, key) }));
 }
 
-/** The text with one more entry at the end of its list. Everything else stays as it is, to the byte where the layout allows. Undefined when it cannot be done safely. */
+/**
+ * Returns the text with one more entry at the end of its list, or undefined if that cannot be done safely.
+ * All other bytes stay the same if the layout allows it.
+ */
 export function withEntry(text: string, entry: Readonly<Record<string, unknown>>, { comment }: { readonly comment: string | undefined }): string | undefined {
   const document = parseDocument(text, PARSE_OPTIONS);
   const top = topOf(document);
@@ -33,7 +36,7 @@ export function withEntry(text: string, entry: Readonly<Record<string, unknown>>
   return means(rewritten, wanted) ? rewritten : undefined;
 }
 
-/** The text without the entries that `matches` picks; a list that becomes empty reads `[]`. Undefined when it cannot be done safely. */
+/** Returns the text without the matching entries, or undefined if that cannot be done safely. An empty list becomes `[]`. */
 export function withoutEntries(text: string, matches: (entry: unknown) => boolean): string | undefined {
   let result: string | undefined = text;
   for (const { key, entries } of entryLists(text)) {
@@ -57,7 +60,7 @@ function withoutIndexes(text: string, key: string, indexes: ReadonlySet<number>)
   return means(rewritten, wanted) ? rewritten : undefined;
 }
 
-/** The last check before a text is handed out: it is YAML, and says exactly what it should. */
+/** Last check of an edited text: it must be valid YAML with exactly the wanted content. */
 function means(text: string, wanted: Readonly<Record<string, unknown>>): boolean {
   const document = parseDocument(text, PARSE_OPTIONS);
   return document.errors.length === 0 && isDeepStrictEqual(topOf(document), wanted);

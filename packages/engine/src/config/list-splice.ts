@@ -1,13 +1,13 @@
 import { isScalar, isSeq, type Scalar } from "yaml";
 
 /**
- * Where a list of entries lies in a text. Splicing lines there leaves all other bytes alone, which printing the parsed document would not:
- * it evens out indentation, quotes and blank lines.
+ * Location of a list of entries in a text. Inserting lines there leaves all other bytes unchanged. Printing the parsed document
+ * would normalize indentation, quotes and blank lines.
  */
 export type ListPlace =
-  /** The file has no such key. `afterContent`: it has others. */
+  /** The file does not have the key. `afterContent`: it has other keys. */
   | { readonly kind: "absent"; readonly afterContent: boolean }
-  /** `key: []`, `key:` or `key: null`. Offsets of the key, its colon and the value behind it. */
+  /** `key: []`, `key:` or `key: null`. Offsets of the key and of its value. */
   | { readonly kind: "empty"; readonly keyAt: number; readonly valueFrom: number; readonly valueTo: number }
   /** One `- ` per entry. */
   | { readonly kind: "block"; readonly keyEnd: number; readonly items: readonly ItemPlace[] }
@@ -16,7 +16,7 @@ export type ListPlace =
 interface ItemPlace {
   /** Offset of the entry's dash. */
   readonly dashAt: number;
-  /** Offset behind the last character of its value. */
+  /** Offset after the last character of its value. */
   readonly end: number;
 }
 
@@ -40,7 +40,7 @@ export function placeOfList(key: Scalar, value: unknown): ListPlace {
   return known.length === items.length && known.length > 0 ? { kind: "block", keyEnd: key.range[1], items: known } : { kind: "unknown" };
 }
 
-/** Adds `lines` as the last item; they hold the dash and stand at column 0. Undefined when the place is not understood. */
+/** Adds `lines` as the last item. They include the dash and are not indented. Returns undefined if the layout is not supported. */
 export function appendItem(text: string, place: ListPlace, { key, lines }: { readonly key: string; readonly lines: readonly string[] }): string | undefined {
   const eol = text.includes("\r\n") ? "\r\n" : "\n";
   const block = (column: number): string => lines.map((line) => (line === "" ? "" : " ".repeat(column) + line) + eol).join("");
@@ -71,7 +71,10 @@ export function appendItem(text: string, place: ListPlace, { key, lines }: { rea
   }
 }
 
-/** Takes items out, with the comments inside them, and with those directly above except above the first item, which may speak for the whole list. */
+/**
+ * Removes items with the comments inside and directly above them. Comments above the first item stay: they may describe the
+ * whole list.
+ */
 export function removeItems(text: string, place: ListPlace, indexes: ReadonlySet<number>): string | undefined {
   if (place.kind !== "block") return undefined;
   let result = text;
@@ -88,7 +91,7 @@ export function removeItems(text: string, place: ListPlace, indexes: ReadonlySet
   return `${result.slice(0, colon)} []${result.slice(colon)}`;
 }
 
-/** Cuts whole lines; of blank lines on both sides only those behind stay. */
+/** Removes whole lines. If there are blank lines before and after them, only those after stay. */
 function cutLines(text: string, from: number, to: number): string {
   const before = text.slice(0, from);
   const after = text.slice(to);
@@ -96,7 +99,10 @@ function cutLines(text: string, from: number, to: number): string {
   return (blankBehind ? before.replace(/(\n)(?:[ \t]*\r?\n)+$/, "$1") : before) + after;
 }
 
-/** The offset behind the line on which an item ends, taking comment lines along that are indented like (`same`) or deeper than its dash. */
+/**
+ * Returns the offset after the last line of an item. Includes comment lines that are indented at least like the dash (`same`) or more
+ * (`deeper`).
+ */
 function endOfItem(text: string, item: ItemPlace, { comments }: { readonly comments: "same" | "deeper" }): number {
   const least = columnOf(text, item.dashAt) + (comments === "same" ? 0 : 1);
   let end = nextLine(text, endOfLine(text, Math.max(item.dashAt + 1, text.slice(0, item.end).trimEnd().length)));
@@ -138,7 +144,7 @@ function columnOf(text: string, offset: number): number {
   return offset - startOfLine(text, offset);
 }
 
-/** The offset of the line break, or of the text's end. */
+/** Returns the offset of the line break, or of the end of the text. */
 function endOfLine(text: string, offset: number): number {
   const newline = text.indexOf("\n", offset);
   return newline === -1 ? text.length : newline;

@@ -16,32 +16,32 @@ export const hostSchema = z
   })
   .meta({ description: "Address to bind: 127.0.0.1, ::1 or localhost for this machine only, 0.0.0.0 for every network" });
 
-/** Where one listener binds, as a block of the config file may say; each may be left out. */
+/** Address of a listener, as a block of the config file. All keys are optional. */
 export const addressBlockSchema = z.strictObject({ host: hostSchema.optional(), port: portSchema.optional(), tls: tlsBlockSchema.optional() });
 
 export function isHostName(text: string): boolean {
   return /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/i.test(text) && !/^[0-9.]+$/.test(text);
 }
 
-/** 127.0.0.0/8, ::1 and localhost. */
+/** True for 127.0.0.0/8, ::1 and localhost. */
 export function isLoopback(host: string): boolean {
   if (isIPv4(host)) return host.startsWith("127.");
   if (isIPv6(host)) return isLoopbackIPv6(host);
   return host.toLowerCase() === "localhost";
 }
 
-/** ::1 has many spellings, e.g. 0:0:0:0:0:0:0:1; the URL parser knows them all. A zone (%eth0) is not one of them. */
+/** ::1 has many spellings, e.g. 0:0:0:0:0:0:0:1. The URL parser normalizes them, but does not accept a zone (%eth0). */
 function isLoopbackIPv6(host: string): boolean {
   return !host.includes("%") && new URL(`http://[${host}]`).hostname === "[::1]";
 }
 
-/** True when two listeners would want the same port. Loopback names count as one, since both families are bound. */
+/** True if two listeners would bind the same port. Loopback names are equal here, because both address families are bound. */
 export function collide(a: ListenAddress, b: ListenAddress): boolean {
   if (a.port === 0 || a.port !== b.port) return false;
   return isWildcard(a.host) || isWildcard(b.host) || bindName(a.host) === bindName(b.host);
 }
 
-/** Stands for every address of this machine. */
+/** True if the host means every address of this machine. */
 export function isWildcard(host: string): boolean {
   return host === "0.0.0.0" || (isIPv6(host) && !host.includes("%") && new URL(`http://[${host}]`).hostname === "[::]");
 }

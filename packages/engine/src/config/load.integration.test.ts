@@ -152,7 +152,7 @@ describe("a config file", () => {
   - {name: b, path: ./b, env_file: false}
 `).localWorkers;
     expect([named?.envFiles, none?.envFiles]).toEqual([[{ path: import.meta.filename, required: true }], []]);
-    expect(() => load("workers: [{name: a, path: ./a, env_file: ./gone.env}]")).toThrow("workers[0].env_file: there is no file /project/gone.env");
+    expect(() => load("workers: [{name: a, path: ./a, env_file: ./gone.env}]")).toThrow("workers[0].env_file: file /project/gone.env not found");
   });
 
   it("may list a module several times", () => {
@@ -207,8 +207,8 @@ describe("compatibility", () => {
     const config = load("workers:\n  - name: iii-worker-manager\n    config: {port: 5000, host: 127.0.0.1, rbac: {}}\n  - name: iii-telemetry\n");
     expect(config.engine.bridge).toEqual({ host: "127.0.0.1", port: 5000 });
     expect(config.warnings).toEqual([
-      expect.stringMatching(/^config.yaml:2: "iii-worker-manager" does nothing here: .*engine\.bridge/),
-      expect.stringMatching(/^config.yaml:4: "iii-telemetry" does nothing here/),
+      expect.stringMatching(/^config.yaml:2: "iii-worker-manager" has no effect: .*engine\.bridge/),
+      expect.stringMatching(/^config.yaml:4: "iii-telemetry" has no effect/),
     ]);
   });
 
@@ -217,7 +217,7 @@ describe("compatibility", () => {
       "engine: {http_functions: {retries: 5, require_https: true}}\nworkers:\n  - name: iii-http-functions\n    config: {security: {url_allowlist: ['*.example.com'], block_private_ips: false, require_https: false}}\n",
     );
     expect(config.engine.httpFunctions).toEqual({ urlAllowlist: ["*.example.com"], blockPrivateIps: false, requireHttps: true, retries: 5 });
-    expect(config.warnings).toEqual([expect.stringMatching(/^config.yaml:3: "iii-http-functions" does nothing here: .*engine\.http_functions/)]);
+    expect(config.warnings).toEqual([expect.stringMatching(/^config.yaml:3: "iii-http-functions" has no effect: .*engine\.http_functions/)]);
     expect(config.effective).toContainEqual({ key: "engine.http_functions.retries", value: 5, source: "file" });
   });
 
@@ -231,7 +231,7 @@ describe("compatibility", () => {
   it("lets the engine block win over the older entry for the worker socket, and says so", () => {
     const config = load("engine: {bridge: {port: 6000}}\nworkers:\n  - name: iii-worker-manager\n    config: {port: 5000}\n");
     expect(config.engine.bridge.port).toBe(6000);
-    expect(config.warnings).toContain("engine.bridge.port (6000) wins over the older entry (5000)");
+    expect(config.warnings).toContain("engine.bridge.port (6000) overrides the older entry (5000)");
   });
 
   it("reads worker_path, and hands a worker's config block over as variables", () => {
@@ -274,8 +274,8 @@ describe("precedence", () => {
     ).toEqual([
       '- -: the environment variable SVC_BRIDGE_PORT must be a port from 0 to 65535, got "70000"',
       '- -: the environment variable SVC_HTTP_PORT must be a port from 0 to 65535, got "0x10"',
-      "- -: the port -1 of the command line must be a whole number from 0 to 65535",
-      expect.stringContaining("engine.data_dir of the command line is no usable path"),
+      "- -: the port -1 of the command line must be an integer from 0 to 65535",
+      expect.stringContaining("engine.data_dir of the command line is not a valid path"),
       '- -: the environment variable SVC_LOG_LEVEL must be one of debug, info, warn, error, got "wran"; did you mean warn?',
     ]);
   });
@@ -304,7 +304,7 @@ engine:
   drain_ms: 1.5
 `;
     expect(problemsOf(text, { env: { SECRET: "hunter2" } })).toEqual([
-      '2 workers[0].name: no module is called "svc-sate"; did you mean svc-state? A worker of your own needs its folder: `- name: NAME` with `path: ./workers/NAME` below it',
+      '2 workers[0].name: no module is called "svc-sate"; did you mean svc-state? A local worker needs a path: `- name: NAME` with `path: ./workers/NAME` below it',
       '5 workers[1].config.adaptor: unknown key "adaptor"; did you mean adapter?',
       "6 workers[1].config.max_items: must be a number, got text from ${SECRET}",
       '7 workers[1].config.adapter.name: must be one of in_memory, file_based, kv, got the text "in_memry"; did you mean in_memory?',
@@ -314,7 +314,7 @@ engine:
       '12 workers[3].replica: unknown key "replica"; did you mean replicas?',
       "13 workers[4].name: is missing; it must be text",
       '14 engin: unknown key "engin"; did you mean engine?',
-      "15 port: is not known at the top of the file; write it as engine.bridge.port",
+      "15 port: is not a top-level key; write it as engine.bridge.port",
       "17 engine.bridge.port: must be at most 65535, got 99999",
       '18 engine.log_level: must be one of debug, info, warn, error, got the text "inf"; did you mean info?',
       "19 engine.drain_ms: must be a whole number, got 1.5",
@@ -339,7 +339,7 @@ engine:
     ["workers: [{name: a, path: b, worker_path: c}]\n", expect.stringContaining("means the same as path")],
     ["workers: [{name: ../a, path: b}]\n", expect.stringContaining("contains other characters than letters")],
     ["workers: [{name: svc-state, path: b}]\n", expect.stringContaining("is the name of a module")],
-    ["workers: [{name: svc-state, replicas: 2}]\n", "1 workers[0].replicas: is for local workers, the entries with a path; svc-state is a module"],
+    ["workers: [{name: svc-state, replicas: 2}]\n", "1 workers[0].replicas: is only for local workers (entries with a path); svc-state is a module"],
     ["workers: [{name: a, path: b, replicas: 65}]\n", "1 workers[0].replicas: must be at most 64, got 65"],
     ["workers: [{name: a, path: b}, {name: a, path: c}]\n", '1 workers[1].name: "a" is already listed at config.yaml:1; names are unique'],
     [
@@ -374,7 +374,7 @@ engine:
     ["engine: {bridge: {host: 'a b'}}\n", expect.stringContaining("engine.bridge.host: must be an address of this machine")],
     [
       "engine: {bridge: {port: 3111}}\n",
-      "- -: the worker socket (engine.bridge) and the HTTP listener (svc-http) both want port 3111; give one of them another",
+      "- -: the worker socket (engine.bridge) and the HTTP listener (svc-http) both use port 3111; change one of them",
     ],
     ["engine: {allowed_origins: ['*']}\n", expect.stringContaining("must be an origin")],
     ["engine: {allowed_origins: ['null']}\n", expect.stringContaining("must be an origin")],
@@ -382,8 +382,8 @@ engine:
     ["engine: {allowed_hosts: ['localhost:0']}\n", expect.stringContaining("must be a host name")],
     ["engine: {allowed_hosts: ['*:80']}\n", expect.stringContaining("must be a host name")],
     ["engine: 5\n", "1 engine: must be a block of keys, got 5"],
-    ["data_dir: x\n", "1 data_dir: is not known at the top of the file; write it as engine.data_dir"],
-    ["workers:\n  - name: svc-http\n    config: {port: 1}\n  - name: svc-http\n    config: {port: 2}\n", expect.stringContaining("an earlier entry says 1")],
+    ["data_dir: x\n", "1 data_dir: is not a top-level key; write it as engine.data_dir"],
+    ["workers:\n  - name: svc-http\n    config: {port: 1}\n  - name: svc-http\n    config: {port: 2}\n", expect.stringContaining("an earlier entry sets 1")],
     ["workers: [{name: svc-http, config: {body_limit: []}}]\n", "1 workers[0].config.body_limit: must be a number or text, got a list"],
   ])("is refused: %j", (text, problem) => {
     expect(problemsOf(text)).toEqual([problem]);
@@ -476,7 +476,7 @@ describe("reading the file", () => {
     await writeFile(file, Buffer.from([0x61, 0x3a, 0x20, 0xff, 0xfe]));
     expect(() => loadFile(file)).toThrow("is not UTF-8");
     await truncate(file, 1_048_577);
-    expect(() => loadFile(file)).toThrow("is larger than 1048576 bytes");
+    expect(() => loadFile(file)).toThrow("is larger than the maximum of 1048576 bytes");
     expect(() => loadFile("/dev/zero")).toThrow("is not a regular file");
   });
 });
@@ -549,7 +549,7 @@ describe("access to the bridges", () => {
 
   it.each([
     ["{rbac: {expose_functions: ['api::*']}}", /expose_functions\[0\]/],
-    ["{rbac: {tokens: [{token: 0123456789abcdef, role: r}]}}", /tokens\[0\]\.role: names no role/],
+    ["{rbac: {tokens: [{token: 0123456789abcdef, role: r}]}}", /tokens\[0\]\.role: is not a role/],
     ["{rbac: {rules: 1}}", /unknown key "rules"/],
     ["{token: required, rbac: {auth_function_id: f}}", /exclude each other/],
     ["{tls: {cert: c}}", /tls\.key: is missing/],

@@ -6,7 +6,7 @@ import { kindOf, schemaProblems, unknownKey } from "../yaml/schema-problems.ts";
 import { readYaml, type YamlSource } from "../yaml/source.ts";
 import { lookupIn } from "../yaml/variables.ts";
 import type { BridgeBlock } from "./access-block.ts";
-import { type ConfigOverrides, type EngineBlock, engineBlockSchema, settle } from "./engine-settings.ts";
+import { type ConfigOverrides, type EngineBlock, engineBlockSchema, resolveSettings } from "./engine-settings.ts";
 import type { HttpFunctionsBlock } from "./http-functions-block.ts";
 import { withTelemetryVariables } from "./telemetry-variables.ts";
 import { hasStoredToken } from "./token-file.ts";
@@ -19,26 +19,26 @@ export const MAX_CONFIG_BYTES = 1_048_576;
 export interface LoadOptions {
   /** Fills `${NAME}` and gives the `SVC_*` settings. Usually `process.env`. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** What the command line says. */
+  /** Settings from the command line. */
   readonly overrides?: ConfigOverrides;
-  /** The modules that this engine has. */
+  /** Modules of this engine. */
   readonly modules: KnownModules;
-  /** Whether `.svc/token` is there. `loadConfig` looks itself; default false. */
+  /** Whether `.svc/token` exists. `loadConfig` finds out itself. Default false. */
   readonly hasStoredToken?: boolean;
-  /** What relative paths of flags and variables are relative to. Default the working directory. */
+  /** Base of relative paths in flags and variables. Default: the working directory. */
   readonly cwd?: string;
 }
 
 /**
- * Reads and checks a config file. Throws ConfigError with everything that is wrong with it, in the order of the file;
- * when the text is no YAML, with that alone. Changes nothing.
+ * Reads and checks a config file. Throws ConfigError with all problems, in the order of the file. If the text is not YAML, only that
+ * problem is reported.
  */
 export function loadConfig(file: string, options: LoadOptions): LoadedConfig {
   const absolute = resolve(options.cwd ?? process.cwd(), file);
   return parseConfig(absolute, readConfigText(absolute), { hasStoredToken: hasStoredToken(absolute), ...options });
 }
 
-/** As `loadConfig`, for a text in hand. `file` is its absolute path, for messages and relative paths. */
+/** Like `loadConfig`, for a text that is already read. `file` is its absolute path, for messages and relative paths. */
 export function parseConfig(file: string, text: string, options: LoadOptions): LoadedConfig {
   const { source: yaml, problems } = readYaml(text, lookupIn(options.env));
   if (yaml === undefined) throw new ConfigError(file, problems);
@@ -55,7 +55,7 @@ export function parseConfig(file: string, text: string, options: LoadOptions): L
   const entries = readEntries(top, { file, yaml, modules: options.modules });
   const engine = readEngineBlock(withOlderHttpFunctions(top, entries.httpFunctions), yaml);
   const { bridge, warnings } = mergeBridge(engine.block.bridge, entries);
-  const settled = settle({
+  const resolved = resolveSettings({
     file,
     engine: {
       ...engine.block,
@@ -70,39 +70,39 @@ export function parseConfig(file: string, text: string, options: LoadOptions): L
     overrides: options.overrides ?? {},
     cwd: options.cwd ?? process.cwd(),
   });
-  const all = inFileOrder([...problems, ...unknownTopKeys(top, yaml), ...engine.problems, ...entries.problems, ...settled.problems]);
+  const all = inFileOrder([...problems, ...unknownTopKeys(top, yaml), ...engine.problems, ...entries.problems, ...resolved.problems]);
   if (all.length > 0) throw new ConfigError(file, all, entries.folders);
   const telemetry = withTelemetryVariables(entries.modules, options.env, options.modules);
   return {
     file,
     revision: revisionOf(text),
-    engine: settled.engine,
-    http: settled.http,
-    realtime: settled.realtime,
+    engine: resolved.engine,
+    http: resolved.http,
+    realtime: resolved.realtime,
     modules: telemetry.modules,
     localWorkers: entries.localWorkers,
     commands: entries.commands,
-    effective: [...settled.effective, ...telemetry.effective],
+    effective: [...resolved.effective, ...telemetry.effective],
     warnings: [...entries.warnings, ...warnings, ...telemetry.warnings],
   };
 }
 
-/** The same for equal contents of a config file, different for different ones. */
+/** Returns a hash of a config file's content. */
 export function revisionOf(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
 const NO_PLACE = { line: undefined, column: undefined, key: undefined };
 
-/** Reads a config file as text. Throws ConfigError when it is missing, unreadable, too large or no UTF-8. */
+/** Reads a config file as text. Throws ConfigError if it is missing, unreadable, too large or not UTF-8. */
 export function readConfigText(file: string): string {
   const refuse = (message: string): ConfigError => new ConfigError(file, [{ ...NO_PLACE, message }]);
   let bytes: Buffer;
   try {
     const stats = statSync(file);
-    // Asked before opening: reading a pipe or a device would wait for ever.
-    if (!stats.isFile()) throw refuse(stats.isDirectory() ? "is a folder; name the config file in it" : "is not a regular file");
-    if (stats.size > MAX_CONFIG_BYTES) throw refuse(`is larger than ${MAX_CONFIG_BYTES} bytes (${stats.size}); a config file is a few kilobytes`);
+    // Checked before opening: reading a pipe or a device would block indefinitely.
+    if (!stats.isFile()) throw refuse(stats.isDirectory() ? "is a folder; pass the config file in it" : "is not a regular file");
+    if (stats.size > MAX_CONFIG_BYTES) throw refuse(`is larger than the maximum of ${MAX_CONFIG_BYTES} bytes (${stats.size})`);
     bytes = readFileSync(file);
   } catch (error) {
     if (error instanceof ConfigError) throw error;
@@ -117,7 +117,7 @@ export function readConfigText(file: string): string {
 
 function unreadable(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
-  if (code === "ENOENT") return "there is no such file; create it with the line `workers: []`, or name another with --config";
+  if (code === "ENOENT") return "there is no such file; create it with the line `workers: []`, or pass another with --config";
   if (code === "EACCES" || code === "EPERM") return "cannot be read: permission denied";
   return `cannot be read: ${error instanceof Error ? error.message : String(error)}`;
 }
@@ -134,11 +134,11 @@ function unknownTopKeys(top: Readonly<Record<string, unknown>>, yaml: YamlSource
   return unknown.map((key) => {
     const problem = unknownKey(key, { path: [], yaml, known: TOP_KEYS });
     const belongsBelow = Object.hasOwn(engineBlockSchema.shape, key) ? key : key === "port" || key === "host" ? `bridge.${key}` : undefined;
-    return belongsBelow === undefined ? problem : { ...problem, message: `is not known at the top of the file; write it as engine.${belongsBelow}` };
+    return belongsBelow === undefined ? problem : { ...problem, message: `is not a top-level key; write it as engine.${belongsBelow}` };
   });
 }
 
-/** The older entry for URL functions counts where the engine block sets nothing. */
+/** Applies the older entry for URL functions, unless the engine block sets the same key. */
 function withOlderHttpFunctions(top: Readonly<Record<string, unknown>>, older: HttpFunctionsBlock | undefined): Readonly<Record<string, unknown>> {
   const engine = top.engine ?? {};
   if (older === undefined || !isBlock(engine)) return top;
@@ -165,7 +165,7 @@ function readEngineBlock(top: Readonly<Record<string, unknown>>, yaml: YamlSourc
   };
 }
 
-/** The older entry for the worker socket counts where the engine block is silent. */
+/** Applies the older entry for the worker socket, unless the engine block sets the same key. */
 function mergeBridge(
   block: BridgeBlock | undefined,
   entries: { readonly bridge: BridgeBlock | undefined },
@@ -176,6 +176,6 @@ function mergeBridge(
   );
   return {
     bridge: { ...entries.bridge, ...block },
-    warnings: overruled.map((part) => `engine.bridge.${part} (${block[part]}) wins over the older entry (${entries.bridge?.[part]})`),
+    warnings: overruled.map((part) => `engine.bridge.${part} (${block[part]}) overrides the older entry (${entries.bridge?.[part]})`),
   };
 }

@@ -6,10 +6,10 @@ import { folderSchema } from "./folder-path.ts";
 import { dependsOnSchema, environmentSchema, limitsSchema, watchPatternsSchema } from "./supervision-block.ts";
 import type { RestartOrder } from "./types.ts";
 
-/** Most processes that one entry may ask for. */
+/** Maximum number of processes of one entry. */
 export const MAX_REPLICAS = 64;
 
-/** Most files that one entry may name. */
+/** Maximum number of `env_file` paths of one entry. */
 const MAX_ENV_FILES = 16;
 
 const RESTART_ORDERS = ["start_first", "stop_first"] as const satisfies readonly RestartOrder[];
@@ -21,11 +21,11 @@ export const localWorkerSchema = z.strictObject({
   worker_path: folderSchema.optional().meta({ description: "Older name of path" }),
   replicas: z.int().min(1).max(MAX_REPLICAS).optional().meta({ description: "How many processes. Default 1" }),
   watch: z.union([z.boolean(), watchPatternsSchema]).optional().meta({
-    description: "Whether the worker restarts when its source changes, and for which files. Default true, which is all of its folder but what tools make",
+    description: "Whether the worker restarts when its source changes, and for which files. Default true: all files of its folder, except generated ones",
   }),
   restart_order: z.enum(RESTART_ORDERS).optional().meta({
     description:
-      "start_first: at a restart the former process serves until the new one is ready. stop_first: the former one is stopped before; for workers of which no two processes may run at the same time. Default start_first",
+      "start_first: on a restart, the old process serves until the new one is ready. stop_first: the old process stops before the new one starts, for workers that must not run twice at the same time. Default start_first",
   }),
   depends_on: dependsOnSchema.optional(),
   limits: limitsSchema.optional(),
@@ -33,19 +33,22 @@ export const localWorkerSchema = z.strictObject({
   env_file: z
     .union([z.literal(false), folderSchema, z.array(folderSchema).max(MAX_ENV_FILES)])
     .optional()
-    .meta({ description: "Files with lines of NAME=value, relative to this file; false: none. Default: .env in the worker's folder, where there is one" }),
-  config: z.record(z.string(), z.unknown()).nullish().meta({ description: "Handed to the worker as environment variables: db.host becomes DB_HOST" }),
+    .meta({ description: "Files with lines of NAME=value, relative to this file; false: none. Default: .env in the worker's folder, if it exists" }),
+  config: z.record(z.string(), z.unknown()).nullish().meta({ description: "Passed to the worker as environment variables: db.host becomes DB_HOST" }),
 });
 type LocalWorkerBlock = z.output<typeof localWorkerSchema>;
 
-/** The files of variables that an entry means. `folder` is the worker's, `base` that of the config file. */
+/** Returns the env files of an entry. `folder` is the worker's folder, `base` the folder of the config file. */
 export function envFilesOf({ env_file: named }: LocalWorkerBlock, { folder, base }: { readonly folder: string; readonly base: string }): readonly EnvFile[] {
   if (named === undefined) return [defaultEnvFile(folder)];
   if (named === false) return [];
   return [named].flat().map((path) => ({ path: resolve(base, path), required: true }));
 }
 
-/** The variables of a local worker: those of `config` by their flattened names, then those of `env`, which win. Numbers keep the spelling of the file. */
+/**
+ * Returns the environment variables of a local worker: those of `config` by their flattened names, overridden by those of `env`.
+ * Numbers keep the spelling of the file.
+ */
 export function readEnvironment(block: LocalWorkerBlock, path: KeyPath, yaml: YamlSource): Record<string, string> {
   const variables = new Map<string, string>();
   flatten(block.config ?? {}, { prefix: "", path: [...path, "config"], yaml, into: variables });

@@ -1,14 +1,14 @@
 import { engineOptions, optionFacts } from "./engine-options.ts";
 import { telemetryVariableOf } from "./telemetry-variables.ts";
 
-/** Variables of the environment for the ports of listeners. They override the file. */
+/** Environment variables for the ports of listeners. They override the file. */
 export const PORT_VARIABLES = {
   "engine.bridge.port": "SVC_BRIDGE_PORT",
   "svc-http.port": "SVC_HTTP_PORT",
   "svc-stream.port": "SVC_WS_PORT",
 } as const;
 
-/** Variables of the environment that override the file, by the key of the setting. */
+/** Environment variables that override the file, by the key of the setting. */
 export const SETTING_VARIABLES: ReadonlyMap<string, string> = new Map([
   ...Object.entries(PORT_VARIABLES),
   ...Object.entries(engineOptions).flatMap(([name, schema]) => {
@@ -17,7 +17,7 @@ export const SETTING_VARIABLES: ReadonlyMap<string, string> = new Map([
   }),
 ]);
 
-/** The variable of a setting, e.g. SVC_BRIDGE_PORT for `engine.bridge.port`; undefined where there is none. */
+/** Returns the variable of a setting, e.g. SVC_BRIDGE_PORT for `engine.bridge.port`, or undefined if it has none. */
 export function variableOf(key: string): string | undefined {
   return SETTING_VARIABLES.get(key) ?? telemetryVariableOf(key);
 }

@@ -2,7 +2,7 @@ import type { AccessSettings } from "../kernel/access/settings.ts";
 import { camelCase, type EngineOptionSettings, engineOptions, optionFacts } from "./engine-options.ts";
 import type { BridgeListener, EngineSettings, ListenAddress } from "./types.ts";
 
-/** Rules of a running listener that the config file no longer has. */
+/** Access rules of a running listener that was removed from the config file. */
 const REMOVED: AccessSettings = { tokenRequired: true, rbac: undefined, middlewareFunctionId: undefined, isRemoved: true };
 
 /** Options that only a restart changes. */
@@ -11,8 +11,8 @@ const KEPT = Object.entries(engineOptions)
   .map(([name]) => camelCase(name) as keyof EngineOptionSettings);
 
 /**
- * The settings in force after a change of the file. Stays as it is what only a restart changes: workers know the addresses of the bridges, and open
- * files lie in the folders. A listener that goes on listening where it did goes on wanting the token as it did.
+ * Returns the settings in force after the file changes. Settings that need a restart keep their values, e.g. the addresses of
+ * bridges and the folders with open files. A listener that keeps its address does not relax its token requirement.
  */
 export function settingsOfThisRun(before: EngineSettings, next: EngineSettings): EngineSettings {
   const { bridge } = before;
@@ -34,7 +34,10 @@ export function settingsOfThisRun(before: EngineSettings, next: EngineSettings):
   };
 }
 
-/** The listener of the file that a running one has become: that of the same address, else the one in its place if the file has as many as run. */
+/**
+ * Returns the listener of the new file that corresponds to a running one: the one with the same address, else the one at the same
+ * index if the number of listeners is unchanged.
+ */
 function counterpartOf(index: number, running: readonly BridgeListener[], listeners: readonly BridgeListener[]): BridgeListener | undefined {
   const sameAddress = listeners.find(({ address }) => isSameAddress(address, running[index]?.address));
   if (sameAddress !== undefined || running.length !== listeners.length) return sameAddress;
@@ -42,7 +45,7 @@ function counterpartOf(index: number, running: readonly BridgeListener[], listen
   return running.some(({ address }) => isSameAddress(address, inPlace?.address)) ? undefined : inPlace;
 }
 
-/** Port 0 identifies no listener: each one gets another port. */
+/** Port 0 identifies no listener: each listener gets another free port. */
 function isSameAddress(a: ListenAddress, b: ListenAddress | undefined): boolean {
   return a.port !== 0 && a.host === b?.host && a.port === b.port;
 }

@@ -1,6 +1,6 @@
 import { didYouMean } from "../kernel/nearest-name.ts";
 
-/** One entry with what it waits for, and the path of that list in the file. */
+/** An entry with its dependencies. `path` is the location of the dependency list in the file. */
 export interface Ordered<Path> {
   readonly name: string;
   readonly dependsOn: readonly string[];
@@ -8,17 +8,17 @@ export interface Ordered<Path> {
   readonly path: Path;
 }
 
-/** What is wrong with one element of a `depends_on`. */
+/** A problem of one element of a `depends_on` list. */
 export interface OrderProblem<Path> {
   readonly of: Ordered<Path>;
-  /** Of the element in its list. */
+  /** Index of the element in its list. */
   readonly index: number;
   readonly message: string;
 }
 
 /**
- * Names that nobody has, entries that wait for themselves, and circles. Each circle is told once, at the entry that closes it. `others`: names
- * that stand in the file besides, of modules and of entries with mistakes of their own.
+ * Returns unknown names, entries that depend on themselves, and dependency cycles. Each cycle is reported once, at the entry that closes it.
+ * `others` are further valid names: those of modules and of entries with problems.
  */
 export function orderProblems<Path>(entries: readonly Ordered<Path>[], others: readonly string[]): OrderProblem<Path>[] {
   const byName = new Map(entries.map((entry) => [entry.name, entry]));
@@ -26,7 +26,7 @@ export function orderProblems<Path>(entries: readonly Ordered<Path>[], others: r
   const problems: OrderProblem<Path>[] = [];
   for (const of of entries) {
     for (const [index, name] of of.dependsOn.entries()) {
-      if (name === of.name) problems.push({ of, index, message: "the entry cannot wait for itself" });
+      if (name === of.name) problems.push({ of, index, message: "an entry cannot depend on itself" });
       else if (!known.includes(name))
         problems.push({ of, index, message: `no worker, command or module of this file is named ${JSON.stringify(name)}${didYouMean(name, known)}` });
     }
@@ -42,7 +42,7 @@ export function orderProblems<Path>(entries: readonly Ordered<Path>[], others: r
       if (name === of.name) continue;
       const start = chain.indexOf(name);
       const next = byName.get(name);
-      if (start >= 0) problems.push({ of, index, message: `${[...chain.slice(start), name].join(" waits for ")}, so that none of them could ever start` });
+      if (start >= 0) problems.push({ of, index, message: `dependency cycle: ${[...chain.slice(start), name].join(" depends on ")}` });
       else if (next !== undefined) walk(next, chain);
     }
     done.add(of.name);

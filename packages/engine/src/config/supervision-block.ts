@@ -3,7 +3,7 @@ import type { Limits, WatchPatterns } from "./types.ts";
 
 const UNITS: Readonly<Record<string, number>> = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
 const SIZE = /^(\d{1,12}(?:\.\d{1,3})?)\s*(B|KB|MB|GB|KiB|MiB|GiB)$/;
-/** Less than this no program runs in: it is a slip of the unit. */
+/** No program runs with less memory than this. A smaller value is a mistake in the unit. */
 const SMALLEST_BYTES = 1024 * 1024;
 
 const sizeSchema = z
@@ -13,30 +13,35 @@ const sizeSchema = z
 export const patternsSchema = z.array(z.string().min(1).max(1024)).max(1000);
 
 export const watchPatternsSchema = z.strictObject({
-  include: patternsSchema.optional().meta({ description: "Only these files and folders, e.g. src or **/*.py. Default all" }),
+  include: patternsSchema.optional().meta({ description: "Watch only these files and folders, e.g. src or **/*.py. Default all" }),
   ignore: patternsSchema
     .optional()
-    .meta({ description: "Not these, besides what tools make (node_modules, .venv, dist, *.log and so on), e.g. data or *.csv" }),
+    .meta({ description: "Do not watch these, e.g. data or *.csv. Generated files (node_modules, .venv, dist, *.log and so on) are always ignored" }),
 });
 
 export const limitsSchema = z.strictObject({
   memory: sizeSchema
     .optional()
-    .meta({ description: "Most memory of one process and its descendants together, e.g. 512MiB. Over it they are ended and started again" }),
-  cpu: z.number().positive().max(1024).optional().meta({ description: "Most processor time, in cores. Told as not enforced where the system offers no way" }),
+    .meta({ description: "Maximum memory of one process and its descendants together, e.g. 512MiB. Above it they are stopped and restarted" }),
+  cpu: z
+    .number()
+    .positive()
+    .max(1024)
+    .optional()
+    .meta({ description: "Maximum CPU time, in cores. Reported as not enforced if the system does not support it" }),
 });
 
 export const dependsOnSchema = z
   .array(z.string().min(1))
   .max(100)
-  .meta({ description: "Names of other entries that must be ready before this one is started: workers, commands, modules. They are stopped after it" });
+  .meta({ description: "Names of other entries (workers, commands, modules) that must be ready before this one starts. They stop after it" });
 
 export const environmentSchema = z.record(
   z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, { message: "a variable's name has letters, digits and _, and does not begin with a digit" }),
   z.union([z.string().refine((text) => !text.includes("\0"), { message: "cannot hold a NUL character" }), z.number(), z.boolean()]),
 );
 
-/** What is watched; false: nothing. */
+/** Returns the watch patterns, or false if nothing is watched. */
 export function watchOf(block: boolean | z.output<typeof watchPatternsSchema>): false | WatchPatterns {
   if (block === false) return false;
   const { include, ignore } = block === true ? {} : block;

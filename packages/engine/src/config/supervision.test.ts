@@ -42,16 +42,16 @@ describe("an entry's depends_on, limits and watch", () => {
       "{name: a, path: a, depends_on: [apu]}, {name: api, path: b}",
       '/project/config.yaml:1:43: workers[0].depends_on[0]: no worker, command or module of this file is named "apu"; did you mean api?',
     ],
-    ["{name: a, path: a, depends_on: [a]}", "workers[0].depends_on[0]: the entry cannot wait for itself"],
+    ["{name: a, path: a, depends_on: [a]}", "workers[0].depends_on[0]: an entry cannot depend on itself"],
     [
       "{name: a, path: a, depends_on: [b]}, {name: b, path: b, depends_on: [c]}, {name: c, path: c, depends_on: [a]}",
-      "workers[2].depends_on[0]: a waits for b waits for c waits for a, so that none of them could ever start",
+      "workers[2].depends_on[0]: dependency cycle: a depends on b depends on c depends on a",
     ],
     ["{name: a, path: a, limits: {memory: 512 Mb}}", "limits.memory: must be a size such as 512MiB"],
     ["{name: a, path: a, limits: {memory: 512}}", "limits.memory: must be at least 1MiB"],
     ["{name: a, path: a, limits: {cpu: 0}}", "limits.cpu: must be more than 0"],
     ["{name: a, path: a, watch: {exclude: [x]}}", 'unknown key "exclude"'],
-    ["{name: svc-state, depends_on: [a]}", "is for local workers"],
+    ["{name: svc-state, depends_on: [a]}", "is only for local workers"],
   ])("are refused at their lines: %s", (entries, message) => {
     expect(problemsOf(`workers: [${entries}]\n`)).toContain(message);
   });
@@ -97,11 +97,11 @@ describe("a block of svc-exec", () => {
   it.each([
     ["{commands: [{name: a}]}", "commands[0].command: is missing"],
     ["{commands: [{name: a, command: []}]}", "commands[0].command"],
-    ["{commands: [], watch: [src]}", "stands beside `exec`"],
+    ["{commands: [], watch: [src]}", "needs `exec`"],
     ["{commands: [{name: a, command: ls}, {name: a, command: ls}]}", '"a" is already listed at config.yaml:1'],
     ["{commands: [{name: svc-state, command: ls}]}", "is the name of a module"],
     ["{commands: [{name: a, command: ls, restart: sometimes}]}", "must be one of always, on_failure, never"],
-    ["{commands: [{name: a, command: ls, depends_on: [a]}]}", "workers[0].config.commands[0].depends_on[0]: the entry cannot wait for itself"],
+    ["{commands: [{name: a, command: ls, depends_on: [a]}]}", "workers[0].config.commands[0].depends_on[0]: an entry cannot depend on itself"],
   ])("is refused with what is wrong: %s", (block, message) => {
     expect(problemsOf(`workers: [{name: svc-exec, config: ${block}}]\n`)).toContain(message);
   });

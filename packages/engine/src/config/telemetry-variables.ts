@@ -2,7 +2,7 @@ import { MASK } from "@svc/protocol";
 import type { z } from "zod";
 import type { EffectiveSetting, ModuleEntry } from "./types.ts";
 
-/** Whose settings they are. */
+/** Module that the variables configure. */
 const MODULE = "svc-observability";
 const YES: ReadonlySet<string> = new Set(["1", "true", "yes", "on"]);
 const NO: ReadonlySet<string> = new Set(["0", "false", "no", "off"]);
@@ -12,7 +12,7 @@ type Reading = (text: string) => unknown;
 const asIs: Reading = (text) => text;
 const number: Reading = (text) => (/^[0-9.]+$/.test(text) ? Number(text) : text);
 const boolean: Reading = (text) => (YES.has(text.toLowerCase()) ? true : NO.has(text.toLowerCase()) ? false : text);
-/** `name=value,…`, percent-encoded, as the specification of OTLP exporters has it. */
+/** Parses `name=value,…`, percent-encoded, as the specification of OTLP exporters defines it. */
 const headers: Reading = (text) => {
   try {
     const pairs = text.split(",").map((pair) => pair.trim().split(/=(.*)/s, 2) as [string, string | undefined]);
@@ -22,7 +22,7 @@ const headers: Reading = (text) => {
   }
 };
 
-/** Variables that OpenTelemetry's tools share, and what they mean here (capabilities 9.1). Shared, they stand behind the file. */
+/** Standard variables of OpenTelemetry and their settings (capabilities 9.1). The file overrides them, because other programs share them. */
 const VARIABLES: readonly (readonly [variable: string, key: string, read: Reading])[] = [
   ["OTEL_ENABLED", "enabled", boolean],
   ["OTEL_SERVICE_NAME", "service_name", asIs],
@@ -42,7 +42,7 @@ const VARIABLES: readonly (readonly [variable: string, key: string, read: Readin
   ["OTEL_LOGS_FLUSH_INTERVAL_MS", "logs_flush_interval_ms", number],
 ];
 
-/** The variable that stands behind a setting of the file, e.g. OTEL_ENABLED for `svc-observability.enabled`; undefined where none does. */
+/** Returns the variable of a setting, e.g. OTEL_ENABLED for `svc-observability.enabled`, or undefined if it has none. */
 export function telemetryVariableOf(setting: string): string | undefined {
   return VARIABLES.find(([, key]) => setting === `${MODULE}.${key}`)?.[0];
 }
@@ -54,8 +54,8 @@ export interface WithVariables {
 }
 
 /**
- * Fills in what the file leaves out. A value that means nothing here is left alone with a warning: such a variable may be meant for another program,
- * and must not keep the engine from starting.
+ * Fills in settings that the file does not set. An invalid value is ignored with a warning: the variable may be meant for another
+ * program and must not prevent the engine from starting.
  */
 export function withTelemetryVariables(
   modules: readonly ModuleEntry[],
@@ -74,7 +74,7 @@ export function withTelemetryVariables(
     const value = read(text);
     const parsed = schema.safeParse({ [key]: value });
     if (!parsed.success) {
-      warnings.push(`the variable ${variable} is not used: ${parsed.error.issues[0]?.message ?? "it means nothing here"} (${MODULE}, ${key})`);
+      warnings.push(`the variable ${variable} is ignored: ${parsed.error.issues[0]?.message ?? "invalid value"} (${MODULE}, ${key})`);
       continue;
     }
     values[key] = value;

@@ -8,9 +8,9 @@ const fileSchema = z
 /** TLS of one listener, as a block of the config file may say. */
 export const tlsBlockSchema = z
   .strictObject({
-    cert: fileSchema.meta({ description: "File of the certificate chain, PEM, relative to this file" }),
-    key: fileSchema.meta({ description: "File of its private key, PEM, relative to this file" }),
-    client_ca: fileSchema.optional().meta({ description: "File of the authority that signs clients' certificates, PEM; clients without one are refused" }),
+    cert: fileSchema.meta({ description: "PEM file of the certificate chain, relative to this file" }),
+    key: fileSchema.meta({ description: "PEM file of the private key, relative to this file" }),
+    client_ca: fileSchema.optional().meta({ description: "PEM file of the certificate authority for client certificates. If set, clients must present one" }),
   })
   .meta({ description: "Serve TLS: https and wss. Default none" });
 export type TlsBlock = z.output<typeof tlsBlockSchema>;

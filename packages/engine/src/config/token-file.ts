@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync
 import { dirname, join } from "node:path";
 import { tokenSchema } from "./engine-options.ts";
 
-/** Where the token of an engine without a configured one lies: `.svc/token` beside the config file. */
+/** Returns the path of the generated token: `.svc/token` beside the config file. It is used if no token is configured. */
 export function tokenFileOf(configFile: string): string {
   return join(dirname(configFile), ".svc", "token");
 }
@@ -13,8 +13,8 @@ export function hasStoredToken(configFile: string): boolean {
 }
 
 /**
- * The token in the file; a new one of 256 random bits when there is no file yet. The file is for its owner alone: wider rights are taken
- * away. Throws an Error that names the file when it cannot be used.
+ * Returns the token in the file. Creates the file with a new token of 256 random bits if it is missing. Removes access rights of other users.
+ * Throws an Error that names the file if it cannot be used.
  */
 export function storedToken(file: string): string {
   try {
@@ -27,10 +27,10 @@ export function storedToken(file: string): string {
   } catch (cause) {
     throw new Error(`the token file ${file} cannot be used: ${(cause as Error).message}; set engine.token or the variable SVC_TOKEN instead`, { cause });
   }
-  throw new Error(`the token file ${file} holds no token; delete it, and the engine makes a new one`);
+  throw new Error(`the token file ${file} contains no valid token; delete it, and the engine creates a new one`);
 }
 
-/** Undefined when there is a file already, be it another engine's that starts at the same moment. */
+/** Creates the token file. Returns undefined if it exists: another engine may have created it at the same moment. */
 function makeToken(file: string): string | undefined {
   const token = randomBytes(32).toString("base64url");
   try {

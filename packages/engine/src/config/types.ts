@@ -3,10 +3,10 @@ import type { EnvFile } from "../local-workers/env-file.ts";
 import { FileError, type FileProblem } from "../yaml/problem.ts";
 import type { EngineOptionSettings } from "./engine-options.ts";
 
-/** Where a listener binds. Loopback unless said otherwise; port 0 picks a free one. */
+/** Address that a listener binds. Default: loopback. */
 export interface ListenAddress {
   readonly host: string;
-  /** 0 to 65535. */
+  /** 0 to 65535; 0 picks a free port. */
   readonly port: number;
   /** Absent: no TLS. */
   readonly tls?: TlsFiles;
@@ -16,7 +16,7 @@ export interface ListenAddress {
 export interface TlsFiles {
   readonly cert: string;
   readonly key: string;
-  /** Set: clients must present a certificate that this authority signed. */
+  /** If set, clients must present a certificate that this authority signed. */
   readonly clientCa?: string;
 }
 
@@ -24,7 +24,7 @@ export interface TlsFiles {
 export interface EngineSettings extends EngineOptionSettings {
   /** Worker WebSocket. Default 127.0.0.1:49134. */
   readonly bridge: ListenAddress;
-  /** Who may connect there. */
+  /** Access rules of `bridge`. */
   readonly bridgeAccess: AccessSettings;
   /** Further listeners for workers. Default none. */
   readonly bridges: readonly BridgeListener[];
@@ -41,53 +41,56 @@ export interface ModuleEntry {
   readonly name: string;
   /** Unique in the file: `name` for the first entry of a module, `name#2`, `name#3` for further ones. */
   readonly instance: string;
-  /** The `config` value as the file has it, variables replaced, `{}` when there is none; the module parses it. */
+  /** The entry's `config` with variables replaced; `{}` if it has none. The module parses it. */
   readonly config: unknown;
-  /** Where the entry stands, for messages: `config.yaml:12`. */
+  /** Location of the entry, for messages, e.g. `config.yaml:12`. */
   readonly where: string;
 }
 
-/** Files and folders: a name (`data`, `*.csv`) is meant at any depth, a path (`src/generated`, with `**` for any folders) from the folder on. */
+/**
+ * Patterns of files and folders. A name (`data`, `*.csv`) matches at any depth. A path (`src/generated`, with `**` for any folders)
+ * is relative to the watched folder.
+ */
 export interface WatchPatterns {
-  /** Only these; empty: all. */
+  /** Watch only these; empty: all. */
   readonly include: readonly string[];
-  /** Not these, besides what tools make. */
+  /** Do not watch these. Generated files are always ignored. */
   readonly ignore: readonly string[];
 }
 
 export interface Limits {
-  /** Of one process with its descendants. */
+  /** Maximum memory of one process with its descendants, in bytes. */
   readonly memoryBytes: number | undefined;
-  /** Cores. */
+  /** Maximum CPU time, in cores. */
   readonly cpu: number | undefined;
 }
 
-/** Something that the engine starts and keeps running. */
+/** A worker or command that the engine starts and keeps running. */
 export interface SupervisedEntry {
   readonly name: string;
   /** Absolute path of the working folder. */
   readonly path: string;
-  /** How many processes. Default 1, at most 64. */
+  /** Number of processes, 1 to 64. Default 1. */
   readonly replicas: number;
-  /** Which changes of files restart it; false: none. */
+  /** Files whose changes restart it; false: none. */
   readonly watch: false | WatchPatterns;
-  /** Names of entries that must be ready before it is started. */
+  /** Names of entries that must be ready before it starts. */
   readonly dependsOn: readonly string[];
   readonly limits: Limits;
   /** Added to the process environment. */
   readonly env: Readonly<Record<string, string>>;
-  /** Where the entry stands, for messages: `config.yaml:12`. */
+  /** Location of the entry, for messages, e.g. `config.yaml:12`. */
   readonly where: string;
 }
 
-/** Whether a restart starts the new process or stops the former one first. */
+/** Whether a restart first starts the new process or first stops the old one. */
 export type RestartOrder = "start_first" | "stop_first";
 
 /** One `workers:` entry with a `path`: a process that the engine starts and supervises. */
 export interface LocalWorkerEntry extends SupervisedEntry {
-  /** The path as the file has it, relative to the file. */
+  /** Path as written in the file. */
   readonly configuredPath: string;
-  /** Files of variables, which the process environment overrules; of two with the same name the later counts. */
+  /** Env files. The process environment overrides them; a later file overrides an earlier one. */
   readonly envFiles: readonly EnvFile[];
   /** Default `start_first`. */
   readonly restartOrder: RestartOrder;
@@ -97,56 +100,56 @@ export interface LocalWorkerEntry extends SupervisedEntry {
 export interface CommandEntry extends SupervisedEntry {
   /** Shell command. */
   readonly command: string;
-  /** When it is started again after it ended. `never` is for what comes to an end: what depends on it waits for that. */
+  /** When the command restarts after it ended. With `never`, dependents wait until it has ended with exit code 0. */
   readonly restart: "always" | "on_failure" | "never";
 }
 
-/** Where a setting's value comes from, strongest first. */
+/** Source of a setting's value, highest precedence first. */
 export type SettingSource = "flag" | "env" | "file" | "default";
 
-/** One setting in force. */
+/** An effective setting. */
 export interface EffectiveSetting {
   /** As in the file, e.g. `engine.bridge.port`; the listeners of modules are `svc-http.port`, `svc-stream.host` and so on. */
   readonly key: string;
   readonly value: string | number | boolean | readonly string[];
   readonly source: SettingSource;
-  /** The value is not for showing and stands here as `***`. */
+  /** Set if the value is a secret. `value` is then `***`. */
   readonly secret?: true;
 }
 
-/** A config file, read, checked and filled in. */
+/** A valid config file with defaults filled in. */
 export interface LoadedConfig {
   /** Absolute path of the file. */
   readonly file: string;
-  /** Hash of the file's content, to tell one version of it from another. */
+  /** Hash of the file's content. */
   readonly revision: string;
   readonly engine: EngineSettings;
-  /** Engine HTTP listener. Default 127.0.0.1:3111; `host` and `port` of an `svc-http` block move it. */
+  /** HTTP listener of the engine, set by an `svc-http` block. Default 127.0.0.1:3111. */
   readonly http: ListenAddress;
-  /** Real-time listener. Default 127.0.0.1:3112; `host` and `port` of an `svc-stream` block move it. */
+  /** Real-time listener, set by an `svc-stream` block. Default 127.0.0.1:3112. */
   readonly realtime: ListenAddress;
   readonly modules: readonly ModuleEntry[];
   readonly localWorkers: readonly LocalWorkerEntry[];
-  /** Of all `svc-exec` blocks. */
+  /** Commands of all `svc-exec` blocks. */
   readonly commands: readonly CommandEntry[];
-  /** Every engine setting and listener address with where its value comes from. */
+  /** Every engine setting and listener address with its source. */
   readonly effective: readonly EffectiveSetting[];
-  /** What was understood but deserves a word, e.g. names that only the reference has. */
+  /** Messages about accepted but doubtful entries, e.g. names that only the reference has. */
   readonly warnings: readonly string[];
 }
 
-/** Where a local worker is said to be. */
+/** Folder of a local worker, as configured. */
 export interface WorkerFolder {
-  /** Absolute. */
+  /** Absolute path. */
   readonly path: string;
-  /** Where its entry stands, e.g. `config.yaml:12`. */
+  /** Location of its entry, e.g. `config.yaml:12`. */
   readonly where: string;
 }
 
-/** The config file cannot be used. */
+/** Thrown if a config file cannot be used. */
 export class ConfigError extends FileError {
   override readonly name = "ConfigError";
-  /** Of its local workers, as far as the file could be read. */
+  /** Folders of its local workers, as far as the file could be read. */
   readonly folders: readonly WorkerFolder[];
 
   constructor(file: string, problems: readonly FileProblem[], folders: readonly WorkerFolder[] = []) {

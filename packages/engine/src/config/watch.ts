@@ -8,34 +8,34 @@ import { ConfigError } from "./types.ts";
 export type ConfigFileChange =
   /** New content. `revision` is the one that `loadConfig` gives to the same content. */
   | { readonly kind: "changed"; readonly revision: string }
-  /** Empty, cut off, or less than half of what it was: a program may be writing it. It is reported as `changed` if it stays so for `waitMs`. */
+  /** The file is empty, truncated or less than half its size: a program may be writing it. Reported as `changed` if it stays so for `waitMs`. */
   | { readonly kind: "shrunk"; readonly waitMs: number }
-  /** Gone, no file any more, or unreadable; `reason` says which, naming the file. It is watched for on. */
+  /** The file was removed, is not a regular file, or cannot be read; `reason` says which, with the file's name. Watching continues. */
   | { readonly kind: "unreadable"; readonly reason: string };
 
 export interface WatchOptions {
   /** Quiet time after the last event before the file is read, in milliseconds. Default 200. */
   readonly debounceMs?: number;
-  /** The content already known, so that an edit between loading and watching is not lost. Default: that at the call. */
+  /** Revision of the content already loaded, so that an edit between loading and watching is not missed. Default: the current one. */
   readonly revision?: string;
-  /** Called for each real change, one at a time. What it rejects with goes to `onError`. */
+  /** Called for each change of the content, one at a time. Rejections go to `onError`. */
   readonly onChange: (change: ConfigFileChange) => void | Promise<void>;
-  /** Watching failed, e.g. too many watches, or `onChange` did. Watching goes on where it can. */
+  /** Called if watching failed, e.g. because of too many watches, or if `onChange` rejected. Watching continues if possible. */
   readonly onError: (error: unknown) => void;
   readonly clock?: Clock;
 }
 
 export interface ConfigWatch {
-  /** Fulfils when edits are seen from now on. */
+  /** Resolves when edits are detected from now on. */
   readonly ready: Promise<void>;
-  /** Stops. Fulfils when nothing will be called any more. */
+  /** Stops watching. Resolves when no callback will be called any more. */
   close(): Promise<void>;
 }
 
 const DEFAULT_DEBOUNCE_MS = 200;
-/** A file that is gone or cannot be read is often being replaced; it gets this many quiet times to come back. */
-const PATIENT_ROUNDS = 5;
-/** How long a file that lost much of its text is left alone, in milliseconds: it may be cut off by an editor that writes, or by a full disk. */
+/** Number of debounce intervals before a missing or unreadable file is reported: it is often being replaced. */
+const UNREADABLE_RETRIES = 5;
+/** How long a shrunk file must stay unchanged before it is reported, in milliseconds: a writing editor or a full disk may have truncated it. */
 const SHRUNK_MS = 5_000;
 
 type Content =
@@ -47,14 +47,14 @@ type Content =
  * and a symbolic link to the file. Saves that change nothing are not reported.
  */
 export function watchConfig(file: string, options: WatchOptions): ConfigWatch {
-  const follower = new Follower(resolve(file), options);
-  // Whatever happened before it was watched.
-  follower.notice();
-  return { ready: Promise.resolve(), close: () => follower.stop() };
+  const watcher = new ConfigFileWatcher(resolve(file), options);
+  // Detects an edit that happened before the watch started.
+  watcher.notice();
+  return { ready: Promise.resolve(), close: () => watcher.stop() };
 }
 
-/** Waits for quiet, reads, compares, reports. */
-class Follower {
+/** Debounces events, then reads the file, compares it and reports changes. */
+class ConfigFileWatcher {
   readonly #file: string;
   readonly #options: WatchOptions;
   readonly #clock: Clock;
@@ -62,10 +62,10 @@ class Follower {
   readonly #watch: PathWatch;
   #known: string | undefined;
   /** The last text that was reported. */
-  #taken: Extract<Content, { readonly state: "text" }> | undefined;
-  /** The revision of a text that lost much, and since when it stands (monotonic). */
+  #lastReported: Extract<Content, { readonly state: "text" }> | undefined;
+  /** Revision of a shrunk text, and the monotonic time at which it was first seen. */
   #shrunk: { readonly revision: string; readonly sinceMs: number } | undefined;
-  #patience = PATIENT_ROUNDS;
+  #retriesLeft = UNREADABLE_RETRIES;
   #stopped = false;
   #cancel: () => void = () => {};
   #reports: Promise<void> = Promise.resolve();
@@ -77,15 +77,15 @@ class Follower {
     this.#debounceMs = options.debounceMs ?? DEFAULT_DEBOUNCE_MS;
     const content = readContent(file);
     this.#known = options.revision ?? content.revision;
-    if (content.state === "text" && content.revision === this.#known) this.#taken = content;
+    if (content.state === "text" && content.revision === this.#known) this.#lastReported = content;
     const onProblem = (message: string): void => options.onError(new Error(message));
     this.#watch = new PathWatch({ paths: [file], clock: this.#clock, onEvent: () => this.notice(), onProblem });
     this.#watch.arm();
   }
 
   notice(): void {
-    this.#patience = PATIENT_ROUNDS;
-    this.#lookAfter(this.#debounceMs);
+    this.#retriesLeft = UNREADABLE_RETRIES;
+    this.#checkAfter(this.#debounceMs);
   }
 
   async stop(): Promise<void> {
@@ -95,14 +95,14 @@ class Follower {
     await this.#reports;
   }
 
-  #lookAfter(ms: number): void {
+  #checkAfter(ms: number): void {
     if (this.#stopped) return;
     this.#cancel();
-    this.#cancel = this.#clock.after(ms, () => this.#look());
+    this.#cancel = this.#clock.after(ms, () => this.#check());
   }
 
-  #look(): void {
-    // Armed first, so that a change after the read raises an event.
+  #check(): void {
+    // Arm the watch first, so that a change after the read raises an event.
     this.#watch.arm();
     const content = readContent(this.#file);
     if (content.revision === this.#known) {
@@ -110,41 +110,41 @@ class Follower {
       return;
     }
     if (content.state === "unreadable") {
-      if (this.#patience > 0) {
-        this.#patience -= 1;
-        this.#lookAfter(this.#debounceMs);
+      if (this.#retriesLeft > 0) {
+        this.#retriesLeft -= 1;
+        this.#checkAfter(this.#debounceMs);
         return;
       }
       this.#known = undefined;
       this.#report({ kind: "unreadable", reason: content.reason });
       return;
     }
-    if (this.#mayBeCutOff(content) && !this.#hasStood(content.revision)) return;
+    if (this.#mayBeTruncated(content) && !this.#isStable(content.revision)) return;
     this.#shrunk = undefined;
-    this.#taken = content;
+    this.#lastReported = content;
     this.#known = content.revision;
     this.#report({ kind: "changed", revision: content.revision });
   }
 
-  /** A file that was put in the place of the former one is whole; one that was written in place may lack its end. */
-  #mayBeCutOff({ text, identity }: Extract<Content, { readonly state: "text" }>): boolean {
+  /** A file that replaced the former one is complete. A file that is written in place may still be incomplete. */
+  #mayBeTruncated({ text, identity }: Extract<Content, { readonly state: "text" }>): boolean {
     if (text.trim() === "") return true;
-    if (identity !== this.#taken?.identity) return false;
-    const before = this.#taken.text;
+    if (identity !== this.#lastReported?.identity) return false;
+    const before = this.#lastReported.text;
     if (text.length >= before.length) return false;
-    // Of a text that is written in parts, the last line usually lacks its end.
+    // A partly written text usually ends within a line.
     return text.length * 2 < before.length || before.startsWith(text) || (before.endsWith("\n") && !text.endsWith("\n"));
   }
 
-  /** Whether the text has stood long enough; asks again when it will have. */
-  #hasStood(revision: string): boolean {
+  /** True if the shrunk text has stayed unchanged for `SHRUNK_MS`; else schedules another check. */
+  #isStable(revision: string): boolean {
     const now = this.#clock.monotonic();
     if (this.#shrunk?.revision !== revision) {
       this.#shrunk = { revision, sinceMs: now };
       this.#report({ kind: "shrunk", waitMs: SHRUNK_MS });
     }
     const leftMs = this.#shrunk.sinceMs + SHRUNK_MS - now;
-    if (leftMs > 0) this.#lookAfter(leftMs);
+    if (leftMs > 0) this.#checkAfter(leftMs);
     return leftMs <= 0;
   }
 
@@ -170,7 +170,7 @@ function readContent(file: string): Content {
   }
 }
 
-/** The number of a removed file may be given to the next one; the time of its making tells them apart. */
+/** The inode number of a removed file may be reused, so the identity includes the birth time. */
 function identityOf(file: string): string {
   const stats = statSync(file, { throwIfNoEntry: false });
   return stats === undefined ? "" : `${stats.dev}:${stats.ino}:${stats.birthtimeMs}`;

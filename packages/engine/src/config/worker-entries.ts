@@ -27,10 +27,10 @@ import { orderProblems } from "./start-order.ts";
 import { limitsOf, watchOf } from "./supervision-block.ts";
 import type { CommandEntry, LocalWorkerEntry, ModuleEntry, SupervisedEntry, WorkerFolder } from "./types.ts";
 
-/** A module that this version of the engine has. A `Module` of the kernel is one. */
+/** A module of this engine. The kernel's `Module` implements it. */
 export interface KnownModule {
   readonly name: string;
-  /** Checks the `config` of its entries. Give it no unknown keys: `z.strictObject`. */
+  /** Schema of the `config` of its entries. Must reject unknown keys (`z.strictObject`). */
   readonly config: z.ZodType;
 }
 export type KnownModules = readonly KnownModule[];
@@ -39,21 +39,21 @@ export interface ReadEntries {
   readonly modules: readonly ModuleEntry[];
   readonly localWorkers: readonly LocalWorkerEntry[];
   readonly commands: readonly CommandEntry[];
-  /** What the blocks of the two listening modules say about addresses, and the older entry for the worker socket about it. */
+  /** Addresses from the blocks of `svc-http` and `svc-stream`, and the first older entry for the worker socket. */
   readonly http: AddressBlock;
   readonly realtime: AddressBlock;
   readonly bridge: BridgeBlock | undefined;
-  /** Of the second and later ones of those entries. */
+  /** Second and later older entries for the worker socket. */
   readonly furtherBridges: readonly BridgeBlock[];
-  /** What the older entry for functions over HTTP says. */
+  /** Settings from the older entry for functions over HTTP. */
   readonly httpFunctions: HttpFunctionsBlock | undefined;
-  /** Of every local worker, also where its entry has mistakes. */
+  /** Folders of all local workers, including those whose entry has problems. */
   readonly folders: readonly WorkerFolder[];
   readonly problems: readonly FileProblem[];
   readonly warnings: readonly string[];
 }
 
-/** Reads the lists `workers:` and `modules:`, whichever are there; both take the same entries. */
+/** Reads the lists `workers:` and `modules:`. Both accept the same entries. */
 export function readEntries(
   top: Readonly<Record<string, unknown>>,
   context: { readonly file: string; readonly yaml: YamlSource; readonly modules: KnownModules },
@@ -84,7 +84,7 @@ const commandNamesSchema = z
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** Names that others may wait for. */
+/** Returns the names that other entries may depend on. */
 function namesIn(entry: unknown): string[] {
   return [nameSchema.parse(entry), ...commandNamesSchema.parse(entry)].flatMap(({ name }) => name ?? []);
 }
@@ -93,10 +93,10 @@ class EntryReader implements ReadEntries {
   readonly modules: ModuleEntry[] = [];
   readonly localWorkers: LocalWorkerEntry[] = [];
   readonly commands: CommandEntry[] = [];
-  /** Where the `depends_on` of each worker and command stands. */
+  /** Location of the `depends_on` of each worker and command. */
   readonly #orderPaths = new Map<SupervisedEntry, KeyPath>();
-  /** Names of entries that have mistakes. */
-  readonly #mistaken: string[] = [];
+  /** Names of entries that have problems. */
+  readonly #namesWithProblems: string[] = [];
   readonly folders: WorkerFolder[] = [];
   readonly problems: FileProblem[] = [];
   readonly warnings: string[] = [];
@@ -124,15 +124,15 @@ class EntryReader implements ReadEntries {
     for (const [index, entry] of value.entries()) {
       const before = this.problems.length;
       this.#readEntry(entry, [key, index]);
-      // Its mistakes are told; that others wait for it is none besides.
-      if (this.problems.length > before) this.#mistaken.push(...namesIn(entry));
+      // The entry's own problems are reported. A dependency on it is not another problem.
+      if (this.problems.length > before) this.#namesWithProblems.push(...namesIn(entry));
     }
   }
 
-  /** To be called once, when every entry is read. */
+  /** Must be called once, after all entries are read. */
   checkOrder(): void {
     const ordered = [...this.#orderPaths].map(([{ name, dependsOn, where }, path]) => ({ name, dependsOn, where, path }));
-    const others = [...this.modules.map(({ name }) => name), ...this.#mistaken];
+    const others = [...this.modules.map(({ name }) => name), ...this.#namesWithProblems];
     for (const { of, index, message } of orderProblems(ordered, others)) this.#refuse([...of.path, index], message);
   }
 
@@ -157,12 +157,13 @@ class EntryReader implements ReadEntries {
     const { name, key } = named;
     for (const other of Object.keys(entry)) {
       if (other === key || other === "config") continue;
-      if (LOCAL_KEYS.includes(other) && other !== "name") this.#refuse([...path, other], `is for local workers, the entries with a path; ${name} is a module`);
+      if (LOCAL_KEYS.includes(other) && other !== "name")
+        this.#refuse([...path, other], `is only for local workers (entries with a path); ${name} is a module`);
       else this.problems.push(unknownKey(other, { path, yaml: this.#yaml, known: MODULE_KEYS }));
     }
     const replaced = this.#known.has(name) ? undefined : replacementOf(name);
     if (replaced) {
-      this.#warn(path, `${JSON.stringify(entry[key])} does nothing here: ${replaced.advice}`);
+      this.#warn(path, `${JSON.stringify(entry[key])} has no effect: ${replaced.advice}`);
       if (replaced.role === BRIDGE_ENTRY) this.#addBridge(entry.config ?? {}, [...path, "config"]);
       if (replaced.role === HTTP_FUNCTIONS_ENTRY) this.#takeHttpFunctions(entry.config ?? {}, [...path, "config"]);
       return;
@@ -170,10 +171,10 @@ class EntryReader implements ReadEntries {
     this.#addModule(name, { config: this.#withAdapterName(entry.config ?? {}, [...path, "config"]), path, key });
   }
 
-  /** Names a module by `name` or by the older `class`; says what is wrong otherwise. */
+  /** Returns the module's name from `name` or the older `class`; else reports the problem and returns undefined. */
   #moduleName(entry: Entry, path: KeyPath): { readonly name: string; readonly key: "name" | "class" } | undefined {
     if (Object.hasOwn(entry, "class") && Object.hasOwn(entry, "name"))
-      return this.#refuse([...path, "class"], "an entry has a name or the older class, not both; keep the name");
+      return this.#refuse([...path, "class"], "an entry has either a name or the older class, not both; keep the name");
     const key = Object.hasOwn(entry, "class") ? "class" : "name";
     const written = entry[key];
     if (typeof written !== "string")
@@ -193,7 +194,7 @@ class EntryReader implements ReadEntries {
       const known = [...new Set([...this.#known.keys(), ...MODULE_NAMES])];
       this.#refuse(
         [...path, key],
-        `no module is called ${JSON.stringify(name)}${didYouMean(name, known) || "."} A worker of your own needs its folder: ${LOCAL_EXAMPLE}`,
+        `no module is called ${JSON.stringify(name)}${didYouMean(name, known) || "."} A local worker needs a path: ${LOCAL_EXAMPLE}`,
       );
       return;
     }
@@ -239,7 +240,7 @@ class EntryReader implements ReadEntries {
     this.#orderPaths.set(entry, orderPath);
   }
 
-  /** An older adapter is named by class: `{class: modules::…::KvStore}` becomes `{name: kv}`. */
+  /** Converts an older adapter: `{class: modules::…::KvStore}` becomes `{name: kv}`. */
   #withAdapterName(config: unknown, path: KeyPath): unknown {
     if (typeof config !== "object" || config === null || !Object.hasOwn(config, "adapter")) return config;
     const { adapter } = config as { adapter: unknown };
@@ -248,7 +249,7 @@ class EntryReader implements ReadEntries {
     const name = typeof className === "string" ? adapterNameOfClass(className) : undefined;
     if (name === undefined) {
       this.#refuse([...path, "adapter", "class"], "no adapter has this class; write `name:` with in_memory, file_based or redis instead");
-      // One word about the adapter is enough; the module need not judge it too.
+      // Removed, so that the module's schema does not report the same problem again.
       return { ...config, adapter: undefined };
     }
     return { ...config, adapter: { name, ...rest } };
@@ -259,7 +260,7 @@ class EntryReader implements ReadEntries {
     const taken = this[listener];
     for (const part of ["host", "port"] as const) {
       if (next[part] === undefined || taken[part] === undefined || next[part] === taken[part]) continue;
-      this.#refuse([...path, part], `an earlier entry says ${taken[part]}; the listener is one for all entries of the module, so set its ${part} once`);
+      this.#refuse([...path, part], `an earlier entry sets ${taken[part]}; all entries of the module share one listener, so set its ${part} once`);
     }
     this[listener] = { ...next, ...taken };
   }
@@ -275,7 +276,7 @@ class EntryReader implements ReadEntries {
     if (this.#check(httpFunctionsEntrySchema, config, path)) this.httpFunctions = (config as z.input<typeof httpFunctionsEntrySchema>).security;
   }
 
-  /** The host and port of a block; other keys are left to the module. */
+  /** Returns the address keys of a block. The module checks the other keys. */
   #address(config: unknown, path: KeyPath): AddressBlock {
     if (typeof config !== "object" || config === null) return {};
     const block = Object.fromEntries(Object.entries(config).filter(([key]) => Object.hasOwn(addressBlockSchema.shape, key)));
@@ -321,10 +322,10 @@ class EntryReader implements ReadEntries {
     else if (this.#checkEnvFiles(worker, path)) this.#accept(this.localWorkers, worker, [...path, "depends_on"]);
   }
 
-  /** A file that somebody named and that is not there would leave the worker without what it needs. */
+  /** Rejects a missing env file, because the worker would start without its variables. */
   #checkEnvFiles({ envFiles }: LocalWorkerEntry, path: KeyPath): boolean {
     const missing = envFiles.find((file) => file.required && statSync(file.path, { throwIfNoEntry: false })?.isFile() !== true);
-    if (missing !== undefined) this.#refuse([...path, "env_file"], `there is no file ${missing.path}; paths are relative to the config file`);
+    if (missing !== undefined) this.#refuse([...path, "env_file"], `file ${missing.path} not found; paths are relative to the config file`);
     return missing === undefined;
   }
 
@@ -332,7 +333,7 @@ class EntryReader implements ReadEntries {
     const problem = workerNameProblem(name);
     if (problem !== undefined) return `the name ${JSON.stringify(name.slice(0, MAX_SHOWN_CHARACTERS))} ${problem}`;
     if (this.#known.has(name) || MODULE_NAMES.some((module) => module === name)) {
-      return `${name} is the name of a module; give the worker another name, or take its path away to load the module`;
+      return `${name} is the name of a module; rename the worker, or remove its path to load the module`;
     }
     const twin = [...this.localWorkers, ...this.commands].find((other) => other.name === name);
     return twin && `${JSON.stringify(name)} is already listed at ${twin.where}; names are unique`;

@@ -96,7 +96,7 @@ describe("a folder watch", () => {
     const watched = new Watched({ maxFolders: 1 });
     const tooLong = (letter: string): string => join(folder, letter.repeat(300));
     expect([tooLong("a"), tooLong("b")].map((path) => watched.watch.arm(path, ""))).toEqual(["failed", "failed"]);
-    expect(watched.problems).toEqual([expect.stringMatching(/^file changes are not noticed: ENAMETOOLONG/)]);
+    expect(watched.problems).toEqual([expect.stringMatching(/^file changes are not detected: ENAMETOOLONG/)]);
     for (const name of ["a", "b", "c"]) await mkdir(join(folder, name));
     expect(["a", "b", "c"].map((name) => watched.arm(join(folder, name)))).toEqual(["armed", "failed", "failed"]);
     expect(watched.problems.slice(1)).toEqual([expect.stringContaining("more than 1 folders")]);
@@ -140,5 +140,5 @@ it("names the limit that is reached and how to raise it", () => {
   const problemOf = (code: string): string => watchProblem(Object.assign(new Error("no"), { code }));
   expect(problemOf("ENOSPC")).toContain("sysctl fs.inotify.max_user_watches");
   expect(problemOf("EMFILE")).toContain("ulimit -n");
-  expect(problemOf("EIO")).toBe("file changes are not noticed: no");
+  expect(problemOf("EIO")).toBe("file changes are not detected: no");
 });

@@ -6,7 +6,7 @@ import { type Clock, every } from "../kernel/clock.ts";
 const MAX_FOLDERS = 10_000;
 /** Interval between two reports of every folder where the file system raises no events. */
 const POLL_MS = 1_000;
-/** macOS starts an event stream a moment after `fs.watch` has returned; one more event makes up for what was missed. */
+/** macOS starts the event stream a moment after `fs.watch` returns. One more event after this time covers missed changes. */
 const LATE_START_MS = 1_000;
 /**
  * Linux drops events without notice when 16,384 of them are queued (`fs.inotify.max_queued_events`). The queue is shared by all watches of the
@@ -17,7 +17,7 @@ const MAX_TRUSTED_EVENTS = 8_192;
 export interface FolderEvent {
   /** Path of the folder as it was given to `arm`. */
   readonly folder: string;
-  /** Name of the entry that changed, where known. Only good for skipping entries that cannot matter: several changes may share one event. */
+  /** Name of the changed entry, if known. Use it only to skip irrelevant entries: one event may stand for several changes. */
   readonly name: string | undefined;
   /** False if an existing entry's content or attributes changed; true if an entry may have been created, removed or replaced. */
   readonly isStructural: boolean;
@@ -35,8 +35,8 @@ export interface FolderWatchOptions {
 
 /**
  * Outcome of `FolderWatch.arm`.
- * - `armed`: events are raised from now on; whatever happened before has to be read.
- * - `kept`: the folder was armed before and has been since.
+ * - `armed`: events are raised from now on; the caller must read the current state.
+ * - `kept`: the folder was already armed.
  * - `missing`: there is no such folder.
  * - `failed`: the folder cannot be watched; `onProblem` has been called.
  */
@@ -72,8 +72,8 @@ export class FolderWatch {
   }
 
   /**
-   * Watches a folder, unless it is watched already. `identity` tells a folder from another one at the same path; the caller reads it before
-   * the call (see `folderIdentity`), so that a folder that is replaced in between is armed again by the next scan.
+   * Watches a folder, unless it is watched already. `identity` distinguishes folders at the same path (see `folderIdentity`). The caller reads
+   * it before the call, so that the next scan arms a folder again that was replaced in between.
    */
   arm(folder: string, identity: string): ArmOutcome {
     if (this.#closed) return "failed";
@@ -81,7 +81,7 @@ export class FolderWatch {
     if (former !== undefined && former.identity === identity && !former.isStale) return "kept";
     this.disarm(folder);
     if (this.#armed.size >= this.#maxFolders) {
-      this.#report("limit", `not all file changes are noticed: more than ${this.#maxFolders} folders; add those without sources to watch.ignore`);
+      this.#report("limit", `not all file changes are detected: more than ${this.#maxFolders} folders; add those without sources to watch.ignore`);
       return "failed";
     }
     try {
@@ -113,7 +113,7 @@ export class FolderWatch {
     if (FolderWatch.#eventsSinceReportOfAll < MAX_TRUSTED_EVENTS) return;
     FolderWatch.#eventsSinceReportOfAll = 0;
     for (const instance of [...FolderWatch.#instances]) {
-      // The lost event may be the one that a folder was removed.
+      // The lost event may be the removal of the folder.
       for (const armed of instance.#armed.values()) armed.isStale = true;
       instance.#reportAll();
     }
@@ -122,7 +122,7 @@ export class FolderWatch {
   #start(folder: string, identity: string): ArmedFolder {
     if (this.#polls) return { identity, isStale: false, stop: () => {} };
     const watcher = watch(folder, { persistent: false }, (type, name) => {
-      // Any event of this type may be about the folder itself: its name is then that of the folder, which an entry may have too.
+      // This event may be about the folder itself. Its name is then the folder's name, which an entry may have too.
       if (type === "rename") armed.isStale = true;
       const isNamed = name !== null && name !== basename(folder);
       this.#emit({ folder, name: isNamed ? name : undefined, isStructural: type === "rename" });
@@ -134,7 +134,7 @@ export class FolderWatch {
       watcher.close();
     };
     const armed: ArmedFolder = { identity, stop, isStale: false };
-    // It has closed itself by then.
+    // The watcher has already closed itself.
     watcher.on("error", (error) => {
       if (this.#armed.get(folder) !== armed) return;
       this.disarm(folder);
@@ -159,18 +159,18 @@ export class FolderWatch {
   }
 }
 
-/** Returns what tells a folder from another one that had or will have the same path. */
+/** Returns an identity that distinguishes a folder from earlier and later folders at the same path. */
 export function folderIdentity({ dev, ino }: { readonly dev: number | bigint; readonly ino: number | bigint }): string {
   return `${dev}:${ino}`;
 }
 
-/** Returns the message for an error of the file system that keeps changes from being noticed, with the remedy where there is one. */
+/** Returns the user message for an error that prevents watching, with a remedy if there is one. */
 export function watchProblem(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === "ENOSPC")
-    return "file changes are not noticed: the system's limit of watched files is reached; raise it with: sudo sysctl fs.inotify.max_user_watches=524288";
-  if (code === "EMFILE") return "file changes are not noticed: the limit of open files is reached; raise it with: ulimit -n 65536";
-  return `file changes are not noticed: ${message}`;
+    return "file changes are not detected: the system's limit of watched files is reached; raise it with: sudo sysctl fs.inotify.max_user_watches=524288";
+  if (code === "EMFILE") return "file changes are not detected: the limit of open files is reached; raise it with: ulimit -n 65536";
+  return `file changes are not detected: ${message}`;
 }
 
 /** True if an error says that there is no such file or folder. */
@@ -179,7 +179,7 @@ export function isMissing(error: unknown): boolean {
   return code === "ENOENT" || code === "ENOTDIR";
 }
 
-/** Reads the variable as the library chokidar does: where a file system raises no events, it is often set for all tools together. */
+/** Interprets the variable like the library chokidar. It is often set for all tools if the file system raises no events. */
 function isPollingRequested(value: string | undefined): boolean {
   return value !== undefined && !["", "0", "false"].includes(value.toLowerCase());
 }

@@ -5,28 +5,28 @@ import { FolderWatch, folderIdentity } from "./folder-watch.ts";
 
 /** Maximum number of symbolic links on the way to a file, as on Linux. */
 const MAX_LINKS = 40;
-/** Maximum number of times that `arm` finds the way to a file changed before it leaves the rest to the next event. */
+/** Maximum number of times that `arm` resolves the paths again because they changed. Later changes raise an event. */
 const MAX_ROUNDS = 20;
 
 export interface PathWatchOptions {
   /** Absolute paths of files or folders; they may be missing, and may be or lead through symbolic links. */
   readonly paths: readonly string[];
   readonly clock: Clock;
-  /** Called when what one of the paths leads to may have changed. */
+  /** Called when the target of one of the paths may have changed. */
   readonly onEvent: () => void;
   /** Called with a message for the user when a folder cannot be watched; once for each kind of failure. */
   readonly onProblem: (message: string) => void;
 }
 
-/** A folder in which some names decide what a path leads to. */
+/** A folder, and the names in it that are part of a watched path. */
 interface DecidingFolder {
   readonly identity: string;
   readonly names: Set<string>;
 }
 
 /**
- * Watches what paths lead to. Per path that is the folder of the file, the folders of symbolic links on the way to it and, where something
- * is missing, the deepest folder that exists.
+ * Watches the targets of paths. For each path it watches the folder of the file, the folders of symbolic links in the path and, if the
+ * file is missing, the deepest folder that exists.
  */
 export class PathWatch {
   readonly #paths: readonly string[];
@@ -44,7 +44,7 @@ export class PathWatch {
     });
   }
 
-  /** Watches the paths as they lead now. Call it before each read of the files: what changes after it raises an event. */
+  /** Watches the current targets of the paths. Call it before each read of the files, so that later changes raise an event. */
   arm(): void {
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const folders = new Map<string, DecidingFolder>();
@@ -63,7 +63,7 @@ export class PathWatch {
   }
 }
 
-/** Walks the path as the system does. No symbolic link is left in the paths of the folders that it adds. */
+/** Resolves the path like the operating system. The paths of added folders contain no symbolic links. */
 function collectFolders(path: string, folders: Map<string, DecidingFolder>): void {
   const { root } = parse(path);
   let folder = root;
@@ -79,7 +79,7 @@ function collectFolders(path: string, folders: Map<string, DecidingFolder>): voi
     const stats = statsOf(entry);
     const target = stats?.isSymbolicLink() === true ? targetOf(entry) : undefined;
     const isOnTheWay = stats?.isDirectory() === true && after.length > 0;
-    // Nobody exchanges links in the root folder, e.g. macOS's /tmp, and on macOS a watch of it is raised for every file of the machine.
+    // Links in the root folder, e.g. macOS's /tmp, do not change. On macOS a watch of the root folder raises events for all files of the machine.
     if (!isOnTheWay && !(target !== undefined && after.length > 0 && folder === root)) add(folders, folder, name);
     if (target !== undefined) {
       links += 1;
@@ -124,7 +124,7 @@ function namesOf(path: string): string[] {
   return path.split(sep).filter((name) => name !== "" && name !== ".");
 }
 
-/** Some file systems take names that differ in case or in Unicode normalization for the same. */
+/** Some file systems treat names as equal that differ in case or Unicode normalization. */
 function comparable(name: string): string {
   return name.normalize("NFC").toLowerCase();
 }

@@ -9,13 +9,13 @@ const PRIVATE_FILE = 0o600;
 export interface ReplaceOptions {
   /** Permissions of the new file. Default 0o600. */
   readonly mode?: number;
-  /** Path of a file whose permissions and, where the process may, owner the new file gets. No effect if there is no such file. */
+  /** Path of a file whose permissions and, if the process is allowed, owner are copied. No effect if the file does not exist. */
   readonly like?: string;
 }
 
 /**
- * Replaces a file in one step: after a crash at any moment it holds the old or the new content, and after the promise resolves the new one, also after a
- * power cut. The folder must exist. Rejects with the file system's error, and leaves nothing behind then.
+ * Replaces a file atomically. After a crash it has either the old or the new content. After the promise resolves, the new content
+ * survives a power cut. The folder must exist. Rejects with the file system's error and then leaves no temporary file.
  */
 export function replaceFile(file: string, content: string | Iterable<string>, { mode = PRIVATE_FILE, like }: ReplaceOptions = {}): Promise<void> {
   return putInPlace(file, async (draft) => {
@@ -25,11 +25,11 @@ export function replaceFile(file: string, content: string | Iterable<string>, { 
   });
 }
 
-/** Creates a file in one step, which `write` fills at a temporary name. Resolves with its size in bytes. Rejects if the file exists, else as `replaceFile`. */
+/** Creates a file atomically. `write` fills a temporary file. Resolves with the size in bytes. Rejects if the file exists, else like `replaceFile`. */
 export async function createFile(file: string, write: (draft: string) => Promise<void>): Promise<{ readonly bytes: number }> {
   let bytes = 0;
   await putInPlace(file, async (draft) => {
-    if ((await ownerOf(file)) !== undefined) throw new Error("it exists already");
+    if ((await ownerOf(file)) !== undefined) throw new Error("file already exists");
     await write(draft);
     const handle = await open(draft, "r+");
     try {
@@ -42,7 +42,7 @@ export async function createFile(file: string, write: (draft: string) => Promise
   return { bytes };
 }
 
-/** As `replaceFile`, for code that must not wait. The file is for this user only. */
+/** Synchronous `replaceFile`. Only this user can access the file. */
 export function replaceFileSync(file: string, text: string): void {
   const draft = draftOf(file);
   try {
@@ -65,7 +65,7 @@ async function putInPlace(file: string, write: (draft: string) => Promise<void>)
   const draft = draftOf(file);
   try {
     await write(draft);
-    // Before the rename: otherwise the name could reach the disk before the content.
+    // Sync before the rename. Otherwise the new name could reach the disk before the content.
     await sync(draft, "r+");
     await rename(draft, file);
   } catch (error) {
@@ -73,11 +73,11 @@ async function putInPlace(file: string, write: (draft: string) => Promise<void>)
     await rm(draft, { force: true }).catch(() => {});
     throw error;
   }
-  // A renamed file is there after a power cut only once its folder is on the disk. Windows opens no folders and writes a rename to the disk by itself.
+  // A rename survives a power cut only after its folder is synced. Windows cannot open folders and syncs renames itself.
   if (process.platform !== "win32") await sync(dirname(file), "r");
 }
 
-/** Hidden, so that no program that watches for files of a kind picks it up. */
+/** The name is hidden, so that programs that watch for certain files ignore it. */
 function draftOf(file: string): string {
   return join(dirname(file), `.${basename(file)}.${randomUUID()}.tmp`);
 }
@@ -85,8 +85,8 @@ function draftOf(file: string): string {
 const DRAFT = /^\..+\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
 
 /**
- * Removes what killed processes left of files that they were replacing. To be called only while nobody else replaces a file there. `isOurs` gets the name of the
- * file that was being replaced; default: every file of the folder.
+ * Removes temporary files that killed processes left. Must not run while another process replaces a file in the folder. `isOurs` gets
+ * the name of the replaced file; default: all files of the folder.
  */
 export function removeDrafts(folder: string, isOurs: (name: string) => boolean = () => true): void {
   const drafts = readdirSync(folder).filter((name) => DRAFT.test(name) && isOurs(name.slice(1, -".".length - 36 - ".tmp".length)));
@@ -123,7 +123,7 @@ async function giveTo(path: string, owner: Owner): Promise<void> {
   try {
     const own = await handle.stat();
     if (own.uid !== owner.uid || own.gid !== owner.gid) {
-      // Only root may give files away; for everybody else the new file is theirs.
+      // Only root may change the owner. For other users the new file stays their own.
       await handle.chown(owner.uid, owner.gid).catch((error: NodeJS.ErrnoException) => {
         if (error.code !== "EPERM") throw error;
       });

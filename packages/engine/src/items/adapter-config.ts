@@ -15,38 +15,36 @@ const inMemory = z.strictObject({
     .strictObject({
       max_bytes: bytes()
         .default(DEFAULT_MEMORY_BYTES)
-        .meta({ description: "Keys, values and waiting deliveries that may be held, in bytes; writes beyond are refused. Default 512 MiB" }),
+        .meta({ description: "Maximum size of keys, values and pending deliveries, in bytes; writes above it fail. Default 512 MiB" }),
     })
     .prefault({}),
 });
 
-/** What differs between the modules that keep items. */
+/** Settings that differ between the modules that store items. */
 export interface AdapterDefaults {
-  /** Name of the database file, e.g. `state.db`; without its ending it also tells the module's items from others' in a Redis. */
+  /** Name of the database file, e.g. `state.db`. Without its extension it is also the key prefix of the module in Redis. */
   readonly file: string;
 }
 
 /**
- * The `adapter` member of a module that keeps items: `{name: file_based | in_memory | redis, config}`, `file_based` when it is missing; `kv` with
- * `store_method`, the shape of older configs, maps onto them.
+ * Returns the schema of a module's `adapter`: `{name: file_based | in_memory | redis, config}`. Default `file_based`. Accepts `kv` with
+ * `store_method` of older configs.
  */
 export function adapterConfigSchema(defaults: AdapterDefaults) {
   const space = parse(defaults.file).name;
   const filePath = z
     .string()
     .min(1)
-    .meta({ description: `The database file; relative to the data folder. Default ${defaults.file}` });
+    .meta({ description: `Database file, relative to the data folder. Default ${defaults.file}` });
   const fileBased = z.strictObject({
     name: z.literal("file_based"),
     config: z
       .strictObject({
         file_path: filePath.default(defaults.file),
-        cache_bytes: bytes()
-          .default(DEFAULT_CACHE_BYTES)
-          .meta({ description: "Items kept in memory for reading, in bytes. Default 64 MiB; 0 reads each time" }),
+        cache_bytes: bytes().default(DEFAULT_CACHE_BYTES).meta({ description: "Size of the read cache, in bytes. Default 64 MiB; 0 disables it" }),
         durability: z.enum(["durable", "relaxed"]).default("durable").meta({
           description:
-            "durable (default): what is answered is on the disk. relaxed: it survives any end of the process at once, and a power cut after at most a second; answers say so",
+            "durable (default): a write is synced to disk before it is acknowledged. relaxed: acknowledged writes survive a crash of the process, but a power cut may lose the last second",
         }),
       })
       .prefault({}),
@@ -56,21 +54,21 @@ export function adapterConfigSchema(defaults: AdapterDefaults) {
     config: z
       .strictObject({
         redis_url: z
-          .url({ protocol: /^rediss?$/, error: "must be an address that begins with redis:// or rediss://" })
+          .url({ protocol: /^rediss?$/, error: "must be a URL that starts with redis:// or rediss://" })
           .default(DEFAULT_REDIS_URL)
-          .meta({ description: `The server, with user and password where it wants them; rediss:// for TLS. Default ${DEFAULT_REDIS_URL}` }),
+          .meta({ description: `URL of the server, with user and password if required; rediss:// for TLS. Default ${DEFAULT_REDIS_URL}` }),
         key_prefix: z
           .string()
           .max(256)
           .default(DEFAULT_KEY_PREFIX)
           .meta({
-            description: `Begins the names of all keys; \`${space}:\` follows it. Engines with the same prefix share their items. Default ${DEFAULT_KEY_PREFIX}`,
+            description: `Prefix of all keys, followed by \`${space}:\`. Engines with the same prefix share their items. Default ${DEFAULT_KEY_PREFIX}`,
           }),
       })
       .prefault({}),
   });
   const redisSpace = redis.transform(({ name, config }) => ({ name, config: { ...config, key_prefix: `${config.key_prefix}${space}:` } }));
-  /** Saving by interval is gone: what is answered is on the disk. */
+  /** Older form. Its options for saving at intervals have no effect, because each write is synced. */
   const keyValue = z
     .strictObject({
       name: z.literal("kv"),
@@ -78,8 +76,8 @@ export function adapterConfigSchema(defaults: AdapterDefaults) {
         .strictObject({
           store_method: z.enum(["in_memory", "file_based"]).default("file_based"),
           file_path: filePath.optional(),
-          channel_size: z.number().optional().meta({ description: "Has no effect any more: each client of a stream has a buffer of its own" }),
-          save_interval_ms: z.number().optional().meta({ description: "Has no effect any more: each write is on the disk before it is answered" }),
+          channel_size: z.number().optional().meta({ description: "Has no effect: each client of a stream has its own buffer" }),
+          save_interval_ms: z.number().optional().meta({ description: "Has no effect: each write is synced to disk before it is acknowledged" }),
         })
         .prefault({}),
     })
@@ -90,7 +88,7 @@ export function adapterConfigSchema(defaults: AdapterDefaults) {
   return z
     .union([fileBased, inMemory, redisSpace, keyValue])
     .prefault({ name: "file_based" })
-    .meta({ description: "Where the items are kept: file_based (default), in_memory or redis" });
+    .meta({ description: "Storage of the items: file_based (default), in_memory or redis" });
 }
 
 export type AdapterConfig = z.output<ReturnType<typeof adapterConfigSchema>>;

@@ -1,4 +1,4 @@
-// Runs in the store thread: no imports of the engine, no validation beyond what capabilities 7.3 reports as errors of operations.
+// Runs in the store thread: must not import the rest of the engine. Validates only what capabilities 7.3 reports as operation errors.
 import { parseExact, stringifyExact } from "./exact-json.ts";
 import { copyOf, isObject, type JsonObject, sameValue, typeName } from "./json-value.ts";
 import { mergeProblem } from "./merge-value.ts";
@@ -7,17 +7,18 @@ import type { OpValue, UpdateOp, UpdateOpError } from "./update-op.ts";
 import { pathProblem, printPath, segmentsOf } from "./update-path.ts";
 
 export interface AppliedOps {
-  /** The JSON after the operations: the very text that was given when they changed nothing; undefined when there was no item and none came to be. */
+  /** JSON after the operations. The unchanged input text if nothing changed; undefined if there was no item and none was created. */
   readonly json: string | undefined;
-  /** Operations that were not done. */
+  /** Operations that failed. */
   readonly errors: readonly UpdateOpError[];
 }
 
 /**
- * Applies operations in order to an item's JSON; undefined when there is no item. The item then begins as `{}`, or as nothing for an operation on the
- * root. `atomic`: when one fails, all that failed are reported and nothing changes; else the others are done.
+ * Applies operations in order to an item's JSON. If `json` is undefined, the item starts as `{}`, or as a missing value for an operation on
+ * the root. If an operation fails and `atomic` is true, nothing changes; otherwise the other operations are applied. All failures are
+ * reported.
  *
- * Numbers keep their digits, beyond 2^53 too; sums of integers are exact from -2^63 to 2^63-1.
+ * Numbers keep all digits, also beyond 2^53. Sums of integers are exact from -2^63 to 2^63-1.
  */
 export function applyOps(json: string | undefined, ops: readonly UpdateOp[], options: { readonly atomic: boolean }): AppliedOps {
   const document: JsonDocument = { root: json === undefined ? undefined : parseExact(json), changed: false };
@@ -31,14 +32,14 @@ export function applyOps(json: string | undefined, ops: readonly UpdateOp[], opt
 }
 
 interface JsonDocument {
-  /** Undefined: no item. */
+  /** Undefined if there is no item. */
   root: unknown;
   changed: boolean;
 }
 
 /** A value that an operation reads and replaces. */
 interface Place {
-  /** Undefined when it is missing. */
+  /** Undefined if the value is missing. */
   readonly value: unknown;
   put(value: unknown): void;
 }
@@ -67,15 +68,15 @@ function applyOp(document: JsonDocument, op: UpdateOp): Problem | undefined {
   }
 }
 
-/** With all digits of its numbers. */
+/** Returns the operation's value with all digits of its numbers. */
 function carriedValue({ value, json }: OpValue): unknown {
   return json === undefined ? value : parseExact(json);
 }
 
-/** What an operation makes of the value that it finds; `done` when it has done what there was to do. */
+/** Result of an operation for the old value: a new value, a problem, or `done` if nothing has to be replaced. */
 type Next = { readonly value: unknown } | "done" | Problem;
 
-/** Puts what `next` makes of the old value in its place. Objects on the way there are made where they are missing, once it is clear that the operation can be done. */
+/** Replaces a value by the result of `next`. Creates missing objects on the path, but only if the operation succeeds. */
 function change(document: JsonDocument, op: UpdateOp, segments: readonly string[], next: (old: unknown) => Next): Problem | undefined {
   const place = placeAt(document, segments);
   if ("blockedBy" in place) return notObject(op.type, segments, place.blockedBy);
@@ -105,7 +106,7 @@ function placeAt(document: JsonDocument, segments: readonly string[]): Place | {
   };
 }
 
-/** The object at a path, which is made, with those above it, where something else or nothing is. */
+/** Returns the object at a path. Creates it and its parents, and replaces values that are not objects. */
 function objectAt(document: JsonDocument, segments: readonly string[]): JsonObject {
   if (!isObject(document.root)) replaceRoot(document, {});
   let object = document.root as JsonObject;

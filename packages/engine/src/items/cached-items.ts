@@ -2,18 +2,17 @@ import { CallError } from "@svc/protocol";
 import type { Clock } from "../kernel/clock.ts";
 import { ItemCache, itemName } from "./item-cache.ts";
 import type { Item } from "./item-store.ts";
-import { type ItemAddress, isPastEnd } from "./plan-write.ts";
+import { type ItemAddress, isExpired } from "./plan-write.ts";
 
 /**
- * What is known of items beside a store that settles requests in the order in which it ran them. It is filled only when a request settles, so it always
- * holds what the last request that touched an item found or left; while a write of an item is on its way, reads of it must go to the store. A write
- * without a clear outcome (the disk failed, the thread ended, the deadline passed) empties it, and what was asked for before that does not fill it
- * any more.
+ * Read cache in front of a store that settles requests in the order in which it ran them. The cache is updated when a request settles, so it
+ * holds the state after the last settled request. While a write to an item is in flight, reads of the item go to the store. A write with an
+ * unknown outcome (disk failure, end of the thread, timeout) clears the cache, and requests sent before that no longer update it.
  */
 export class CachedItems {
   readonly #cache: ItemCache;
   readonly #clock: Clock;
-  /** Writes on their way, counted by scope and key. */
+  /** Number of writes in flight, by scope and key. */
   readonly #writing = new Map<string, number>();
   #epoch = 0;
 
@@ -22,23 +21,23 @@ export class CachedItems {
     this.#clock = clock;
   }
 
-  /** The item; `{item: undefined}` when it is known not to be there, undefined when the store must be asked. */
+  /** Returns the cached item; `{item: undefined}` if the item does not exist, undefined if it is not cached. */
   find(scope: string, key: string): { readonly item: Item | undefined } | undefined {
-    // Before anything is looked up: a clock that was set makes the store forget what is cached.
+    // Read the clock before the lookup: if the wall clock was set, this clears the cache.
     const now = this.#clock.now();
     if (this.#writing.size > 0 && this.#writing.has(itemName(scope, key))) return undefined;
     const known = this.#cache.find(scope, key);
-    if (known?.item !== undefined && isPastEnd(known.item, now)) return { item: undefined };
+    if (known?.item !== undefined && isExpired(known.item, now)) return { item: undefined };
     return known;
   }
 
-  /** Asks the store with `send` and answers what `read` makes of it. `read` is handed what it calls for each item that it found. */
+  /** Sends a read to the store and returns the result of `read`. `read` calls `remember` for each item that it found. */
   read<Output, Answer>(send: () => Promise<Output>, read: (output: Output, remember: Remember) => Answer): Promise<Answer> {
     const remember = this.#remember();
     return send().then((output) => read(output, remember));
   }
 
-  /** The same for a write of these items: they are not found here until it settled. One reaction to the store's promise, which keeps the order of answers. */
+  /** Like `read`, for a write to these items. Uses a single reaction to the store's promise, which preserves the order of results. */
   write<Output, Answer>(addresses: readonly ItemAddress[], send: () => Promise<Output>, read: (output: Output, remember: Remember) => Answer): Promise<Answer> {
     const remember = this.#remember();
     const names = addresses.map(({ scope, key }) => itemName(scope, key));
@@ -56,7 +55,7 @@ export class CachedItems {
     );
   }
 
-  /** Forgets everything, also what is on its way. */
+  /** Clears the cache. Results of requests in flight are not cached. */
   clear(): void {
     this.#epoch += 1;
     this.#cache.clear();
@@ -80,7 +79,7 @@ export class CachedItems {
 
 type Remember = (scope: string, key: string, item: Item | undefined) => void;
 
-/** A request that was refused has changed nothing. */
+/** False for errors with which the store rejects a request before it runs. */
 function mayHaveWritten(error: unknown): boolean {
   return !CallError.is(error) || !refusals.has(error.code);
 }

@@ -1,18 +1,21 @@
 import type { Item } from "./item-store.ts";
 
-/** JSON of an entry: `{key, value, version, updated_at, bytes, expires_at?}`; times are ISO 8601 in UTC. `keyMember` is how the key is called. */
+/** Returns JSON of an entry: `{key, value, version, updated_at, bytes, expires_at?}`; times are ISO 8601 in UTC. `keyMember` is the key's name. */
 export function entryJson(item: Item, keyMember: "key" | "item_id" = "key"): string {
-  const end = item.expiresAt === undefined ? "" : `,"expires_at":"${isoTime(item.expiresAt)}"`;
+  const end = expiryMember(item);
   return `{"${keyMember}":${JSON.stringify(item.key)},"value":${item.json},"version":${item.version},"updated_at":"${isoTime(item.updatedAt)}","bytes":${item.bytes}${end}}`;
+}
+
+/** Returns an item as a line of `state::export` and of NDJSON snapshots, without line feed. Times are ISO 8601 in UTC. */
+export function itemLine(scope: string, item: Item): string {
+  const name = `"scope":${JSON.stringify(scope)},"key":${JSON.stringify(item.key)}`;
+  return `{${name},"value":${item.json},"version":${item.version},"updated_at":"${isoTime(item.updatedAt)}"${expiryMember(item)}}`;
+}
+
+function expiryMember({ expiresAt }: Item): string {
+  return expiresAt === undefined ? "" : `,"expires_at":"${isoTime(expiresAt)}"`;
 }
 
 function isoTime(ms: number): string {
   return new Date(ms).toISOString();
-}
-
-/** One item as `state::export` and the snapshots of adapters without a file write it, without the line's end. Times are ISO 8601 in UTC. */
-export function itemLine(scope: string, item: Item): string {
-  const end = item.expiresAt === undefined ? "" : `,"expires_at":"${new Date(item.expiresAt).toISOString()}"`;
-  const name = `"scope":${JSON.stringify(scope)},"key":${JSON.stringify(item.key)}`;
-  return `{${name},"value":${item.json},"version":${item.version},"updated_at":"${new Date(item.updatedAt).toISOString()}"${end}}`;
 }

@@ -1,10 +1,10 @@
-// Runs in the store thread too: no imports of the engine.
+// Also runs in the store thread: must not import the rest of the engine.
 import { randomUUID } from "node:crypto";
 import { closingQuote } from "@svc/protocol/json-text";
 
-/** A number of a JSON text that would be printed otherwise if it were read as a `number`: 9007199254740993, 1e400, 0.10. */
+/** A JSON number that would lose digits or its spelling as a `number`, e.g. 9007199254740993, 1e400 or 0.10. */
 export class ExactNumber {
-  /** As it stands in the JSON. */
+  /** The number as written in the JSON. */
   readonly text: string;
 
   constructor(text: string) {
@@ -16,23 +16,23 @@ export class ExactNumber {
   }
 }
 
-/** Begins the text that stands for an exact number while the platform's own functions read and write JSON. Nobody outside learns it, so no data holds it. */
+/** Prefix of strings that represent exact numbers for `JSON.parse` and `JSON.stringify`. It is random, so that no data contains it. */
 const MARK = `${randomUUID()}:`;
 const marked = new RegExp(`"${MARK}([^"]*)"`, "g");
 
-/** `JSON.parse`, but numbers that a `number` cannot hold digit by digit become `ExactNumber`. Throws what `JSON.parse` throws. */
+/** Like `JSON.parse`, but numbers that would lose digits become `ExactNumber`. Throws the errors of `JSON.parse`. */
 export function parseExact(json: string): unknown {
   const text = markExact(json);
   if (text === json) return JSON.parse(json);
   return JSON.parse(text, (_key, value: unknown) => (typeof value === "string" && value.startsWith(MARK) ? new ExactNumber(value.slice(MARK.length)) : value));
 }
 
-/** Whether reading this JSON as `JSON.parse` does would lose digits. */
+/** True if `JSON.parse` would lose digits of this JSON. */
 export function hasExactNumbers(json: string): boolean {
   return markExact(json) !== json;
 }
 
-/** `JSON.stringify` for what `parseExact` gives. */
+/** Like `JSON.stringify`, for results of `parseExact`. */
 export function stringifyExact(value: unknown): string {
   const text = JSON.stringify(value);
   return text.includes(MARK) ? text.replace(marked, "$1") : text;
@@ -66,7 +66,7 @@ function markExact(json: string): string {
 const QUOTE = 0x22;
 const LOWER_E = 0x65;
 
-/** Digits, sign, point and exponent. Outside of strings JSON has an `e` elsewhere only in `true` and `false`, where no number begins. */
+/** True for digits, sign, point and exponent. Outside strings, `e` also occurs in `true` and `false`, but not at the start of a number. */
 function isNumberUnit(unit: number): boolean {
   return (unit >= 0x30 && unit <= 0x39) || unit === 0x2d || unit === 0x2b || unit === 0x2e || unit === LOWER_E || unit === 0x45;
 }

@@ -4,63 +4,63 @@ import { IntervalClock } from "../kernel/interval-clock.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { ItemStore } from "./item-store.ts";
 
-/** Items that are deleted together. */
+/** Number of items per batch. */
 const BATCH_ITEMS = 500;
-/** Longest time between two looks at the wall clock, in milliseconds: it may be set, and timers do not reach further than 24 days. */
+/** Maximum timer duration, in milliseconds. The wall clock may be set meanwhile, and timers are limited to 24 days. */
 const LONGEST_SLEEP_MS = 60_000;
-/** Least time between two sweeps, in milliseconds. */
+/** Minimum time between two sweeps, in milliseconds. */
 const PAUSE_MS = 20;
-/** Pause after a failure of the store. */
+/** Backoff after a failure of the store. */
 const BACKOFF: BackoffOptions = { firstMs: 1_000, maxMs: 60_000, jitter: 0 };
 
 export interface ExpirySweepOptions {
   readonly store: Pick<ItemStore, "expired" | "nextExpiry">;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Deletes an item past its end, with `ifVersion`, and tells whoever is to be told. Called for many at once. */
+  /** Deletes an expired item with `ifVersion` and notifies watchers. Called concurrently for many items. */
   readonly remove: (item: { readonly scope: string; readonly key: string; readonly version: number }) => Promise<unknown>;
 }
 
 /**
- * Deletes items when their time is over. They are gone for readers before that; this is what frees their room and makes their deletions known.
- * Looks into the store when the next item ends, and not otherwise.
+ * Deletes expired items. Readers do not see expired items anyway; the sweep frees their space and publishes their deletion. It queries the
+ * store only when the next item expires.
  */
 export class ExpirySweep {
   readonly #options: ExpirySweepOptions;
   readonly #clock: IntervalClock;
-  /** When the next item ends, in milliseconds since 1970. */
+  /** Time at which the next item expires, in milliseconds since 1970. */
   #next: number | undefined;
   #cancelTimer: (() => void) | undefined;
-  /** The sweep under way. */
+  /** The running sweep. */
   #sweeping: Promise<void> | undefined;
-  /** Failures in a row. */
+  /** Number of consecutive failures. */
   #failures = 0;
   #stopped = false;
 
   constructor(options: ExpirySweepOptions) {
     this.#options = options;
-    // The store moves the ends that it keeps.
+    // The store shifts its own expiry times.
     this.#clock = new IntervalClock(options.clock, (byMs) => {
       if (this.#next !== undefined) this.#next += byMs;
     });
   }
 
-  /** Asks the store what ends next. Rejects when it cannot say. */
+  /** Reads the next expiry time from the store and starts. Rejects if the store fails. */
   async start(): Promise<void> {
     this.#next = await this.#options.store.nextExpiry();
     this.#arm();
   }
 
-  /** An item was written that ends at this time. */
+  /** Must be called when an item with this expiry time is written. */
   note(expiresAt: number): void {
-    // `expiresAt` is of the clock as it is now.
+    // `expiresAt` is relative to the current wall clock, so shift `#next` first if the clock was set.
     this.#clock.now();
     if (this.#next !== undefined && this.#next <= expiresAt) return;
     this.#next = expiresAt;
     if (this.#sweeping === undefined) this.#arm();
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Stops. Resolves when no sweep is running. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelTimer?.();
@@ -83,7 +83,7 @@ export class ExpirySweep {
     });
   }
 
-  /** Never rejects. Answers how long to wait at least before the next one. */
+  /** Runs a sweep. Never rejects. Returns the minimum pause before the next sweep, in milliseconds. */
   async #sweep(): Promise<number> {
     const { store, log, remove } = this.#options;
     try {
@@ -93,7 +93,7 @@ export class ExpirySweep {
         const failed = outcomes.find((outcome) => outcome.status === "rejected");
         if (failed !== undefined) throw failed.reason;
         if (items.length === BATCH_ITEMS) continue;
-        // What is noted while the store answers may end before what the store knew of.
+        // Reset before the query, so that an earlier expiry noted meanwhile is kept.
         this.#next = undefined;
         const next = await store.nextExpiry();
         if (next !== undefined) this.note(next);
@@ -105,7 +105,7 @@ export class ExpirySweep {
       this.#failures += 1;
       const retryAfterMs = backoffMs(BACKOFF, this.#failures);
       this.#next ??= this.#clock.now();
-      log.warn("items past their end could not be deleted; they are not read any more, and it is tried again", { error, retryAfterMs });
+      log.warn("failed to delete expired items; retrying", { error, retryAfterMs });
       return retryAfterMs;
     }
   }

@@ -1,6 +1,6 @@
-/** The store of items without an engine around it, for programs that measure or repair it. */
+/** The item store without an engine, for benchmarks and repair tools. */
 
 export { systemClock } from "../kernel/clock.ts";
 export { silentLogger } from "../kernel/logger.ts";
 export { openFileItems } from "./adapters/file.ts";
-export type { ItemStore, OneOfMany } from "./item-store.ts";
+export type { BatchedWrite, ItemStore } from "./item-store.ts";

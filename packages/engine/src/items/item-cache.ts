@@ -1,15 +1,15 @@
 import type { Item } from "./item-store.ts";
 
-/** What an entry weighs besides its key and value, in bytes. */
+/** Size of an entry without its key and value, in bytes. */
 const ENTRY_OVERHEAD_BYTES = 300;
 
 interface Entry {
-  /** Undefined: known not to exist. */
+  /** Undefined if the item does not exist. */
   readonly item: Item | undefined;
   readonly bytes: number;
 }
 
-/** The items that were read or written last, up to a number of bytes; the one that was not used for longest goes first. */
+/** LRU cache of items, limited in bytes. */
 export class ItemCache {
   readonly #maxBytes: number;
   readonly #entries = new Map<string, Entry>();
@@ -19,12 +19,12 @@ export class ItemCache {
     this.#maxBytes = maxBytes;
   }
 
-  /** What is known of an item: `{item: undefined}` says that there is none, undefined that nothing is known. */
+  /** Returns the cached item; `{item: undefined}` if the item does not exist, undefined if it is not cached. */
   find(scope: string, key: string): { readonly item: Item | undefined } | undefined {
     const name = itemName(scope, key);
     const entry = this.#entries.get(name);
     if (entry === undefined) return undefined;
-    // A map keeps the order of insertion, so what is inserted again is the last to go.
+    // A map keeps the insertion order, so inserting again makes the entry the most recently used.
     this.#entries.delete(name);
     this.#entries.set(name, entry);
     return entry;
@@ -33,7 +33,7 @@ export class ItemCache {
   put(scope: string, key: string, item: Item | undefined): void {
     const name = itemName(scope, key);
     this.#drop(name);
-    // A text takes one or two bytes per unit in memory; two are counted.
+    // A string takes one or two bytes per UTF-16 unit in memory. Count two.
     const bytes = ENTRY_OVERHEAD_BYTES + 2 * (name.length + (item?.json.length ?? 0));
     if (bytes > this.#maxBytes) return;
     this.#entries.set(name, { item, bytes });
@@ -61,7 +61,7 @@ export class ItemCache {
   }
 }
 
-/** One text for a scope and a key. Both may hold any character, so the length says where the scope ends. */
+/** Returns a unique map key for scope and key. Both may contain any character, so it starts with the length of the scope. */
 export function itemName(scope: string, key: string): string {
   return `${scope.length}:${scope}${key}`;
 }

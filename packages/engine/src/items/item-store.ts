@@ -1,31 +1,34 @@
 import type { ItemChange, Notice, Outbox } from "./outbox.ts";
 import type { UpdateOp, UpdateOpError } from "./update-op.ts";
 
-/** One item as it is stored. */
+/** A stored item. */
 export interface Item {
   readonly key: string;
   /** The value's JSON. */
   readonly json: string;
-  /** See `ItemStore`. */
+  /** 1 for a new item, plus 1 for each change. See `ItemStore`. */
   readonly version: number;
-  /** Milliseconds since 1970. */
+  /** Time of the last change, in milliseconds since 1970. */
   readonly updatedAt: number;
   /** Size of `json` in bytes of UTF-8. */
   readonly bytes: number;
-  /** When it ends by itself, in milliseconds since 1970; undefined: never. */
+  /** Expiry time, in milliseconds since 1970; undefined if the item does not expire. */
   readonly expiresAt: number | undefined;
 }
 
-/** How long an answered write stays: through a power cut; through the end of the process, with up to 1 s lost in a power cut; as long as the module runs. */
+/**
+ * What an acknowledged write survives. `durable`: a power cut. `relaxed`: a crash of the process; a power cut may lose up to 1 s. `memory`:
+ * neither.
+ */
 export type Durability = "durable" | "relaxed" | "memory";
 
-/** What a write is told besides the value. */
+/** Parameters of a write besides the value. */
 export interface ItemWrite {
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Write only if the item has this version; 0 stands for "there is no such item". */
+  /** Write only if the item has this version; 0 means that the item must not exist. */
   readonly ifVersion: number | undefined;
-  /** Who is to be told of the change. */
+  /** Watchers to notify of the change. */
   readonly notice: Notice | undefined;
 }
 
@@ -33,46 +36,43 @@ export interface ItemValue {
   readonly json: string;
   /** Size of `json` in bytes of UTF-8. */
   readonly bytes: number;
-  /** Undefined: it stays for ever. */
+  /** Undefined if the item does not expire. */
   readonly expiresAt: number | undefined;
 }
 
-/** Ops for one item, applied to its JSON where it lies. */
+/** Operations on an item. The store applies them to its JSON. */
 export interface ItemUpdate {
   readonly ops: readonly UpdateOp[];
-  /** True: one failing operation and nothing is written. False: the others are done all the same (and nothing is written when they change nothing). */
+  /** True: nothing is written if an operation fails. False: the other operations are applied (nothing is written if they change nothing). */
   readonly atomic: boolean;
-  /** Largest JSON that may come out, in bytes; beyond it the update fails with `payload_too_large`. */
+  /** Maximum size of the resulting JSON, in bytes. Above it, the update fails with `payload_too_large`. */
   readonly maxBytes: number;
-  /** `keep`: as it is (a new item stays for ever). */
+  /** `keep`: unchanged (a new item does not expire). */
   readonly expiresAt: number | undefined | "keep";
 }
 
-/** What a write found, when `ifVersion` did not hold: nothing was written. `actual` is 0 when there is no such item. */
+/** Result of a write whose `ifVersion` did not match. Nothing was written. `actual` is 0 if the item does not exist. */
 export interface Conflict {
   readonly status: "conflict";
   readonly actual: number;
 }
 
-/** How a write ended that met no conflict. */
+/** Result of a write without a conflict. */
 export interface ItemWritten {
-  /** `unchanged`: the JSON is the text that was there, an item that was to be deleted was not there, or an update failed. */
+  /** `unchanged`: the JSON is equal to the stored one, the item to delete did not exist, or an update failed. */
   readonly status: "written" | "unchanged";
-  /** The item as it is now; undefined when it is gone. */
+  /** The item after the write; undefined if it does not exist. */
   readonly item: Item | undefined;
-  /** JSON before it; undefined when there was none. */
+  /** JSON before the write; undefined if the item did not exist. */
   readonly previous: string | undefined;
-  /**
-   * What happened, in order, with the numbers under which watchers find it in the outbox: nothing for `unchanged`; two when a value is written onto an
-   * item past its end, which is deleted first.
-   */
+  /** Changes in order, with their outbox numbers. Empty for `unchanged`; two if the write replaced an expired item, which is deleted first. */
   readonly changes: readonly NumberedChange[];
 }
 
 export interface NumberedChange extends ItemChange {
-  /** The delivery's number; the same for all watchers. Undefined when nobody was to be told. */
+  /** Sequence number in the outbox, the same for all watchers. Undefined if no watcher wants the change. */
   readonly seq: number | undefined;
-  /** Of those in the notice: who wanted this kind of change. */
+  /** Ids of the notice's watchers that want this kind of change. */
   readonly watchers: readonly string[];
 }
 
@@ -80,56 +80,56 @@ export interface ItemUpdated extends ItemWritten {
   readonly errors: readonly UpdateOpError[];
 }
 
-/** One write of several that are done together or not at all. */
-export type OneOfMany =
+/** One write of an atomic batch. */
+export type BatchedWrite =
   | { readonly type: "set"; readonly scope: string; readonly key: string; readonly value: ItemValue; readonly write: ItemWrite }
   | { readonly type: "delete"; readonly scope: string; readonly key: string; readonly write: ItemWrite };
 
-/** `index` says which write met the conflict; nothing was written. */
-export type ManyWritten =
+/** Result of an atomic batch. On a conflict, nothing was written; `index` is that of the conflicting write. */
+export type BatchResult =
   | { readonly status: "written"; readonly writes: readonly ItemWritten[] }
   | { readonly status: "conflict"; readonly index: number; readonly actual: number };
 
-/** Most JSON that `getMany` answers and that one `writeMany` replaces, in bytes: 64 MiB. Beyond it both fail with `payload_too_large`. */
+/** Maximum size of the JSON that `getMany` returns or `writeMany` replaces, in bytes. Above it, both fail with `payload_too_large`. */
 export const MAX_MANY_BYTES = 64 * 1024 * 1024;
 
 export interface PageRequest {
-  /** Only keys that begin with it; "" for all. */
+  /** Only keys that start with this prefix; "" for all. */
   readonly prefix: string;
-  /** Only keys behind it; undefined for the first page. */
+  /** Only keys after this one; undefined for the first page. */
   readonly after: string | undefined;
-  /** Most items of the page. */
+  /** Maximum number of items in the page. */
   readonly limit: number;
-  /** The page ends early rather than exceed this, but holds at least one item. */
+  /** Maximum size of the page, in bytes. A page contains at least one item, whatever its size. */
   readonly maxBytes: number;
 }
 
 export interface ItemPage {
   readonly items: readonly Item[];
-  /** True when there are items behind the last one. */
+  /** True if there are more items after the last one. */
   readonly more: boolean;
-  /** Items of the scope whose keys begin with the prefix, on all pages; may count items past their end that nobody deleted yet. */
+  /** Number of items on all pages. May include expired items that are not deleted yet. */
   readonly total: number;
 }
 
-/** Values of a scope, or how large they are when they are more than was asked for. */
+/** Values of a scope, or only their size if it exceeds the limit. */
 export type Listing =
   | { readonly status: "complete" /** JSON of each value, in the order of keys. */; readonly values: readonly string[] }
   | { readonly status: "too_large"; readonly items: number; readonly bytes: number };
 
-/** May count items past their end that nobody deleted yet. */
+/** Size of a scope. May include expired items that are not deleted yet. */
 export interface GroupSize {
   readonly scope: string;
   readonly items: number;
-  /** Of JSON. */
+  /** Size of the values' JSON. */
   readonly bytes: number;
 }
 
 export interface GroupPage {
   readonly groups: readonly GroupSize[];
-  /** True when there are scopes behind the last one. */
+  /** True if there are more scopes after the last one. */
   readonly more: boolean;
-  /** Scopes whose names begin with the prefix, on all pages. */
+  /** Number of scopes on all pages. */
   readonly total: number;
 }
 
@@ -140,58 +140,60 @@ export interface ExpiredItem {
 }
 
 /**
- * Items by scope and key, versioned, on any adapter (`in_memory`, `file_based`, `redis`); svc-state and svc-stream keep theirs here. Scopes and keys are
- * any well-formed text, ordered by code point. Values are JSON text: read only by `update`.
+ * Versioned items by scope and key, with an adapter (`in_memory`, `file_based`, `redis`). svc-state and svc-stream use it. Scopes and keys are
+ * well-formed Unicode strings, sorted by code point. Values are JSON text; only `update` parses them.
  *
  * Guarantees:
- * - Writes to one key take effect one after another, each completely or not at all. A read that starts after a write resolved sees it.
- * - A write that resolved stays as long as `durability` says.
- * - A write whose JSON is the text that is there already is `unchanged`: it keeps version and time, and nobody is told. A new end is kept all the same.
- * - An item starts at version 1 and each change adds exactly 1, its deletion included. A deletion is a change that the item does not live to show: an
- *   item made later in the same scope starts above every version deleted there, so versions of a key never repeat.
- * - An item past its end is gone for every read and write at once. A write that makes the item anew first deletes it (its own version and its own
- *   change), and the new item takes the next version. The old version may still be named in `ifVersion` of a delete, which is how it is swept.
- * - Ends are instants of the wall clock. If that is set while the store is open, they move along, so that an item lasts as long as was asked for.
- * - Deliveries for the watchers of a write are part of the write: both are there, or neither.
- * - Pages go by key: an item that exists throughout is listed exactly once, whatever is written between two pages.
- * - Answers come in the order in which the store did the work, and each promise settles in the turn in which its answer came; of two calls that did
- *   work on one key, the first reaction (`.then`) to the first call runs first. So who publishes a write in that reaction publishes in order of version.
- * - A rejected write (CallError `storage_failed`, `call_timeout`, `overloaded`, `draining`, `payload_too_large`) leaves the item as it was or, for the
- *   first two unless `details.outcome` is `not_written`, as it was to become, and later reads agree on which (`unclear-outcome.ts`). The cost of a write does not depend on the size of its scope.
+ * - Writes to a key are serialized and atomic. A read that starts after a write resolved sees the write.
+ * - `durability` says what a resolved write survives.
+ * - A write with the same JSON as the stored one is `unchanged`: version and time stay, and no watcher is notified. A new expiry time is
+ *   stored nevertheless.
+ * - An item starts at version 1. Each change adds 1, including its deletion. A new item starts above every version that was deleted in its
+ *   scope, so versions of a key never repeat.
+ * - Reads and writes ignore an expired item at once. A write to its key first deletes it (a change with its own version), and the new item has
+ *   the next version. A delete with `ifVersion` may still name the expired version; the sweep does that.
+ * - Expiry times are wall-clock times. If the wall clock is set while the store is open, they are shifted, so that the lifetime stays the same.
+ * - Deliveries for the watchers of a write are stored in the same transaction as the write.
+ * - Paging by key lists an item that exists throughout exactly once, whatever is written between two pages.
+ * - Results come in the order in which the store ran the requests, and each promise settles in the event loop turn of its result. Of two calls
+ *   on one key, the first reaction (`.then`) to the first call runs first. So publishing a write in that reaction keeps the order of versions.
+ * - A write that rejects with CallError `overloaded`, `draining` or `payload_too_large` changes nothing. After `storage_failed` and
+ *   `call_timeout` the write may have happened, unless `details.outcome` is `not_written` (`unclear-outcome.ts`); later reads agree on it.
+ * - The cost of a write does not depend on the size of its scope.
  */
 export interface ItemStore {
   readonly durability: Durability;
   get(scope: string, key: string): Promise<Item | undefined>;
-  /** In the order of `keys`. Rejects with `payload_too_large` when they are more than `MAX_MANY_BYTES`. */
+  /** Returns items in the order of `keys`. Rejects with `payload_too_large` above `MAX_MANY_BYTES`. */
   getMany(scope: string, keys: readonly string[]): Promise<readonly (Item | undefined)[]>;
   set(scope: string, key: string, value: ItemValue, write: ItemWrite): Promise<ItemWritten | Conflict>;
-  /** A failed update is `unchanged` and says why in `errors`. */
+  /** Applies operations to an item. A failed update is `unchanged`, with the reasons in `errors`. */
   update(scope: string, key: string, update: ItemUpdate, write: ItemWrite): Promise<ItemUpdated | Conflict>;
   delete(scope: string, key: string, write: ItemWrite): Promise<ItemWritten | Conflict>;
-  /** All or none, in one transaction, in order. At most 1,000. Rejects with `payload_too_large` when they replace more than `MAX_MANY_BYTES`. */
-  writeMany(writes: readonly OneOfMany[]): Promise<ManyWritten>;
-  /** All values of a scope, unless they are over `maxBytes` together. */
+  /** Runs at most 1,000 writes in order, in one transaction. Rejects with `payload_too_large` if they replace more than `MAX_MANY_BYTES`. */
+  writeMany(writes: readonly BatchedWrite[]): Promise<BatchResult>;
+  /** Returns all values of a scope, unless their total size exceeds `maxBytes`. */
   list(scope: string, options: { readonly maxBytes: number }): Promise<Listing>;
   page(scope: string, request: PageRequest): Promise<ItemPage>;
-  /** Scopes whose names begin with the prefix and that hold at least one item, in order. */
+  /** Returns the non-empty scopes that start with the prefix, in order. */
   scopes(options: { readonly prefix: string }): Promise<readonly string[]>;
-  /** The same with their sizes, in pages; `after` is a scope. */
+  /** Like `scopes`, with sizes and in pages; `after` is a scope. */
   groups(request: Omit<PageRequest, "maxBytes">): Promise<GroupPage>;
-  /** Items past their end at `now`, those that ended first; whoever finds them deletes them with `ifVersion`, and watchers are told. */
+  /** Returns items that are expired at `now`, in the order of expiry. The caller must delete them with `ifVersion`. */
   expired(now: number, limit: number): Promise<readonly ExpiredItem[]>;
-  /** When the next item ends; undefined: none does. May lie in the past. */
+  /** Returns the earliest expiry time, which may be in the past; undefined if no item expires. */
   nextExpiry(): Promise<number | undefined>;
   readonly outbox: Outbox;
   /**
-   * Writes all that is there at this moment to `file` (absolute, must not exist; its folder must), while others go on reading and writing.
-   * `file_based`: a database file that can be put in the place of the store's; else NDJSON as `state::export` has it. Rejects with `storage_failed`;
-   * nothing is left behind then.
+   * Writes a consistent snapshot to `file` (absolute path; must not exist, but its folder must), while reads and writes continue.
+   * `file_based` writes a database file that can replace the store's file; the other adapters write NDJSON like `state::export`. Rejects with
+   * `storage_failed` and then leaves no file.
    */
   snapshot(file: string): Promise<{ readonly bytes: number }>;
-  /** Why nothing can be written at present; undefined when it can. */
+  /** Returns the reason why writes fail at present, or undefined if they work. */
   problem(): string | undefined;
-  /** What was lost or is damaged although the store works; undefined when nothing is known. */
+  /** Returns what is lost or damaged although the store works, or undefined if nothing is known. */
   damage(): string | undefined;
-  /** Finishes what was asked for. Calls after it are refused with `draining`. */
+  /** Finishes pending requests, then closes. Later calls reject with `draining`. */
   close(): Promise<void>;
 }

@@ -1,7 +1,7 @@
-// Runs in the store thread: no imports of the engine.
+// Runs in the store thread: must not import the rest of the engine.
 import { ExactNumber, parseExact, stringifyExact } from "./exact-json.ts";
 
-/** A JSON object as the parser makes it. */
+/** A parsed JSON object. */
 export interface JsonObject {
   [name: string]: unknown;
 }
@@ -10,7 +10,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof ExactNumber);
 }
 
-/** `null`, `boolean`, `number`, `string`, `array` or `object`. */
+/** Returns `null`, `boolean`, `number`, `string`, `array` or `object`. */
 export function typeName(value: unknown): string {
   if (value === null || value === undefined) return "null";
   if (Array.isArray(value)) return "array";
@@ -18,20 +18,20 @@ export function typeName(value: unknown): string {
   return typeof value;
 }
 
-/** True when both print the same JSON. */
+/** True if both values have the same JSON. */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
   return Array.isArray(a) === Array.isArray(b) && stringifyExact(a) === stringifyExact(b);
 }
 
-/** A value of its own for the document: what an operation carries is not ours to change. */
+/** Returns a deep copy, so that later operations on the document do not change the operation's own value. */
 export function copyOf(value: unknown): unknown {
   if (value === undefined) return null;
   return typeof value === "object" && value !== null ? parseExact(stringifyExact(value)) : value;
 }
 
-/** Levels of arrays and objects within each other; 0 for anything else. Does not recurse, so that no depth is too much for it. */
+/** Returns the nesting depth of arrays and objects; 0 for other values. Not recursive, so that deep values cannot overflow the stack. */
 export function depthOf(value: unknown): number {
   let depth = 0;
   let level = [value].filter(isContainer);

@@ -1,6 +1,6 @@
 /**
- * Compares two well-formed texts by code point, which is the order of their UTF-8 bytes and so SQLite's.
- * `<` compares UTF-16 units: it puts characters beyond U+FFFF before U+E000 to U+FFFF.
+ * Compares two well-formed strings by code point. This is the order of their UTF-8 bytes, which SQLite and Redis use.
+ * `<` compares UTF-16 units and sorts characters above U+FFFF before U+E000 to U+FFFF.
  */
 export function compareKeys(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
@@ -12,13 +12,16 @@ export function compareKeys(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Moves the surrogates (U+D800 to U+DFFF) behind all other units. */
+/** Sorts the surrogates (U+D800 to U+DFFF) after all other units. */
 function rank(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
 }
 
-/** The first text behind all that begin with `prefix`; undefined when there is none, because the prefix is empty or of the last character only. */
+/**
+ * Returns the first string after all that start with `prefix`. Undefined if there is none: the prefix is empty or consists of the last
+ * character only.
+ */
 export function endOfPrefix(prefix: string): string | undefined {
   const points = Array.from(prefix, (character) => character.codePointAt(0) ?? 0);
   while (points.length > 0) {

@@ -1,25 +1,26 @@
 import { CallError } from "@svc/protocol";
 
-/** A line as it stands in the stream; numbers begin with 1. Blank lines are counted and left out. */
+/** A line with its number, from 1. Blank lines are counted, but not returned. */
 export interface NumberedLine {
   readonly number: number;
   readonly text: string;
 }
 
-/** What is needed of a channel's reading end. */
+/** The part of a channel reader that is used here. */
 export interface LineSource {
   read(): Promise<{ readonly kind: "text"; readonly text: string } | { readonly kind: "binary"; readonly bytes: Buffer } | undefined>;
   readonly ended: "open" | "finished" | "aborted";
 }
 
 /**
- * Lines of a channel whose items are pieces of UTF-8, cut anywhere. The last line needs no end. Throws `invalid_input` for bytes that are no UTF-8 and
- * `payload_too_large` for a line longer than `maxCharacters`, both naming the line, and `channel_closed` when the writer broke off.
+ * Yields the lines of a channel. Its items are chunks of UTF-8 that may be split anywhere. The last line needs no line feed. Throws
+ * `invalid_input` for invalid UTF-8, `payload_too_large` for a line longer than `maxCharacters`, and `channel_closed` if the writer
+ * disconnected early. All errors name the line.
  */
 export async function* linesOf(reader: LineSource, maxCharacters: number): AsyncGenerator<NumberedLine> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let number = 1;
-  /** Pieces of the line that has not ended. */
+  /** Parts of the current line. */
   let pieces: string[] = [];
   let length = 0;
 
@@ -27,7 +28,7 @@ export async function* linesOf(reader: LineSource, maxCharacters: number): Async
     pieces.push(piece);
     length += piece.length;
     if (length <= maxCharacters) return;
-    throw new CallError("payload_too_large", `line ${number}: is longer than ${maxCharacters} characters, which is the limit of a line`, {
+    throw new CallError("payload_too_large", `line ${number}: is longer than the maximum of ${maxCharacters} characters`, {
       details: { line: number, limit: maxCharacters },
     });
   };
@@ -42,7 +43,7 @@ export async function* linesOf(reader: LineSource, maxCharacters: number): Async
     try {
       return decoder.decode(bytes, { stream: bytes !== undefined });
     } catch (cause) {
-      throw new CallError("invalid_input", `line ${number}: or one soon after it holds bytes that are no UTF-8`, { cause, details: { line: number } });
+      throw new CallError("invalid_input", `line ${number}: this line or one soon after it contains invalid UTF-8`, { cause, details: { line: number } });
     }
   };
 
@@ -58,7 +59,7 @@ export async function* linesOf(reader: LineSource, maxCharacters: number): Async
     if (start < chunk.length) add(chunk.slice(start));
   }
   if (reader.ended === "aborted") {
-    throw new CallError("channel_closed", `the stream of lines broke off in line ${number}`, { details: { line: number } });
+    throw new CallError("channel_closed", `the channel was closed early, in line ${number}`, { details: { line: number } });
   }
   add(decode());
   const last = take();

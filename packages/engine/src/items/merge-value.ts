@@ -1,11 +1,11 @@
-// Runs in the store thread: no imports of the engine.
+// Runs in the store thread: must not import the rest of the engine.
 import { depthOf, isObject } from "./json-value.ts";
 import { isPrototypeName } from "./update-path.ts";
 
 export const MAX_MERGE_KEYS = 1024;
 export const MAX_MERGE_DEPTH = 16;
 
-/** Why a value cannot be merged into an object; undefined when it can. */
+/** Returns the reason why a value cannot be merged into an object, or undefined if it can. */
 export function mergeProblem(value: unknown): { readonly code: string; readonly message: string } | undefined {
   if (!isObject(value)) return { code: "merge.value.not_an_object", message: "Merge value must be a JSON object" };
   const keys = Object.keys(value);

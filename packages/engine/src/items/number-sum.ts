@@ -1,13 +1,13 @@
-// Runs in the store thread: no imports of the engine.
+// Runs in the store thread: must not import the rest of the engine.
 import { ExactNumber } from "./exact-json.ts";
 
 const LEAST = -(2n ** 63n);
 const MOST = 2n ** 63n - 1n;
-/** From here on a `number` prints with an exponent. */
+/** Numbers from here on are printed with an exponent. */
 const PRINTED_AS_FLOAT = 1e21;
 const integerText = /^-?\d+$/;
 
-/** The sum of a JSON number and an integer: exact for integers from -2^63 to 2^63-1. Undefined when the first is no number or the sum is beyond what fits. */
+/** Adds an integer to a JSON number, exactly for integers from -2^63 to 2^63-1. Undefined if `value` is not a number or the sum is out of range. */
 export function addInteger(value: unknown, by: number): number | ExactNumber | undefined {
   if (typeof value === "number") {
     if (!Number.isInteger(value) || Math.abs(value) >= PRINTED_AS_FLOAT) return finite(value + by);

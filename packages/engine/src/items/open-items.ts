@@ -6,13 +6,13 @@ import { memoryItems } from "./adapters/memory.ts";
 import type { ItemStore } from "./item-store.ts";
 
 export interface OpenItemsOptions {
-  /** Absolute path of the data folder; this process holds its lock. */
+  /** Absolute path of the data folder. This process must hold its lock. */
   readonly dataDir: string;
   readonly log: Logger;
   readonly clock: Clock;
 }
 
-/** Opens the adapter that the config names. Rejects with an Error for people when it cannot be used; there is no falling back to another. */
+/** Opens the configured adapter. Rejects with an Error with a user message if it cannot be used; there is no fallback. */
 export async function openItems(adapter: AdapterConfig, { dataDir, log, clock }: OpenItemsOptions): Promise<ItemStore> {
   switch (adapter.name) {
     case "in_memory":
@@ -23,7 +23,7 @@ export async function openItems(adapter: AdapterConfig, { dataDir, log, clock }:
     }
     case "redis": {
       const { redis_url: url, key_prefix: keyPrefix } = adapter.config;
-      // Loaded only by those who use it: the client makes the start slower and the process larger.
+      // Loaded on demand, because the Redis client costs start-up time and memory.
       const { openRedisItems } = await import("./adapters/redis.ts");
       return openRedisItems({ url, keyPrefix, dataDir, log, clock });
     }

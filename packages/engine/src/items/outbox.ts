@@ -1,37 +1,37 @@
 export type ChangeKind = "created" | "updated" | "deleted";
 
-/** One change of one item. A deletion has a version too: one more than the item had. */
+/** A change of an item. A deletion has its own version: that of the item plus 1. */
 export interface ItemChange {
   readonly kind: ChangeKind;
   readonly scope: string;
   readonly key: string;
   readonly version: number;
-  /** JSON before it; undefined when there was no item. */
+  /** JSON before the change; undefined if there was no item. */
   readonly previous: string | undefined;
-  /** JSON after it; undefined when the item is gone. */
+  /** JSON after the change; undefined for a deletion. */
   readonly json: string | undefined;
   /** Milliseconds since 1970. */
   readonly at: number;
 }
 
-/** Someone who is to be told of a change: the change is kept for it, together with the write, until it was served. */
+/** A subscriber to changes. A change is stored together with its write until every watcher has acknowledged it. */
 export interface Watcher {
-  /** Stable over restarts, e.g. a binding's key. */
+  /** Stable across restarts, e.g. a binding's key. */
   readonly id: string;
-  /** The changes that it wants. */
+  /** Kinds of changes that it wants. */
   readonly kinds: ReadonlySet<ChangeKind>;
 }
 
-/** What is kept of a write for its watchers. */
+/** Watchers of a write, and data that is stored for them. */
 export interface Notice {
   readonly watchers: readonly Watcher[];
-  /** Carried along unread, e.g. trace and depth; at most 1 KiB. */
+  /** Opaque data, e.g. trace and depth; at most 1 KiB. */
   readonly origin: string;
 }
 
-/** A change that one watcher has not been served. */
+/** A change that a watcher has not acknowledged. */
 export interface Delivery {
-  /** Unique in the store and growing: of two changes of one item the later one has the higher number. */
+  /** Sequence number, unique in the store and increasing. */
   readonly seq: number;
   readonly watcher: string;
   readonly change: ItemChange;
@@ -39,32 +39,32 @@ export interface Delivery {
 }
 
 /**
- * Deliveries that were written in one transaction with their changes, and stay as durable as the items until they are served. A write that would bring
- * more than `MAX_WAITING_DELIVERIES` for one watcher is refused with `overloaded`, which names the watcher: nothing is dropped.
+ * Transactional outbox: deliveries are stored in the same transaction as their changes, with the durability of the items, until they are
+ * acknowledged. A write that exceeds `MAX_WAITING_DELIVERIES` of a watcher is rejected with `overloaded`. No delivery is dropped.
  */
 export interface Outbox {
-  /** Deliveries of one watcher behind `after` (0: from the first), in order. The page ends early rather than exceed `maxBytes`, but holds at least one. */
+  /** Returns deliveries of a watcher after the sequence number `after` (0: from the first), in order: at most `maxBytes`, but at least one. */
   pending(request: { readonly watcher: string; readonly after: number; readonly limit: number; readonly maxBytes: number }): Promise<readonly Delivery[]>;
-  /** They are done: never again. */
-  served(deliveries: readonly Pick<Delivery, "seq" | "watcher">[]): Promise<void>;
-  /** Nobody waits for this watcher's deliveries any more. Answers how many there were; what is written later is not touched. */
-  forget(watcher: string): Promise<number>;
-  /** Watchers with deliveries that wait, in order of their names, and how many. */
+  /** Acknowledges and deletes deliveries. */
+  acknowledge(deliveries: readonly Pick<Delivery, "seq" | "watcher">[]): Promise<void>;
+  /** Discards all deliveries of a watcher and returns their number. Deliveries that are written later are kept. */
+  discard(watcher: string): Promise<number>;
+  /** Returns the watchers with pending deliveries and the number of these, sorted by name. */
   watchers(): Promise<readonly { readonly watcher: string; readonly waiting: number }[]>;
 }
 
-/** A change, and who is to be told of it. */
-export interface Told {
+/** A change to store in the outbox. */
+export interface OutboxEntry {
   readonly change: ItemChange;
-  /** Watchers of the notice that wanted this kind of change. */
+  /** Ids of the notice's watchers that want this kind of change. */
   readonly watchers: readonly string[];
   readonly origin: string;
 }
 
 const NOBODY: readonly string[] = [];
 
-/** Whom of a notice each change concerns. */
-export function toldOf(changes: readonly ItemChange[], notice: Notice | undefined): Told[] {
+/** Returns an entry for each change, with the notice's watchers that want it. */
+export function outboxEntries(changes: readonly ItemChange[], notice: Notice | undefined): OutboxEntry[] {
   return changes.map((change) => ({
     change,
     watchers: notice === undefined ? NOBODY : notice.watchers.filter((watcher) => watcher.kinds.has(change.kind)).map((watcher) => watcher.id),
@@ -72,10 +72,10 @@ export function toldOf(changes: readonly ItemChange[], notice: Notice | undefine
   }));
 }
 
-/** Says why a write was refused with `overloaded`. */
-export function overfullText(watcher: string, waiting: number): string {
-  return `${waiting} changes wait for ${watcher} already, and no more than ${MAX_WAITING_DELIVERIES} may; nothing was written`;
+/** Returns the message of a write that is rejected with `overloaded`. */
+export function tooManyDeliveriesText(watcher: string, waiting: number): string {
+  return `${waiting} changes are pending for ${watcher}, the maximum is ${MAX_WAITING_DELIVERIES}; nothing was written`;
 }
 
-/** For one watcher. */
+/** Maximum number of pending deliveries per watcher. */
 export const MAX_WAITING_DELIVERIES = 100_000;

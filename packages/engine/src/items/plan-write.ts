@@ -1,4 +1,4 @@
-// Runs in the store thread as well: no imports beyond the items themselves.
+// Also runs in the store thread: must not import the rest of the engine.
 import { applyOps } from "./apply-ops.ts";
 import { type Conflict, type Item, type ItemUpdate, type ItemValue, MAX_MANY_BYTES } from "./item-store.ts";
 import type { ItemChange } from "./outbox.ts";
@@ -15,16 +15,16 @@ export interface WriteConditions {
   readonly ifVersion: number | undefined;
 }
 
-/** Where the item lies. */
+/** Scope and key of an item. */
 export interface ItemAddress {
   readonly scope: string;
   readonly key: string;
 }
 
-/** What a write is to do with one item, and its answer once that is done. */
+/** What a write does to an item, and its result. */
 export interface WritePlan {
   readonly status: "written" | "unchanged";
-  /** What becomes of the stored item: left as it is, replaced by `item`, or removed. */
+  /** What happens to the stored item: it is kept, replaced by `item`, or removed. */
   readonly row: "keep" | "put" | "remove";
   readonly item: Item | undefined;
   readonly previous: string | undefined;
@@ -32,7 +32,7 @@ export interface WritePlan {
   readonly errors: readonly UpdateOpError[];
 }
 
-/** The update's result is larger than it may be. */
+/** The result of an update exceeds its limit. */
 export interface TooLarge {
   readonly status: "too_large";
   readonly bytes: number;
@@ -40,13 +40,13 @@ export interface TooLarge {
 
 const NOTHING: readonly never[] = [];
 
-export function isPastEnd(item: Item, now: number): boolean {
+export function isExpired(item: Item, now: number): boolean {
   return item.expiresAt !== undefined && item.expiresAt <= now;
 }
 
 /**
- * Decides a write to one item, for any adapter that can do so beside its items. `old` is what is stored, past its end or not; `floor` is asked
- * only for an item that is not stored: the highest version that was deleted in its scope.
+ * Plans a write to an item. `old` is the stored item, which may be expired. `floor` returns the highest deleted version of the scope; it is
+ * called only if no item is stored.
  */
 export function planWrite(
   old: Item | undefined,
@@ -55,7 +55,7 @@ export function planWrite(
   { now, ifVersion }: WriteConditions,
   floor: () => number,
 ): WritePlan | Conflict | TooLarge {
-  const alive = old === undefined || isPastEnd(old, now) ? undefined : old;
+  const alive = old === undefined || isExpired(old, now) ? undefined : old;
   const actual = alive?.version ?? 0;
   if (ifVersion !== undefined && ifVersion !== actual && !(intent.type === "delete" && ifVersion === old?.version)) return { status: "conflict", actual };
   if (intent.type === "delete") return planDelete(old, alive, address, now);
@@ -75,8 +75,8 @@ export function planWrite(
     const item = sameEnd ? alive : { ...alive, expiresAt: next.expiresAt };
     return { status: "unchanged", row: sameEnd ? "keep" : "put", item, previous: alive.json, changes: NOTHING, errors };
   }
-  const lapsed = old !== undefined && alive === undefined ? deletionOf(old, address, now) : undefined;
-  const version = (lapsed?.version ?? alive?.version ?? floor()) + 1;
+  const expiry = old !== undefined && alive === undefined ? deletionOf(old, address, now) : undefined;
+  const version = (expiry?.version ?? alive?.version ?? floor()) + 1;
   const item: Item = { key: address.key, json: next.json, version, updatedAt: now, bytes: next.bytes, expiresAt: next.expiresAt };
   const change: ItemChange = {
     kind: alive === undefined ? "created" : "updated",
@@ -87,7 +87,7 @@ export function planWrite(
     json: next.json,
     at: now,
   };
-  return { status: "written", row: "put", item, previous: alive?.json, changes: lapsed === undefined ? [change] : [lapsed, change], errors };
+  return { status: "written", row: "put", item, previous: alive?.json, changes: expiry === undefined ? [change] : [expiry, change], errors };
 }
 
 function planDelete(old: Item | undefined, alive: Item | undefined, address: ItemAddress, now: number): WritePlan {
@@ -101,7 +101,7 @@ function deletionOf(old: Item, { scope, key }: ItemAddress, now: number): ItemCh
 
 type UpdatedValue = { readonly status: "updated"; readonly value: ItemValue | undefined; readonly errors: readonly UpdateOpError[] } | TooLarge;
 
-/** `value` is undefined when nothing is to be written. */
+/** `value` is undefined if nothing has to be written. */
 function updatedValue(alive: Item | undefined, update: ItemUpdate): UpdatedValue {
   const { json, errors } = applyOps(alive?.json, update.ops, { atomic: update.atomic });
   if (json === undefined || (errors.length > 0 && (update.atomic || json === alive?.json))) return { status: "updated", value: undefined, errors };
@@ -110,12 +110,12 @@ function updatedValue(alive: Item | undefined, update: ItemUpdate): UpdatedValue
   return { status: "updated", value: { json, bytes, expiresAt: update.expiresAt === "keep" ? alive?.expiresAt : update.expiresAt }, errors };
 }
 
-/** Says why an update was refused with `payload_too_large`. */
+/** Returns the message of an update that is rejected with `payload_too_large`. */
 export function tooLargeText(bytes: number, maxBytes: number): string {
   return `the updated value would be ${bytes} bytes of JSON; at most ${maxBytes} are allowed, and nothing was written`;
 }
 
-/** Says why `getMany` or `writeMany` was refused with `payload_too_large`. */
+/** Returns the message of a `getMany` or `writeMany` that is rejected with `payload_too_large`. */
 export function manyTooLargeText(bytes: number): string {
-  return `the items hold ${bytes} bytes of JSON together; at most ${MAX_MANY_BYTES} can be handled at once, ask for fewer`;
+  return `the items have ${bytes} bytes of JSON in total; the maximum per call is ${MAX_MANY_BYTES}, request fewer items`;
 }

@@ -3,7 +3,7 @@ import { writeWhole } from "../store/whole-file.ts";
 import { itemLine } from "./entry-json.ts";
 import type { Item } from "./item-store.ts";
 
-/** Lines are gathered to writes of this size. */
+/** Lines are buffered up to this length before a write, in characters. */
 const WRITE_CHARACTERS = 256 * 1024;
 
 export interface ItemInScope {
@@ -11,7 +11,7 @@ export interface ItemInScope {
   readonly item: Item;
 }
 
-/** The snapshot of an adapter without a file of its own: one line of JSON for each item. Rejects with `storage_failed`. */
+/** Writes an NDJSON snapshot: one line per item. For adapters without a database file. Rejects with `storage_failed`. */
 export function writeSnapshotLines(
   file: string,
   pages: Iterable<Iterable<ItemInScope>> | AsyncIterable<Iterable<ItemInScope>>,
@@ -19,17 +19,17 @@ export function writeSnapshotLines(
   return writeWhole(file, async (draft) => {
     const handle = await open(draft, "wx", 0o600);
     try {
-      let gathered = "";
+      let buffered = "";
       for await (const page of pages) {
         for (const { scope, item } of page) {
-          gathered += `${itemLine(scope, item)}\n`;
-          if (gathered.length < WRITE_CHARACTERS) continue;
-          // Goes on where the one before ended.
-          await handle.writeFile(gathered);
-          gathered = "";
+          buffered += `${itemLine(scope, item)}\n`;
+          if (buffered.length < WRITE_CHARACTERS) continue;
+          // Appends: a file handle keeps its position between writes.
+          await handle.writeFile(buffered);
+          buffered = "";
         }
       }
-      await handle.writeFile(gathered);
+      await handle.writeFile(buffered);
     } finally {
       await handle.close();
     }

@@ -7,16 +7,16 @@ export interface StoredJson {
 }
 
 /**
- * The text under which a value is stored: as it came, digit by digit, but without white space between tokens and with each string escaped in the one
- * way of `JSON.stringify`, so that equal values written by different clients are equal texts. `payload` is JSON.
+ * Returns the JSON text to store for a value. It keeps all digits, but has no white space between tokens and escapes strings like
+ * `JSON.stringify`, so that equal values from different clients have equal texts.
  *
- * Throws `invalid_input` for one that is nested too deeply and `payload_too_large`, which names size and limit. `name` is the member's, e.g.
+ * Throws `invalid_input` if the value is nested too deeply, and `payload_too_large` if it is too large. `name` is the name of the member, e.g.
  * `value`; `limit` names the setting, e.g. "max_value_bytes of svc-state".
  */
 export function storedJson(payload: Payload, limits: { readonly name: string; readonly maxBytes: number; readonly limit: string }): StoredJson {
   const json = normalJson(payload.text(), MAX_DEPTH);
   if (json === undefined) {
-    const message = `\`${limits.name}\`: is nested deeper than ${MAX_DEPTH} levels, which is the limit`;
+    const message = `\`${limits.name}\`: is nested deeper than ${MAX_DEPTH} levels`;
     throw new CallError("invalid_input", message, { details: { limit: MAX_DEPTH } });
   }
   const bytes = Buffer.byteLength(json);

@@ -1,8 +1,8 @@
 import { CallError } from "@svc/protocol";
 
 /**
- * A write that a store rejected with this may have been done all the same, or may still be: `call_timeout`, `storage_failed` and what nobody foresaw, unless
- * `details.outcome` is `not_written`. Everything else is a refusal, which has changed nothing.
+ * True if a write that failed with this error may have happened or may still happen: after `call_timeout`, `storage_failed` and unknown
+ * errors, unless `details.outcome` is `not_written`. After other errors nothing was written.
  */
 export function mayBeStored(error: unknown): boolean {
   if (!CallError.is(error)) return true;

@@ -2,19 +2,19 @@ import { CallError, MAX_DEPTH } from "@svc/protocol";
 import type { UpdateOp } from "./update-op.ts";
 import { segmentsOf } from "./update-path.ts";
 
-/** Throws `invalid_input` for an operation whose value would come to lie deeper than a stored value may be nested. */
+/** Throws `invalid_input` for an operation whose value would exceed the maximum nesting depth of a stored value. */
 export function refuseDeepUpdate(ops: readonly UpdateOp[]): void {
   for (const [index, op] of ops.entries()) {
     if (!("value" in op)) continue;
-    // An element lies one level below the array that it is appended to.
+    // An appended element is one level deeper than its array.
     const above = segmentsOf(op.path).length + (op.type === "append" ? 1 : 0);
     if (above + depthOf(op.value) <= MAX_DEPTH) continue;
-    const message = `\`ops.${index}.value\`: would be nested deeper than ${MAX_DEPTH} levels, which is the limit of a value`;
+    const message = `\`ops.${index}.value\`: would be nested deeper than ${MAX_DEPTH} levels`;
     throw new CallError("invalid_input", message, { details: { limit: MAX_DEPTH } });
   }
 }
 
-/** Of a value that came in a payload, which is nested 128 levels deep at most. */
+/** May be recursive: a payload is nested at most 128 levels deep. */
 function depthOf(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   let deepest = 0;

@@ -1,17 +1,17 @@
 /**
- * A path into a value: a text is one literal member of the root (`"a.b"` is a member with a dot, `""` the root itself), an array leads deeper,
- * one member a segment (`[]` is the root).
+ * A path in a value. A string is one literal member of the root (`"a.b"` is a member with a dot, `""` the root itself). An array has one
+ * member name per level (`[]` is the root).
  */
 export type UpdatePath = string | readonly string[];
 
-/** What an operation carries. */
+/** Value of an operation. */
 export interface OpValue {
   readonly value: unknown;
-  /** JSON of `value`, there when `value` has not all the digits of its numbers. */
+  /** JSON of `value`; present if `value` lost digits of its numbers. */
   readonly json?: string;
 }
 
-/** One operation of `state::update` and `stream::update`, as capabilities 7.3 has them; `path` may be an array everywhere. */
+/** An operation of `state::update` and `stream::update` (capabilities 7.3). */
 export type UpdateOp =
   | ({ readonly type: "set"; readonly path: UpdatePath } & OpValue)
   | ({ readonly type: "merge"; readonly path: UpdatePath } & OpValue)
@@ -20,7 +20,7 @@ export type UpdateOp =
   | ({ readonly type: "append"; readonly path: UpdatePath } & OpValue)
   | { readonly type: "remove"; readonly path: UpdatePath };
 
-/** Why one operation was not done. Codes and messages: capabilities 7.3. */
+/** Error of an operation. Capabilities 7.3 defines codes and messages. */
 export interface UpdateOpError {
   readonly op_index: number;
   /** E.g. `increment.not_number`. */
@@ -28,7 +28,7 @@ export interface UpdateOpError {
   readonly message: string;
 }
 
-/** Operations as JSON, with all digits of the numbers that they bring. */
+/** Returns the operations as JSON, with all digits of their numbers. */
 export function opsJson(ops: readonly UpdateOp[]): string {
   return `[${ops.map(opJson).join(",")}]`;
 }

@@ -1,4 +1,4 @@
-// Runs in the store thread: no imports of the engine.
+// Runs in the store thread: must not import the rest of the engine.
 import type { UpdateOp, UpdatePath } from "./update-op.ts";
 
 export const MAX_PATH_DEPTH = 32;
@@ -6,23 +6,23 @@ export const MAX_SEGMENT_BYTES = 256;
 
 const prototypeNames = new Set(["__proto__", "constructor", "prototype"]);
 
-/** True for names that reach an object's prototype in careless code. */
+/** True for names with which careless code may change an object's prototype. */
 export function isPrototypeName(name: string): boolean {
   return prototypeNames.has(name);
 }
 
-/** Members to go through from the root; none for the root itself. */
+/** Returns the member names from the root on; empty for the root itself. */
 export function segmentsOf(path: UpdatePath): readonly string[] {
   if (typeof path === "string") return path === "" ? [] : [path];
   return path;
 }
 
-/** How messages name a path: `root`, or its segments joined by dots. */
+/** Returns a path for messages: `root`, or the segments joined by dots. */
 export function printPath(segments: readonly string[]): string {
   return segments.length === 0 ? "root" : segments.join(".");
 }
 
-/** Why a path cannot be used; undefined when it can. */
+/** Returns the reason why a path cannot be used, or undefined if it can. */
 export function pathProblem(type: UpdateOp["type"], segments: readonly string[]): { readonly code: string; readonly message: string } | undefined {
   if (segments.length > MAX_PATH_DEPTH) return { code: `${type}.path.too_deep`, message: `Path depth ${segments.length} exceeds maximum of ${MAX_PATH_DEPTH}` };
   for (const segment of segments) {

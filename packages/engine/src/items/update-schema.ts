@@ -3,13 +3,13 @@ import { z } from "zod";
 import { hasExactNumbers } from "./exact-json.ts";
 import type { UpdateOp } from "./update-op.ts";
 
-/** Operations of one update. */
+/** Maximum number of operations in an update. */
 export const MAX_UPDATE_OPS = 1_000;
 
 const path = z.union([z.string(), z.array(z.string()).readonly()]).meta({
-  description: 'One literal member of the root ("" is the root itself), or an array that leads deeper, one member a segment ([] is the root).',
+  description: 'One literal member of the root ("" is the root itself), or an array with one member name per level ([] is the root).',
 });
-/** Merge and append may leave it out; published clients then write null. */
+/** Optional for merge and append. Published clients then send null. */
 const pathOrRoot = path.nullish().transform((given) => given ?? "");
 const anyValue = z.unknown().optional();
 const by = z.int().meta({ description: "An integer that a JSON number holds exactly." });
@@ -29,13 +29,13 @@ const updateOpSchema = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("remove"), path }).meta({ description: "Deletes a member; the root becomes null." }),
 ]);
 
-/** Members of the input of a function that takes `ops` which are to be handed over unread (`FunctionSpec.rawMembers`), so that numbers keep their digits. */
+/** Unparsed members of functions with `ops` (`FunctionSpec.rawMembers`), so that numbers keep their digits. */
 export const RAW_OP_MEMBERS = ["ops[].value"] as const;
 
-/** The `ops` of `state::update` and `stream::update`. What depends on the value they meet is reported by `applyOps`. */
+/** Schema of the `ops` of `state::update` and `stream::update`. `applyOps` reports errors that depend on the stored value. */
 export const updateOpsSchema: z.ZodType<readonly UpdateOp[]> = z.array(updateOpSchema.transform(withReadValue)).min(1).max(MAX_UPDATE_OPS);
 
-/** The operation with its value read, and with the value's JSON where reading loses digits. */
+/** Parses the operation's value. Adds the value's JSON if parsing loses digits. */
 function withReadValue(op: z.output<typeof updateOpSchema>): UpdateOp {
   if (!("value" in op) || !(op.value instanceof Payload)) return op;
   const json = op.value.text();

@@ -1,12 +1,12 @@
 import { type Database, resultCodes, SqlError } from "./driver.ts";
-import { type Gathering, type ProcedureTable, Refusal } from "./procedures.ts";
+import { type ProcedureTable, Refusal, type WriteBuffer } from "./procedures.ts";
 import type { Answer, Request } from "./thread-messages.ts";
 
-/** The database, not one request, is out of order: nothing of the batch was committed, and the connection must not be used again. */
+/** Thrown if the database failed, not a single request. Nothing of the batch was committed, and the connection must not be used again. */
 export class DatabaseFailed extends Error {
-  /** True after an error of the disk or of the file's content: the file must be checked before it is used again. */
+  /** True after an I/O error or a damaged file: the file must be checked before it is used again. */
   readonly suspect: boolean;
-  /** The commit failed: what it wrote may be in the log, and none of its requests was acknowledged. */
+  /** True if the commit failed. Its writes may be in the log, but none of its requests was acknowledged. */
   readonly isOfCommit: boolean;
 
   constructor(cause: SqlError, during: string) {
@@ -20,31 +20,32 @@ export class DatabaseFailed extends Error {
 type Run = (input: unknown) => unknown;
 
 /**
- * Runs the requests in order and commits them as one transaction. One that fails is undone by itself and does not touch the others. When the answers
- * grow large it ends early: those that it did not come to have no answer, and are to be run in another batch.
- * Throws DatabaseFailed when the database is out of order; nothing of the batch is then written.
+ * Runs the requests in order and commits them as one transaction. A failed request is rolled back alone. If the answers become large, the
+ * batch ends early: the remaining requests have no answer and must be run in another batch. Throws DatabaseFailed if the database failed;
+ * nothing of the batch is then written.
  */
-export function runBatch(database: Database, procedures: ProcedureTable, gathering: Gathering, requests: readonly Request[]): Answer[] {
+export function runBatch(database: Database, procedures: ProcedureTable, buffer: WriteBuffer, requests: readonly Request[]): Answer[] {
   if (!requests.some((request) => procedureOf(procedures, request)?.kind === "write")) {
     return answersTo(requests, (request) => runAlone(procedures, request));
   }
-  // Savepoints cost a fifth of the throughput, and failures are rare. So the first run goes without; if a request fails in it, all of it is undone and run again with them.
-  const first = inTransaction(database, gathering, () => runAll(procedures, requests));
-  return first ?? inTransaction(database, gathering, () => runIsolated(database, procedures, gathering, requests)) ?? [];
+  // Savepoints cost a fifth of the throughput, and failures are rare. So the first run has none. If a request fails, everything is rolled back
+  // and run again with savepoints.
+  const first = inTransaction(database, buffer, () => runAll(procedures, requests));
+  return first ?? inTransaction(database, buffer, () => runIsolated(database, procedures, buffer, requests)) ?? [];
 }
 
-/** Characters of text in the answers after which a batch ends, so that what many requests ask for is not in memory all at once. */
+/** A batch ends when its answers have this many characters, so that large answers are not all in memory at once. */
 const MAX_ANSWER_CHARACTERS = 32 * 1024 * 1024;
 
-/** Answers of the first requests, of one at least: until they are large together, or `goesOn` says no of one. */
-export function answersTo(requests: readonly Request[], run: (request: Request) => Answer, goesOn: (answer: Answer) => boolean = () => true): Answer[] {
+/** Runs requests, at least one, until the answers are large or `continues` returns false. */
+export function answersTo(requests: readonly Request[], run: (request: Request) => Answer, continues: (answer: Answer) => boolean = () => true): Answer[] {
   const answers: Answer[] = [];
   let characters = 0;
   for (const request of requests) {
     const result = run(request);
     answers.push(result);
     if (result.status === "done") characters += charactersIn(result.output);
-    if (characters >= MAX_ANSWER_CHARACTERS || !goesOn(result)) break;
+    if (characters >= MAX_ANSWER_CHARACTERS || !continues(result)) break;
   }
   return answers;
 }
@@ -57,7 +58,7 @@ function charactersIn(output: unknown): number {
   return characters;
 }
 
-/** Runs one request as it is, without undoing what it did should it fail. */
+/** Runs a request without rolling back its changes if it fails. */
 export function runAlone(procedures: ProcedureTable, request: Request): Answer {
   return answer(procedures, request, (run, input) => run(input));
 }
@@ -66,32 +67,32 @@ export function isRead(procedures: ProcedureTable, request: Request): boolean {
   return procedureOf(procedures, request)?.kind === "read";
 }
 
-/** Commits what `work` did, or undoes it when that answers undefined. */
-function inTransaction(database: Database, gathering: Gathering, work: () => Answer[] | undefined): Answer[] | undefined {
+/** Runs `work` in a transaction. Commits it, or rolls it back if `work` returns undefined. */
+function inTransaction(database: Database, buffer: WriteBuffer, work: () => Answer[] | undefined): Answer[] | undefined {
   command(database, "BEGIN IMMEDIATE");
   try {
     const answers = work();
     if (answers === undefined) {
-      gathering.discard();
+      buffer.discard();
       command(database, "ROLLBACK");
       return undefined;
     }
-    flush(gathering);
+    flush(buffer);
     command(database, "COMMIT");
     return answers;
   } catch (thrown) {
-    gathering.discard();
+    buffer.discard();
     undo(database);
     throw thrown;
   }
 }
 
-/** What cannot be written of the gathered belongs to no single request. */
-function flush(gathering: Gathering): void {
+/** A failure here fails the whole batch, because buffered changes belong to several requests. */
+function flush(buffer: WriteBuffer): void {
   try {
-    gathering.flush();
+    buffer.flush();
   } catch (thrown) {
-    throw thrown instanceof SqlError ? new DatabaseFailed(thrown, "what was gathered") : thrown;
+    throw thrown instanceof SqlError ? new DatabaseFailed(thrown, "flush of buffered changes") : thrown;
   }
 }
 
@@ -104,17 +105,17 @@ function runAll(procedures: ProcedureTable, requests: readonly Request[]): Answe
   return answers[answers.length - 1]?.status === "done" ? answers : undefined;
 }
 
-function runIsolated(database: Database, procedures: ProcedureTable, gathering: Gathering, requests: readonly Request[]): Answer[] {
+function runIsolated(database: Database, procedures: ProcedureTable, buffer: WriteBuffer, requests: readonly Request[]): Answer[] {
   return answersTo(requests, (request) =>
     answer(procedures, request, (run, input) => {
       command(database, "SAVEPOINT request");
       try {
         const output = run(input);
-        flush(gathering);
+        flush(buffer);
         command(database, "RELEASE request");
         return output;
       } catch (thrown) {
-        gathering.discard();
+        buffer.discard();
         if (!endsBatch(thrown)) command(database, "ROLLBACK TO request; RELEASE request");
         throw thrown;
       }
@@ -140,7 +141,7 @@ function procedureOf(procedures: ProcedureTable, request: Request): ProcedureTab
   return Object.hasOwn(procedures, request.procedure) ? procedures[request.procedure] : undefined;
 }
 
-/** A statement may be wrong by itself (1, SQLITE_ERROR; 18, too big; 19, constraint; 20, mismatch; 25, range); everything else is about the database. */
+/** Result codes of a single faulty statement (1: SQLITE_ERROR, 18: too big, 19: constraint, 20: mismatch, 25: range). Others mean that the database failed. */
 const ofOneRequest: ReadonlySet<number> = new Set([1, 18, resultCodes.constraint, 20, 25]);
 
 function endsBatch(thrown: unknown): boolean {
@@ -155,7 +156,7 @@ function command(database: Database, sql: string): void {
   }
 }
 
-/** After some failures SQLite has rolled back by itself and says that there is nothing left to undo. */
+/** Rolls back. Ignores an SqlError, because after some failures SQLite has already rolled back. */
 function undo(database: Database): void {
   try {
     database.exec("ROLLBACK");

@@ -1,6 +1,6 @@
 import { type Database, resultCodes, SqlError } from "./driver.ts";
 
-/** Why a database file cannot be used. The message names the file, what is wrong, and what to do; it is meant for the person who starts the engine. */
+/** Thrown if a database file cannot be used. The message for the user names the file, the problem and what to do. */
 export class DatabaseRefused extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, { cause });
@@ -8,10 +8,10 @@ export class DatabaseRefused extends Error {
   }
 }
 
-/** Most damage that a message quotes. */
+/** Maximum number of findings in a message. */
 const QUOTED_PROBLEMS = 3;
 
-/** Checks all pages of the database. Throws DatabaseRefused with what is wrong and what to do. */
+/** Checks all pages of the database. Throws DatabaseRefused if it is damaged. */
 export function refuseDamage(file: string, database: Database): void {
   const problems = findDamage(database);
   if (problems.length === 1 && problems[0] === "ok") return;
@@ -21,12 +21,15 @@ export function refuseDamage(file: string, database: Database): void {
 
 export function damageText(file: string, finding: string): string {
   return (
-    `the database ${file} is damaged: ${finding}. Nothing was changed. To go on: copy ${file} and the files beside it that begin with its name to a safe place, then restore a backup, ` +
-    `or recover what is readable with \`sqlite3 ${file} .recover | sqlite3 ${file}.recovered\` and put the recovered file in its place`
+    `the database ${file} is damaged: ${finding}. Nothing was changed. To recover: copy ${file} and the files beside it that start with its name to a safe place, then restore a backup, ` +
+    `or recover what is readable with \`sqlite3 ${file} .recover | sqlite3 ${file}.recovered\` and replace ${file} with the recovered file`
   );
 }
 
-/** What the check found; `ok` alone when it found nothing. It looks at pages first, and then may fail on what it reads from them: with a limit of one finding it does not get that far. */
+/**
+ * Returns the findings of the check, or only `ok`. On a damaged page the check itself may fail. A second check with a limit of one finding
+ * stops before that.
+ */
 function findDamage(database: Database): string[] {
   try {
     return database

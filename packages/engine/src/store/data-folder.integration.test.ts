@@ -35,7 +35,7 @@ describe("the lock of a data folder", () => {
     const child = await holder(folder);
     expect(() => lockDataFolder(folder)).toThrow(
       new RegExp(
-        `the data folder ${folder} is in use by another engine \\(pid ${child.pid}, started 20.+Z\\); stop that one first, or give this one a data_dir of its own`,
+        `the data folder ${folder} is in use by another engine \\(pid ${child.pid}, started 20.+Z\\); stop that engine, or set another data_dir for this one`,
       ),
     );
     child.kill("SIGKILL");
@@ -67,6 +67,6 @@ describe("the lock of a data folder", () => {
   it("says which folder cannot be used, and why", () => {
     const file = join(root, "a-file");
     writeFileSync(file, "");
-    expect(() => lockDataFolder(join(file, "data"))).toThrow(/the data folder .*a-file\/data cannot be used: .*a-file is a file where a folder is wanted/);
+    expect(() => lockDataFolder(join(file, "data"))).toThrow(/the data folder .*a-file\/data cannot be used: .*a-file is a file, not a folder/);
   });
 });

@@ -14,28 +14,28 @@ export interface AnnouncedAddresses {
 }
 
 export interface AnnouncedAccess {
-  /** Where the engine's token lies; absent when it is a configured one. */
+  /** Path of the engine's token file; absent if the token is configured. */
   readonly tokenFile?: string | undefined;
-  /** Random key by which the engine of this run proves that the folder is its own. Absent where there is no proof. */
+  /** Random key of this run. With it, the engine proves that it owns the folder. Absent if there is no proof. */
   readonly proofKey?: string | undefined;
 }
 
-/** The engine that holds a data folder. */
+/** Lock of a data folder. */
 export interface DataFolderLock {
   /**
-   * Writes where the engine listens into `engine.json`, from where the CLI takes it. The file is replaced in one step. Does nothing after
-   * the release. Throws when the file cannot be written.
+   * Writes the engine's addresses to `engine.json`, for the CLI. Replaces the file atomically. Does nothing after the release. Throws if the
+   * file cannot be written.
    */
   announce(addresses: AnnouncedAddresses, access?: AnnouncedAccess): void;
-  /** Gives the folder back. Calling it again does nothing. */
+  /** Releases the lock. Calling it again does nothing. */
   release(): void;
 }
 
 /**
- * Locks the data folder for this process, and makes it if it is missing. `engine.json` in it names the holder:
- * `{pid, started_at}`, and `{bridge, http, realtime, token_file?, proof_key?}` after `announce`. That file outlives a holder that was killed; the lock does not.
+ * Locks the data folder for this process. Creates it if it is missing. `engine.json` in it describes the holder: `{pid, started_at}`, and
+ * `{bridge, http, realtime, token_file?, proof_key?}` after `announce`. If the holder is killed, the file stays, but the lock is released.
  *
- * Throws an Error that names the folder and the engine (pid, start) that holds it, or says why the folder cannot be used.
+ * Throws DatabaseRefused with the holder (pid, start), or with the reason why the folder cannot be used.
  */
 export function lockDataFolder(dataDir: string): DataFolderLock {
   const lockFile = join(dataDir, "engine.lock");
@@ -43,7 +43,7 @@ export function lockDataFolder(dataDir: string): DataFolderLock {
   const holder = { pid: process.pid, started_at: new Date().toISOString() };
   let lock: FileLock | undefined;
   try {
-    // The wait covers the moment in which two engines look at a fresh file together.
+    // Wait a little, because two engines may open a new lock file at the same moment.
     lock = tryFileLock(lockFile, { busyMs: 200 });
     if (lock === undefined) throw inUse(dataDir, holderFile);
     removeDrafts(dataDir);
@@ -57,7 +57,7 @@ export function lockDataFolder(dataDir: string): DataFolderLock {
 
 type Holder = z.output<typeof holderSchema>;
 
-/** In one step, so that nobody reads half of it. For this user only, as the data beside it. */
+/** Replaces the file atomically, so that readers never see a partial file. Only this user can read it. */
 function writeHolder(holderFile: string, facts: Holder & Partial<AnnouncedAddresses> & { readonly token_file?: string; readonly proof_key?: string }): void {
   replaceFileSync(holderFile, JSON.stringify(facts));
 }
@@ -80,12 +80,12 @@ function holding(lock: FileLock, { holder, holderFile }: { readonly holder: Hold
 }
 
 function inUse(dataDir: string, holderFile: string): DatabaseRefused {
-  return new DatabaseRefused(`the data folder ${dataDir} is in use by ${holderOf(holderFile)}; stop that one first, or give this one a data_dir of its own`);
+  return new DatabaseRefused(`the data folder ${dataDir} is in use by ${holderOf(holderFile)}; stop that engine, or set another data_dir for this one`);
 }
 
 function unusable(dataDir: string, thrown: unknown): DatabaseRefused {
   const problem = folderProblem(dataDir) ?? (thrown instanceof Error ? thrown.message : String(thrown));
-  return new DatabaseRefused(`the data folder ${dataDir} cannot be used: ${problem}; it must be a folder that the engine may write to`, thrown);
+  return new DatabaseRefused(`the data folder ${dataDir} cannot be used: ${problem}; it must be a folder that the engine can write to`, thrown);
 }
 
 const holderSchema = z.object({ pid: z.number().int(), started_at: z.string() });
@@ -96,6 +96,6 @@ function holderOf(holderFile: string): string {
     const holder = holderSchema.parse(JSON.parse(readFileSync(holderFile, "utf8")));
     return `another engine (pid ${holder.pid}, started ${holder.started_at})`;
   } catch {
-    return "another engine that is just starting or stopping";
+    return "another engine that is starting or stopping";
   }
 }

@@ -12,46 +12,46 @@ export interface OpenFileOptions {
   readonly file: string;
   readonly schema: readonly string[];
   readonly driver?: DriverName | undefined;
-  /** `durable` (default): a commit returns when the log is on the disk. `relaxed`: the log is synced by others, see log-sync.ts. */
+  /** `durable` (default): each commit syncs the log. `relaxed`: log-sync.ts syncs the log. */
   readonly durability?: StoreDurability | undefined;
 }
 
-/** How long what was answered stays: through a power cut, or through the end of the process with up to 1 s lost in a power cut. */
+/** What an acknowledged write survives. `durable`: a power cut. `relaxed`: a crash of the process; a power cut may lose up to 1 s. */
 export type StoreDurability = "durable" | "relaxed";
 
-/** synchronous=FULL syncs the write-ahead log at each commit, NORMAL before the log is written back into the file. */
+/** synchronous=FULL syncs the write-ahead log at each commit; NORMAL syncs it only before a checkpoint. */
 const SYNCHRONOUS = { durable: "PRAGMA synchronous=FULL", relaxed: "PRAGMA synchronous=NORMAL" } as const;
-// The size limit is for the log after a burst, 64 MiB.
+// journal_size_limit truncates the log to 64 MiB after a burst of writes.
 const SETTINGS = "PRAGMA busy_timeout=5000; PRAGMA cache_size=-16384; PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=67108864";
 
 export interface OpenedFile {
   readonly database: Database;
-  /** The last stop was not clean, so the file may be damaged in a way that the check at the opening does not see. */
+  /** True if the last stop was not clean. The file may then have damage that the check on opening does not find. */
   readonly wasUnclean: boolean;
-  /** What was found and is lost, as a sentence for people. */
+  /** User message about lost data; undefined if none was found. */
   readonly damage: string | undefined;
 }
 
 /**
- * Opens a database for the store: checked when the last stop was not clean, write-ahead log, schema brought up to date.
- * Throws DatabaseRefused for a damaged file, one of a newer version, and one that cannot be read or written.
+ * Opens a database for the store: checks it after an unclean stop, enables the write-ahead log and upgrades the schema. Throws
+ * DatabaseRefused if the file is damaged, has a newer version, or cannot be read or written.
  */
 export function openDatabaseFile(options: OpenFileOptions): OpenedFile {
   let database: Database | undefined;
   try {
     finishRenewal(options.file);
     const wasUnclean = endedUncleanly(options.file);
-    // Before SQLite opens the log: it reads up to the first bad frame and overwrites the rest.
-    // A relaxed store may have several transactions in its log that no sync wrote: after a power cut some of their pages are there and others are not.
+    // Check the log before SQLite opens it, because SQLite reads up to the first bad frame and overwrites the rest.
+    // Not for a relaxed store: after a power cut its log may normally contain only some pages of several unsynced transactions.
     const damage = wasUnclean && options.durability !== "relaxed" ? keepDamagedLog(options.file) : undefined;
     keepPrivate(options.file);
     database = openDatabase(options.file, options.driver);
     database.exec(`${SETTINGS}; ${SYNCHRONOUS[options.durability ?? "durable"]}`);
     if (wasUnclean) refuseDamage(options.file, database);
-    // The pragma answers with the mode it ended up in, e.g. "delete" on a file system that cannot share memory.
+    // The pragma returns the actual mode, e.g. "delete" on a file system without shared memory.
     const mode = database.prepare("PRAGMA journal_mode=WAL").get()?.journal_mode;
     if (mode !== "wal")
-      throw new DatabaseRefused(`the database ${options.file} cannot use a write-ahead log here (SQLite answered "${mode}"); put it on a local disk`);
+      throw new DatabaseRefused(`the database ${options.file} cannot use a write-ahead log here (journal mode "${mode}"); move it to a local disk`);
     upgrade(options.file, database, options.schema);
     return { database, wasUnclean, damage };
   } catch (thrown) {
@@ -60,7 +60,7 @@ export function openDatabaseFile(options: OpenFileOptions): OpenedFile {
   }
 }
 
-/** Writes the log back into the file and closes, so that the next opening knows that the stop was clean. */
+/** Checkpoints the log and closes the database. The empty log shows the next start that the stop was clean. */
 export function closeDatabaseFile(database: Database): void {
   database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").all();
   database.close();
@@ -71,21 +71,21 @@ export function closeQuietly(database: Database | undefined): void {
   try {
     database?.close();
   } catch (thrown) {
-    // A connection that cannot be closed is left to the garbage collector; the failure that led here is the one that is reported.
+    // Ignored: the garbage collector closes the connection, and the caller reports the original error.
     if (!(thrown instanceof SqlError)) throw thrown;
   }
 }
 
-/** A clean stop leaves an empty log or none; whatever is in it was not written back by us. */
+/** True if the log is not empty. A clean stop leaves an empty log or none. */
 function endedUncleanly(file: string): boolean {
   return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
-/** Keeps a copy of a log of which SQLite is going to ignore a part, and says what is lost. Undefined when the log is whole. */
+/** Copies the files if SQLite will ignore a part of the log, and returns a message about the loss. Returns undefined if the log is intact. */
 function keepDamagedLog(file: string): string | undefined {
   const { readable, unreadable } = readWal(`${file}-wal`) ?? { readable: 0, unreadable: 0 };
   if (unreadable === 0) return undefined;
-  // Its name is that of a database with its log, so that tools for SQLite open both.
+  // The copies are named like a database and its log, so that SQLite tools can open them.
   const copy = `${file}.damaged.${Date.now()}`;
   let kept = `A copy of both files is kept as ${copy}`;
   try {
@@ -102,13 +102,13 @@ function keepDamagedLog(file: string): string | undefined {
   );
 }
 
-/** Brings the schema from the file's version to the newest, after a copy of the file as it was (`FILE.v1.TIME.bak`). */
+/** Upgrades the schema to the newest version. Before that, copies the file to `FILE.v1.TIME.bak`. */
 function upgrade(file: string, database: Database, schema: readonly string[]): void {
   const version = Number(database.prepare("PRAGMA user_version").get()?.user_version);
   if (version === schema.length) return;
   if (version > schema.length) {
     throw new DatabaseRefused(
-      `the database ${file} has format version ${version}, this engine knows versions up to ${schema.length}; start the newer engine that wrote it, or give this one another data folder`,
+      `the database ${file} has format version ${version}, this engine knows versions up to ${schema.length}; start the newer engine that wrote it, or use another data folder`,
     );
   }
   if (version > 0) {

@@ -1,24 +1,24 @@
 import { createRequire } from "node:module";
 
-/** What a column holds and a parameter may be. Integers are exact up to 2^53. */
+/** Value of a column or parameter. Integers are exact up to 2^53. */
 export type SqlValue = null | number | string | Uint8Array;
 
 export type SqlRow = { readonly [column: string]: SqlValue };
 
-/** One prepared statement. Positional parameters (`?`) only. */
+/** A prepared statement. Supports positional parameters (`?`) only. */
 export interface Statement<Row extends SqlRow = SqlRow> {
   run(...parameters: readonly SqlValue[]): { readonly changes: number };
-  /** The first row, or undefined. */
+  /** Returns the first row, or undefined. */
   get(...parameters: readonly SqlValue[]): Row | undefined;
   all(...parameters: readonly SqlValue[]): Row[];
-  /** Rows as they are read. Run it to the end: a statement left half-way keeps its snapshot open. */
+  /** Yields rows as they are read. Must be consumed to the end: an unfinished statement keeps its read snapshot open. */
   iterate(...parameters: readonly SqlValue[]): IterableIterator<Row>;
 }
 
-/** One SQLite connection; all of it blocks. Failures are SqlError. */
+/** A SQLite connection. All methods block and throw SqlError. */
 export interface Database {
   prepare<Row extends SqlRow = SqlRow>(sql: string): Statement<Row>;
-  /** Runs one or several statements; rows are thrown away. */
+  /** Runs one or several statements and ignores their rows. */
   exec(sql: string): void;
   close(): void;
 }
@@ -28,9 +28,9 @@ export type DriverName = "node:sqlite" | "libsql";
 /** SQLite's primary result codes that this code base branches on. */
 export const resultCodes = { busy: 5, readonly: 8, ioError: 10, corrupt: 11, full: 13, cannotOpen: 14, constraint: 19, notADatabase: 26 } as const;
 
-/** SQLite said no. */
+/** Thrown for an error of SQLite. */
 export class SqlError extends Error {
-  /** Primary result code, e.g. 13 for SQLITE_FULL; 1 when SQLite gave none. */
+  /** Primary result code, e.g. 13 for SQLITE_FULL; 1 if unknown. */
   readonly resultCode: number;
 
   constructor(message: string, resultCode: number, cause: unknown) {
@@ -40,21 +40,21 @@ export class SqlError extends Error {
   }
 }
 
-/** The driver that this runtime gets: its own SQLite where it has one (Node 22.13 and later), else the package `libsql`. */
+/** Returns the driver of this runtime: built-in SQLite (Node 22.13 and later), else the package `libsql`. */
 export function defaultDriver(): DriverName {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   return major > 22 || (major === 22 && minor >= 13) ? "node:sqlite" : "libsql";
 }
 
 /**
- * Opens `file`, making it when missing (not its folder). Nothing is read yet: a file that is no database shows at the first statement.
- * Throws SqlError.
+ * Opens `file`. Creates it if it is missing, but not its folder. Reads nothing yet: a file that is not a database fails at the first
+ * statement. Throws SqlError.
  */
 export function openDatabase(file: string, driver: DriverName = defaultDriver()): Database {
   return wrap(translated(() => new (driver === "libsql" ? loadLibsql() : loadNodeSqlite())(file)));
 }
 
-/** What the two drivers have in common; both are made after the same model. */
+/** The common interface of both drivers. */
 interface NativeStatement {
   run(...parameters: readonly SqlValue[]): { readonly changes: number | bigint };
   get(...parameters: readonly SqlValue[]): unknown;
@@ -76,7 +76,7 @@ function loadLibsql(): NativeConstructor {
 }
 
 function loadNodeSqlite(): NativeConstructor {
-  // Node 22 prints an ExperimentalWarning for it at each start, which is nothing to the user of an engine.
+  // Suppress the ExperimentalWarning that Node 22 prints at each start.
   const emitWarning = process.emitWarning;
   process.emitWarning = () => {};
   try {
@@ -96,7 +96,7 @@ function wrap(native: NativeDatabase): Database {
 
 function wrapStatement<Row extends SqlRow>(database: NativeDatabase, sql: string): Statement<Row> {
   const native = translated(() => database.prepare(sql));
-  // After `all` or `iterate`, libsql's `get` and `run` use the parameters of before. So rows are read through a statement of their own.
+  // After `all` or `iterate`, libsql's `get` and `run` reuse the previous parameters. So rows are read with a separate statement.
   let forRows: NativeStatement | undefined;
   const rowsOf = (parameters: readonly SqlValue[]): Iterable<unknown> => {
     forRows ??= database.prepare(sql);
@@ -127,7 +127,7 @@ function wrapStatement<Row extends SqlRow>(database: NativeDatabase, sql: string
   };
 }
 
-/** libsql ends the whole process on a boolean, so what types should have kept out is refused here. */
+/** libsql crashes the process on a boolean, so invalid parameters are rejected here. */
 function checkParameters(parameters: readonly SqlValue[]): void {
   for (const parameter of parameters) {
     const type = typeof parameter;
@@ -137,7 +137,7 @@ function checkParameters(parameters: readonly SqlValue[]): void {
   }
 }
 
-/** libsql adds a `_metadata` member to single rows and gives blobs as ArrayBuffer. */
+/** libsql adds a `_metadata` member to single rows and returns blobs as ArrayBuffer. */
 function toRow<Row extends SqlRow>(native: unknown): Row {
   const row = native as Record<string, unknown>;
   if (Object.hasOwn(row, "_metadata")) delete row._metadata;
@@ -169,7 +169,7 @@ function numberAt(thrown: unknown, property: "errcode" | "rawCode"): number | un
   return typeof value === "number" ? value : undefined;
 }
 
-/** libsql's error for a file that cannot be opened carries its code only at the end of the text. */
+/** libsql's error for a file that cannot be opened has its code only at the end of the message. */
 const libsqlOpenFailure = /^ConnectionFailed\("(.*): (\d+)"\)$/;
 
 function codeInText(message: string): number {

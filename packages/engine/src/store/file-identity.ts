@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 
-/** Notes which files a database has when it is opened, to find out whether they are still the ones at its path. */
+/** Detects whether the files of an open database were moved, removed or replaced. */
 export class FileIdentity {
   readonly #file: string;
   readonly #known = new Map<string, string>();
@@ -10,12 +10,12 @@ export class FileIdentity {
     this.problem();
   }
 
-  /** What is written now would be lost: the database or its log was moved, removed or replaced. Undefined when both are in place. */
+  /** Returns a user message if the database or its log was moved, removed or replaced, so that writes would be lost; else undefined. */
   problem(): string | undefined {
     for (const path of [this.#file, `${this.#file}-wal`]) {
       const found = identityOf(path);
       const known = this.#known.get(path);
-      // A log is made by the first write.
+      // The log is created by the first write.
       if (known === undefined && found !== undefined) this.#known.set(path, found);
       else if (found === undefined && known !== undefined) return `${path} was moved or removed while the engine used it; put it back, or restart the engine`;
       else if (found !== known)
@@ -30,7 +30,7 @@ function identityOf(path: string): string | undefined {
     const stats = statSync(path, { throwIfNoEntry: false });
     return stats === undefined ? undefined : `${stats.dev}:${stats.ino}`;
   } catch {
-    // Its folder is not reachable.
+    // The folder cannot be accessed.
     return undefined;
   }
 }

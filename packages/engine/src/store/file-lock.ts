@@ -6,31 +6,31 @@ import { type Database, openDatabase, resultCodes, SqlError } from "./driver.ts"
 
 const RETRY_MS = 25;
 
-/** A lock that this process may hold. */
+/** A lock that this process holds. */
 export interface FileLock {
-  /** Gives the lock back. Calling it again does nothing. */
+  /** Releases the lock. Calling it again does nothing. */
   release(): void;
 }
 
 export interface FileLockOptions {
-  /** Ends the wait: the lock then rejects with its reason. */
+  /** Cancels the wait; `lockFile` then rejects with its reason. */
   readonly signal: AbortSignal;
   /** Called once when another process, or another part of this one, holds the lock. */
   readonly onWait?: () => void;
 }
 
 /**
- * Locks the file for this process, and makes it and its folder if they are missing. The lock is the operating system's, which releases it when the process
- * ends, whatever ends it; so no lock is left behind. The file stays, and must be read by no other means than SQLite: closing any other handle on it in this
- * process would release the lock (POSIX). Waits up to `busyMs` (default 0), blocking this thread. Returns undefined while somebody else holds the lock. Throws
- * if the file cannot be made, opened or written to.
+ * Locks a file for this process. Creates the file and its folder if they are missing. The operating system releases the lock when the process
+ * ends, so a killed process leaves no lock behind. The file stays. Only SQLite may open it: closing another handle on it in this process would
+ * release the lock (POSIX). Waits up to `busyMs` (default 0) and blocks this thread meanwhile. Returns undefined if another process holds the
+ * lock. Throws if the file cannot be created, opened or written.
  */
 export function tryFileLock(file: string, { busyMs = 0 }: { readonly busyMs?: number } = {}): FileLock | undefined {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   let database: Database | undefined = openDatabase(file);
   try {
     database.exec(`PRAGMA busy_timeout=${busyMs}; PRAGMA journal_mode=MEMORY; BEGIN EXCLUSIVE`);
-    // SQLite opens a file that this user may not write to as read-only, and then several processes hold the lock.
+    // If this user may not write to the file, SQLite opens it read-only, and several processes could hold the lock.
     accessSync(file, constants.W_OK);
   } catch (thrown) {
     closeQuietly(database);
@@ -46,7 +46,7 @@ export function tryFileLock(file: string, { busyMs = 0 }: { readonly busyMs?: nu
   };
 }
 
-/** Locks the file as `tryFileLock` does, and waits for its holder without blocking this thread. */
+/** Like `tryFileLock`, but waits for the lock without blocking this thread. */
 export async function lockFile(file: string, { signal, onWait }: FileLockOptions): Promise<FileLock> {
   let hasWaited = false;
   for (;;) {

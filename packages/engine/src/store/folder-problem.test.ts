@@ -18,10 +18,10 @@ it("finds nothing wrong with a folder that can be written into", () => {
 it("names the file that stands where a folder is wanted, at any depth", () => {
   const file = join(root, "a-file");
   writeFileSync(file, "x");
-  expect(folderProblem(file)).toBe(`${file} is a file where a folder is wanted`);
-  expect(folderProblem(join(file, "deeper"))).toBe(`${file} is a file where a folder is wanted`);
-  expect(() => open(join(file, "state.db"))).toThrow(`cannot be opened: ${file} is a file where a folder is wanted; its folder must exist`);
-  expect(() => lockDataFolder(join(file, "data"))).toThrow(`cannot be used: ${file} is a file where a folder is wanted`);
+  expect(folderProblem(file)).toBe(`${file} is a file, not a folder`);
+  expect(folderProblem(join(file, "deeper"))).toBe(`${file} is a file, not a folder`);
+  expect(() => open(join(file, "state.db"))).toThrow(`cannot be opened: ${file} is a file, not a folder; its folder must exist`);
+  expect(() => lockDataFolder(join(file, "data"))).toThrow(`cannot be used: ${file} is a file, not a folder`);
 });
 
 it("says that a folder does not exist", () => {

@@ -1,18 +1,18 @@
 import { open } from "node:fs/promises";
 
-/** How long after a write its sync begins, in milliseconds; with the sync itself it is to stay below a second. */
+/** Delay between a write and its sync, in milliseconds. Together with the sync it should stay below one second. */
 const SYNC_DELAY_MS = 500;
 
 /**
- * Syncs a database's write-ahead log soon after each write, for a store that does not sync at each commit. Writes go on meanwhile. It opens the
- * log a second time, which is safe: SQLite locks the database and its shared memory, never the log.
+ * Syncs a database's write-ahead log soon after each write, for a store that does not sync each commit. Writes continue meanwhile. Opening the
+ * log a second time is safe: SQLite locks the database and its shared memory, never the log.
  */
 export class LogSync {
   readonly #log: string;
   readonly #onFailure: (reason: string) => void;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
-  /** Written since the running sync began. */
+  /** True if there were writes since the running sync started. */
   #again = false;
   #stopped = false;
 
@@ -21,14 +21,14 @@ export class LogSync {
     this.#onFailure = onFailure;
   }
 
-  /** Something was written. */
+  /** Must be called after each write. */
   note(): void {
     if (this.#stopped) return;
     if (this.#running !== undefined) this.#again = true;
     else this.#timer ??= setTimeout(() => this.#start(), SYNC_DELAY_MS);
   }
 
-  /** Resolves once nothing is under way any more. */
+  /** Stops. Resolves when no sync is running. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
@@ -56,7 +56,7 @@ export class LogSync {
       }
     } catch (thrown) {
       const error = thrown as NodeJS.ErrnoException;
-      // SQLite removes a log once all of it is written back into the file and synced there.
+      // The log may be missing: SQLite removes it after a complete checkpoint.
       if (error.code !== "ENOENT") this.#onFailure(error.message);
     }
   }

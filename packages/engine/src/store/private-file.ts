@@ -1,14 +1,14 @@
 import { chmodSync, closeSync, openSync, statSync } from "node:fs";
 
-/** Mode of files that only their owner may read and write. */
+/** Mode of files that only their owner can read and write. */
 export const PRIVATE = 0o600;
 
 /**
- * Makes a database readable for its owner only, whatever the mode of its folder: it holds what users store. SQLite gives the files beside it the same
- * mode. A file that does not exist is made, empty; SQLite takes it as a new database. Throws system errors.
+ * Makes a database readable only for its owner, whatever the mode of its folder. SQLite creates the files beside it with the same mode. Creates
+ * an empty file if it is missing, which SQLite treats as a new database. Throws system errors.
  */
 export function keepPrivate(file: string): void {
-  // One that exists is not opened here: closing it would drop SQLite's locks, which POSIX keeps per process.
+  // An existing file must not be opened here: closing it would release SQLite's locks, which POSIX keeps per process.
   if (statSync(file, { throwIfNoEntry: false }) === undefined) closeSync(openSync(file, "a", PRIVATE));
   for (const each of [file, `${file}-wal`, `${file}-shm`]) {
     const stats = statSync(each, { throwIfNoEntry: false });
@@ -16,7 +16,7 @@ export function keepPrivate(file: string): void {
   }
 }
 
-/** A file of another owner, or on a file system without modes, stays as it is. */
+/** Restricts access to the owner. Ignores files of other owners and file systems without modes. */
 function restrict(file: string): void {
   try {
     chmodSync(file, PRIVATE);

@@ -1,36 +1,36 @@
 import type { Database } from "./driver.ts";
 
 /**
- * One thing that the store can do, run inside the store thread. It is synchronous and touches nothing but the database:
- * after a failure elsewhere in its batch it is undone and run again. Input and output are copied between threads.
+ * An operation of the store, run in the store thread. It is synchronous and may change only the database, because it is rolled back and run
+ * again if another request of its batch fails. Input and output are copied between threads.
  */
 export interface Procedure<Input, Output> {
-  /** A `write` runs inside the batch's transaction and is answered after its commit; a batch of reads only needs no transaction. */
+  /** A `write` runs in the batch's transaction and is acknowledged after the commit. A batch with only reads has no transaction. */
   readonly kind: "read" | "write";
   run(input: Input): Output;
 }
 
-/** `never` as input: a table may hold procedures of any input, and each is called with its own. */
+/** Procedures by name. The input type is `never` because each procedure has its own. */
 export type ProcedureTable = Readonly<Record<string, Procedure<never, unknown>>>;
 
 export type InputOf<P> = P extends Procedure<infer Input, unknown> ? Input : never;
 export type OutputOf<P> = P extends Procedure<never, infer Output> ? Output : never;
 
 /**
- * For procedures that gather something in memory over the requests of a transaction rather than write it each time, e.g. counts. `flush` writes what
- * was gathered: it is called before anything is committed. `discard` forgets it: it is called when what was done since the last `flush` was undone.
+ * Buffer for changes that procedures collect over the requests of a transaction, e.g. counts. `flush` writes them; it is called before each
+ * commit. `discard` drops them; it is called after a rollback of the changes since the last `flush`.
  */
-export interface Gathering {
+export interface WriteBuffer {
   flush(): void;
   discard(): void;
 }
 
-/** What a file of procedures exports. */
+/** Exports of a file of procedures. */
 export interface ProceduresModule {
-  /** SQL that leads from one schema version to the next; the database's version is how many of them have run. Only ever append. */
+  /** SQL migrations, one per schema version. Append only. The database's version is the number of executed migrations. */
   readonly schema: readonly string[];
-  /** Called once the schema is current, and again after each reopening. `gather` may be called once, before it returns. */
-  openProcedures(database: Database, gather: (gathering: Gathering) => void): ProcedureTable;
+  /** Called after the schema is upgraded, and again after each reopening. May register one buffer with `useBuffer` before it returns. */
+  openProcedures(database: Database, useBuffer: (buffer: WriteBuffer) => void): ProcedureTable;
 }
 
 export function read<Input, Output>(run: (input: Input) => Output): Procedure<Input, Output> {
@@ -41,7 +41,7 @@ export function write<Input, Output>(run: (input: Input) => Output): Procedure<I
   return { kind: "write", run };
 }
 
-/** Thrown by a procedure that will not do what was asked: its caller gets a CallError with this code, the rest of the batch is not touched. */
+/** Thrown by a procedure to reject its request. The caller gets a CallError with this code. Other requests of the batch are not affected. */
 export class Refusal extends Error {
   readonly code: string;
   readonly details: Readonly<Record<string, unknown>> | undefined;

@@ -4,12 +4,12 @@ import { refuseDamage } from "./damage.ts";
 import type { Database } from "./driver.ts";
 import { keepPrivate, PRIVATE } from "./private-file.ts";
 
-// After a failed fsync, Linux counts the pages that it could not write as written: reads return them, later syncs succeed, and a power cut loses them. So
-// nothing that was in a file at that time is relied on. All of it is written to a new file, whose pages the next fsync must write, and the new file takes
-// the place of the old one. Source: https://wiki.postgresql.org/wiki/Fsync_Errors
+// After a failed fsync, Linux marks the unwritten pages as clean: reads return them, later syncs succeed, but a power cut loses them. So the
+// file cannot be trusted any more. The whole database is written to a new file, whose pages are all written by its fsync, and the new file
+// replaces the old one. Source: https://wiki.postgresql.org/wiki/Fsync_Errors
 //
-// FILE.unsynced   a sync failed; stays until the new file is in place, also through a restart of the engine
-// FILE.renewed    the new file, whole and synced; the next opening puts it in place
+// FILE.unsynced   marks that a sync failed; stays until the new file is in place, also across a restart of the engine
+// FILE.renewed    the new file, complete and synced; the next opening replaces the old file with it
 
 const UNSYNCED = ".unsynced";
 const RENEWED = ".renewed";
@@ -19,19 +19,19 @@ export function isUnsynced(file: string): boolean {
   return existsSync(`${file}${UNSYNCED}`);
 }
 
-/** Notes on the disk that a sync failed, for an engine that is killed before it has renewed the file. A power cut needs no note: it empties the page cache. */
+/** Creates the mark of a failed sync, in case the engine is killed before it renews the file. After a power cut the mark is not needed. */
 export function noteUnsynced(file: string): void {
   try {
     closeSync(openSync(`${file}${UNSYNCED}`, "a", PRIVATE));
   } catch {
-    // On a full or read-only disk the note cannot be made. This process knows without it.
+    // Ignored, because the disk may be full or read-only. This process knows about the failed sync without the mark.
   }
 }
 
-/** Writes all that the connection reads to `FILE.renewed`, and syncs it. Throws SqlError, DatabaseRefused and system errors; the old file stays as it is. */
+/** Writes the database to `FILE.renewed` and syncs it. The old file stays unchanged. Throws SqlError, DatabaseRefused and system errors. */
 export function renew(file: string, database: Database): void {
   const draft = `${file}${DRAFT}`;
-  // A large database is not copied in vain while the disk fails.
+  // Test a sync first, so that a large database is not copied while the disk still fails.
   probeSync(draft);
   refuseDamage(file, database);
   try {
@@ -40,20 +40,21 @@ export function renew(file: string, database: Database): void {
     syncFile(draft, "r+");
     renameSync(draft, `${file}${RENEWED}`);
   } finally {
-    // A part of it takes room that others need.
+    // Free the space of a partial copy.
     rmSync(draft, { force: true });
   }
   syncFile(dirname(file), "r");
 }
 
 /**
- * Puts the new file in the place of the old one, if there is one. No connection to the old one may be open, not even one that waits for the garbage
- * collector: the last one that closes removes the log by its name. Throws system errors; the next call continues after the last completed step.
+ * Replaces the old file with the new one, if there is one. No connection to the old file may be open, not even one that waits for the garbage
+ * collector, because the last one to close deletes the log by its name. Throws system errors; the next call continues after the last completed
+ * step.
  */
 export function finishRenewal(file: string): void {
   rmSync(`${file}${DRAFT}`, { force: true });
   if (!existsSync(`${file}${RENEWED}`)) return;
-  // The log first: it belongs to the old file, and SQLite would apply it to whatever file has that name.
+  // Delete the log first. It belongs to the old file, but SQLite would apply it to the new one.
   rmSync(`${file}-wal`, { force: true });
   rmSync(`${file}-shm`, { force: true });
   syncFile(dirname(file), "r");

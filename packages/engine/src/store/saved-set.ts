@@ -14,7 +14,7 @@ const MAX_QUOTED = 256;
 /** Maximum size of a file that is read, in bytes. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
-/** `bindings` is the name of the member that versions before had. */
+/** Earlier versions have the member `bindings`. */
 const fileSchema = z.union([
   z.object({ version: z.literal(1), entries: z.array(z.string()) }),
   z.object({ version: z.literal(1), bindings: z.array(z.string()) }).transform(({ bindings }) => ({ entries: bindings })),
@@ -22,17 +22,17 @@ const fileSchema = z.union([
 
 export interface SavedSetOptions {
   readonly file: string;
-  /** What the entries are, for the log, e.g. "the list of state triggers". */
+  /** Name of the set in messages, e.g. "the list of state triggers". */
   readonly what: string;
-  /** Whether the text is an entry. A file with others is damaged. Default: every text is. */
+  /** Returns true if a text is a valid entry. A file with other texts is damaged. Default: every text is valid. */
   readonly isEntry?: (text: string) => boolean;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 /**
- * Yields the text of the file in pieces: a long text at each save makes the heap grow, and the memory stays with the process. Entries may be added and
- * removed between two pieces.
+ * Yields the file's content in pieces, because a long string at each save would grow the heap permanently. Entries may be added and removed
+ * between two pieces.
  */
 function* textOf(entries: Iterable<string>): Generator<string> {
   yield '{"version":1,"entries":[';
@@ -53,27 +53,27 @@ function membersOf(piece: readonly string[]): string {
   return JSON.stringify(piece).slice(1, -1);
 }
 
-/** One line of the list of changes: what happened to an entry. */
+/** A line of the file of changes: the operation and the entry. */
 const changeSchema = z.tuple([z.enum(["add", "remove"]), z.string()]);
 type Change = z.output<typeof changeSchema>;
 
 /**
- * A set of strings in a file, for what must be known after a crash. Each change is appended to a second file, `<name>.changes`, before `add` or `remove`
- * returns: it outlives a process that is killed then. Soon after, the whole file is replaced and synced, and the second file removed: from then on the
- * change outlives a power cut, too. Never creates the folder.
+ * A persistent set of strings. Each change is appended to a second file, `<name>.changes`, before `add` or `remove` returns, so it survives a
+ * crash of the process. Soon after, the main file is replaced and synced and the second file is removed. From then on the change also
+ * survives a power cut. Never creates the folder.
  */
 export class SavedSet {
   readonly #options: SavedSetOptions;
   readonly #entries = new Set<string>();
   #dirty = false;
-  /** Why the latest write failed. */
+  /** Reason why the last write failed. */
   #failure: string | undefined;
   /** Descriptor of the file of changes. Open from the first change until it is saved, or until that failed. */
   #changes: number | undefined;
   #changesBytes = 0;
   #saving: Promise<void> | undefined;
   #closed = false;
-  /** File of an earlier run that could not be read and is still there. */
+  /** Path of a file of an earlier run that cannot be read. */
   #damagedFile: string | undefined;
   #cancelRetry = (): void => {};
 
@@ -95,7 +95,7 @@ export class SavedSet {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") {
         cause = error;
-        await this.#setAside();
+        await this.#renameDamaged();
       }
     }
     await this.#loadChanges();
@@ -106,19 +106,19 @@ export class SavedSet {
     return [...this.#entries];
   }
 
-  /** Why changes are not on the disk at present; undefined if they are, or will be in a moment. */
+  /** User message if changes cannot be saved at present; else undefined. */
   get failure(): string | undefined {
     return this.#failure === undefined ? undefined : `${this.#options.what} cannot be saved at present: ${this.#failure}`;
   }
 
-  /** What is wrong and what to do, if entries of an earlier run are unknown because their file cannot be read. Does not change after `load`. */
+  /** User message if the entries of an earlier run are unknown, because their file cannot be read. Does not change after `load`. */
   get problem(): string | undefined {
     const { file, what } = this.#options;
     if (this.#damagedFile === undefined) return undefined;
     return `${what} of an earlier run cannot be read: repair ${this.#damagedFile} and save it as ${basename(file)}, or delete it, and restart the engine`;
   }
 
-  /** Applies the changes that a killed process had not saved. A full disk or a power cut may leave lines that cannot be read; no others are lost then. */
+  /** Applies changes that a killed process did not save. Skips invalid lines, which a full disk or a power cut may leave. */
   async #loadChanges(): Promise<void> {
     const { what, log } = this.#options;
     const file = this.#changesFile;
@@ -151,14 +151,14 @@ export class SavedSet {
     return `${this.#options.file}.changes`;
   }
 
-  async #setAside(): Promise<void> {
+  async #renameDamaged(): Promise<void> {
     const { file, clock } = this.#options;
-    const aside = `${file}.damaged-${clock.now()}`;
+    const renamed = `${file}.damaged-${clock.now()}`;
     try {
-      await rename(file, aside);
-      this.#damagedFile = aside;
+      await rename(file, renamed);
+      this.#damagedFile = renamed;
     } catch {
-      // It stays where it is and is not overwritten.
+      // The file keeps its name and must not be overwritten.
       this.#damagedFile = file;
     }
   }
@@ -170,12 +170,12 @@ export class SavedSet {
     return name === undefined ? undefined : join(dirname(file), name);
   }
 
-  /** The oldest first. */
+  /** All entries, the oldest first. */
   get entries(): ReadonlySet<string> {
     return this.#entries;
   }
 
-  /** Adds the entry as the newest one. Saves it unless it is there already. */
+  /** Adds an entry or makes it the newest one. Only a new entry is saved. */
   add(entry: string): void {
     const isKnown = this.#entries.delete(entry);
     this.#entries.add(entry);
@@ -186,7 +186,7 @@ export class SavedSet {
     if (this.#entries.delete(entry)) this.#changed("remove", entry);
   }
 
-  /** Saves what is not saved yet. */
+  /** Saves pending changes. */
   async close(): Promise<void> {
     this.#cancelRetry();
     await this.#saving;
@@ -195,19 +195,19 @@ export class SavedSet {
   }
 
   #changed(...change: Change): void {
-    // The line break comes first: a line that a full disk cut off then spoils no later one.
+    // The line break comes first, so that a line that a full disk truncated does not damage the next one.
     this.#append(`\n${JSON.stringify(change)}`);
     this.#saveSoon();
   }
 
-  /** Waits for the operating system, not for the disk. */
+  /** Writes without a sync. */
   #append(line: string): void {
     if (this.#damagedFile === this.#options.file) return;
     try {
       if (this.#changesBytes > MAX_FILE_BYTES) throw new Error(`${this.#changesFile} has more than ${MAX_FILE_BYTES} bytes`);
       this.#changes ??= openSync(this.#changesFile, "a", 0o600);
       this.#changesBytes += Buffer.byteLength(line);
-      // Writes all of it, or throws.
+      // Writes the whole line or throws.
       appendFileSync(this.#changes, line);
     } catch (error) {
       this.#closeChanges();
@@ -229,7 +229,7 @@ export class SavedSet {
   #saveSoon(): void {
     this.#dirty = true;
     if (this.#closed || this.#saving !== undefined) return;
-    // Changes come in crowds: one save for all of this turn.
+    // One save for all changes of this event loop turn.
     this.#saving = new Promise<void>((resolve) => setImmediate(resolve))
       .then(() => this.#save())
       .finally(() => {
@@ -249,14 +249,14 @@ export class SavedSet {
         this.#dirty = false;
         await replaceWhole(file, textOf(this.#entries));
       }
-      // The file has all changes: there was none since the last look.
+      // The main file now contains all changes.
       this.#closeChanges();
       rmSync(this.#changesFile, { force: true });
       this.#changesBytes = 0;
       this.#failure = undefined;
     } catch (error) {
       this.#dirty = true;
-      // By the time of the next change, another folder may be in this place.
+      // Close the file, because the folder may have been replaced by the next change.
       this.#closeChanges();
       this.#failed(error);
     }

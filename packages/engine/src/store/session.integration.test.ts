@@ -78,7 +78,7 @@ describe("a batch of requests", () => {
     session.close();
   });
 
-  it("writes what its requests gathered before the commit, without what failed", () => {
+  it("writes what its requests buffered before the commit, without what failed", () => {
     const session = open(freshFile());
     run(session, ["addLater", "a"], ["addLater", "b"]);
     expect(run(session, texts)).toEqual([done(["a", "b"])]);
@@ -186,8 +186,8 @@ describe("a session whose file is moved away", () => {
     const file = freshFile();
     const session = open(file, {
       ...ledger,
-      openProcedures: (database, gather) => ({
-        ...ledger.openProcedures(database, gather),
+      openProcedures: (database, useBuffer) => ({
+        ...ledger.openProcedures(database, useBuffer),
         moveAway: { kind: "write", run: () => renameSync(file, `${file}.moved`) },
       }),
     });

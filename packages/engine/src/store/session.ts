@@ -3,7 +3,7 @@ import { DatabaseRefused } from "./damage.ts";
 import { closeDatabaseFile, closeQuietly, openDatabaseFile, type StoreDurability } from "./database-file.ts";
 import { type Database, type DriverName, SqlError } from "./driver.ts";
 import { FileIdentity } from "./file-identity.ts";
-import type { Gathering, ProceduresModule, ProcedureTable } from "./procedures.ts";
+import type { ProceduresModule, ProcedureTable, WriteBuffer } from "./procedures.ts";
 import { isUnsynced, noteUnsynced, renew } from "./renewal.ts";
 import type { Answer, Request } from "./thread-messages.ts";
 import { readWal, type WalContent } from "./wal-file.ts";
@@ -11,20 +11,20 @@ import { readWal, type WalContent } from "./wal-file.ts";
 interface Connection {
   readonly database: Database;
   readonly procedures: ProcedureTable;
-  readonly gathering: Gathering;
+  readonly buffer: WriteBuffer;
   readonly identity: FileIdentity;
 }
 
-/** Pauses between attempts to write the database to a new file, in milliseconds. */
+/** Pauses between attempts to renew the file, in milliseconds. */
 const MIN_RENEWAL_PAUSE_MS = 250;
 const MAX_RENEWAL_PAUSE_MS = 5_000;
 
-const NOTHING_GATHERED: Gathering = { flush: () => {}, discard: () => {} };
+const NO_BUFFER: WriteBuffer = { flush: () => {}, discard: () => {} };
 
 /**
- * One database file over its whole life in the store thread: opened, used batch by batch, closed.
- * What was answered as done is on the disk, of a `relaxed` session at the next sync; after a failed commit nothing of that batch is answered as done.
- * After a failed sync no write is answered as done before the database was written to a new file; see renewal.ts.
+ * A database file in the store thread, from opening to closing. Acknowledged writes are synced; in a `relaxed` session at the next sync. After a
+ * failed commit, no request of the batch is acknowledged. After a failed sync, no write is acknowledged until the database has been written to a
+ * new file; see renewal.ts.
  */
 export class Session {
   readonly #file: string;
@@ -35,66 +35,66 @@ export class Session {
   #problem: string | undefined;
   #damage: string | undefined;
   #wasUnclean = false;
-  /** A sync failed. `frames`: how many frames of the log could be read then; later it must be as many. */
+  /** Set after a failed sync. `frames` is the number of readable log frames at that time; it must not become less. */
   #unsynced: { readonly frames: number } | undefined;
   #isRenewed = false;
-  /** On the monotonic clock, milliseconds. */
+  /** Monotonic time, in milliseconds. */
   #nextRenewalAt = 0;
   #renewalPauseMs = MIN_RENEWAL_PAUSE_MS;
 
-  /** Throws DatabaseRefused. */
+  /** Opens the file. Throws DatabaseRefused. */
   constructor(file: string, module: ProceduresModule, driver: DriverName, durability: StoreDurability = "durable") {
     this.#file = file;
     this.#module = module;
     this.#driver = driver;
     this.#durability = durability;
     this.#connection = this.#open();
-    if (isUnsynced(file)) this.#distrust("a sync failed before the last stop");
+    if (isUnsynced(file)) this.#markUnsynced("a sync failed before the last stop");
   }
 
-  /** Why nothing can be written at present; undefined when it can. */
+  /** Reason why writes fail at present; undefined if they work. */
   get problem(): string | undefined {
     return this.#problem;
   }
 
-  /** What the opening found to be lost; undefined when nothing was. */
+  /** User message about data that was found to be lost on opening; else undefined. */
   get damage(): string | undefined {
     return this.#damage;
   }
 
-  /** Whether the stop before the opening was not clean. */
+  /** True if the last stop was not clean. */
   get wasUnclean(): boolean {
     return this.#wasUnclean;
   }
 
-  /** The new file is ready. The thread must end: only then are all connections to the old file closed, and the next opening puts the new one in its place. */
+  /** True if the new file is ready. The thread must then end, which closes all connections to the old file. The next opening replaces it. */
   get isRenewed(): boolean {
     return this.#isRenewed;
   }
 
-  /** Answers the first of the requests, at least one; those that got no answer were not begun. */
+  /** Runs the first requests, at least one. Requests without an answer were not started. */
   run(requests: readonly Request[]): Answer[] {
     const connection = this.#connected();
     if (connection === undefined) return this.#allFailed(requests);
     const writes = requests.some((request) => !isRead(connection.procedures, request));
-    if (writes && !this.#mayWrite(connection)) return this.#readsOnly(requests, {});
+    if (writes && !this.#canWrite(connection)) return this.#readsOnly(requests, {});
     let answers: Answer[];
     try {
-      answers = runBatch(connection.database, connection.procedures, connection.gathering, requests);
+      answers = runBatch(connection.database, connection.procedures, connection.buffer, requests);
     } catch (thrown) {
       if (!(thrown instanceof DatabaseFailed)) throw thrown;
       this.#noteFailure(thrown, connection);
-      // What a failed sync left in the log may be found there when the file is opened again.
+      // After a failed sync, the next opening may still find these writes in the log.
       return this.#readsOnly(requests, thrown.suspect ? { isUnclear: true } : {});
     }
     if (!writes) return answers;
-    // The commit may have gone into a file that was removed meanwhile.
+    // The file may have been removed before the commit.
     if (!this.#isInPlace(connection)) return this.#readsOnly(requests, { isUnclear: true });
     this.#problem = undefined;
     return answers;
   }
 
-  /** Tries to write again after a failure, and to renew the file after a failed sync. */
+  /** Tries a write after a failure, or renews the file after a failed sync. */
   probe(): void {
     const connection = this.#connected();
     if (connection === undefined || !this.#isInPlace(connection)) return;
@@ -111,23 +111,23 @@ export class Session {
     }
   }
 
-  /** Finds out whether the files are still in their place, for a store that is not written to. */
+  /** Checks that the files are still in place, also while there are no writes. */
   checkPlace(): void {
     if (this.#connection !== undefined) this.#isInPlace(this.#connection);
   }
 
-  /** What was written last may not have reached the disk. */
+  /** Must be called after a failed sync of a relaxed store. */
   noteUnsynced(reason: string): void {
-    this.#distrust(`the writes of the last second would not survive a power cut: ${reason}`);
+    this.#markUnsynced(`the writes of the last second would not survive a power cut: ${reason}`);
   }
 
-  /** Throws an Error when the log could not be written back; nothing is lost then, but the next start checks the file. */
+  /** Closes the file. Throws an Error if the checkpoint failed; nothing is lost then, but the next start checks the file. */
   close(): void {
     const connection = this.#connection;
     this.#connection = undefined;
     if (connection === undefined) return;
     try {
-      // What would be written back may not be on the disk; the next opening puts the new file in place.
+      // A checkpoint could write pages that were never synced. So renew the file; the next opening replaces the old one.
       if (this.#unsynced !== undefined && !this.#isRenewed) this.#renew(connection, this.#unsynced.frames);
       closeDatabaseFile(connection.database);
     } catch (thrown) {
@@ -146,11 +146,11 @@ export class Session {
     this.#wasUnclean ||= wasUnclean;
     this.#damage ??= damage;
     try {
-      let gathering = NOTHING_GATHERED;
+      let buffer = NO_BUFFER;
       const procedures = this.#module.openProcedures(database, (given) => {
-        gathering = given;
+        buffer = given;
       });
-      return { database, procedures, gathering, identity: new FileIdentity(this.#file) };
+      return { database, procedures, buffer, identity: new FileIdentity(this.#file) };
     } catch (thrown) {
       closeQuietly(database);
       throw thrown instanceof SqlError ? new DatabaseRefused(`the database ${this.#file} cannot be used: ${thrown.message}`, thrown) : thrown;
@@ -168,7 +168,7 @@ export class Session {
     return this.#connection;
   }
 
-  #mayWrite(connection: Connection): boolean {
+  #canWrite(connection: Connection): boolean {
     return this.#unsynced === undefined && this.#isInPlace(connection);
   }
 
@@ -178,10 +178,10 @@ export class Session {
     return problem === undefined;
   }
 
-  /** The connection stays open unless it is stuck: closing the last one writes the log back, through pages that may not be on the disk. */
+  /** Keeps the connection open unless it is stuck: closing the last one runs a checkpoint, with pages that may not be synced. */
   #noteFailure(failure: DatabaseFailed, connection: Connection): void {
     this.#problem = `the store cannot write ${this.#file}: ${failure.message}`;
-    if (failure.suspect) this.#distrust(failure.message, failure.isOfCommit);
+    if (failure.suspect) this.#markUnsynced(failure.message, failure.isOfCommit);
     try {
       connection.database.exec("BEGIN; ROLLBACK");
     } catch (thrown) {
@@ -192,15 +192,15 @@ export class Session {
     }
   }
 
-  #distrust(reason: string, isOfCommit = false): void {
-    this.#problem = `the store cannot sync ${this.#file}, and writes it to a new file before it takes writes again: ${reason}`;
+  #markUnsynced(reason: string, isOfCommit = false): void {
+    this.#problem = `the store cannot sync ${this.#file}, and is writing it to a new file before it accepts writes again: ${reason}`;
     if (this.#unsynced !== undefined) return;
     noteUnsynced(this.#file);
     const wal = this.#wal();
     this.#unsynced = { frames: (isOfCommit ? wal?.readableBeforeLast : wal?.readable) ?? 0 };
   }
 
-  /** The pause after a failed attempt doubles, since each may read and write the whole database. */
+  /** Doubles the pause after each failed attempt, because an attempt may read and write the whole database. */
   #tryToRenew(connection: Connection, frames: number): void {
     if (performance.now() < this.#nextRenewalAt) return;
     try {
@@ -218,7 +218,7 @@ export class Session {
     const readable = readWal(`${this.#file}-wal`)?.readable ?? 0;
     if (readable < frames) {
       throw new Error(
-        `a sync failed, and ${frames - readable} pages of its log can no longer be read; restart the engine to go on with what is on the disk, without the last writes`,
+        `a sync failed, and ${frames - readable} pages of its log can no longer be read; restart the engine to continue with the data on the disk, without the last writes`,
       );
     }
     renew(this.#file, database);
@@ -229,7 +229,7 @@ export class Session {
     try {
       return readWal(`${this.#file}-wal`);
     } catch {
-      // Then it is not known how many frames there must be.
+      // The number of frames is then unknown.
       return undefined;
     }
   }

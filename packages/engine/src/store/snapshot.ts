@@ -1,24 +1,24 @@
-import type { AsideOptions } from "./aside.ts";
-import { runAside } from "./aside.ts";
 import { keepPrivate } from "./private-file.ts";
+import type { QueryThreadOptions } from "./query-thread.ts";
+import { runInThread } from "./query-thread.ts";
 import { writeWhole } from "./whole-file.ts";
 
-export interface SnapshotOptions extends Omit<AsideOptions, "timeoutMs"> {
-  /** Absolute; must not exist. */
+export interface SnapshotOptions extends Omit<QueryThreadOptions, "timeoutMs"> {
+  /** Absolute path of the new file. It must not exist. */
   readonly target: string;
 }
 
-/** How long writing a snapshot may take, in milliseconds. */
+/** Timeout of a snapshot, in milliseconds. */
 const SNAPSHOT_TIMEOUT_MS = 30 * 60_000;
 
 /**
- * Copies a database as it is at one moment, compacted, while others go on reading and writing it. The copy is a database file that can be put in the
- * place of the original. Rejects with `storage_failed`; nothing is left behind then.
+ * Writes a consistent, compacted copy of a database, while reads and writes continue. The copy can replace the original file. Rejects with
+ * `storage_failed` and then leaves no file.
  */
 export function snapshotDatabase({ target, ...options }: SnapshotOptions): Promise<{ readonly bytes: number }> {
   return writeWhole(target, async (draft) => {
     options.signal.throwIfAborted();
     keepPrivate(draft);
-    await runAside("VACUUM INTO ?", [draft], { ...options, timeoutMs: SNAPSHOT_TIMEOUT_MS });
+    await runInThread("VACUUM INTO ?", [draft], { ...options, timeoutMs: SNAPSHOT_TIMEOUT_MS });
   });
 }

@@ -1,19 +1,18 @@
 import type { HealthProbe } from "../kernel/health-contract.ts";
 
-/** A store, as far as its health is concerned. */
 export interface StoreState {
-  /** Why nothing can be written at present. */
+  /** Returns the reason why writes fail at present, or undefined. */
   problem(): string | undefined;
-  /** What was lost or is damaged although writes work. */
+  /** Returns what is lost or damaged although writes work, or undefined. */
   damage(): string | undefined;
 }
 
-/** Unhealthy while nothing can be written, degraded when something was found to be damaged. */
+/** Returns a probe: unhealthy while writes fail, degraded if damage was found. */
 export function storeHealth(store: StoreState): HealthProbe {
   return () => {
     const problem = store.problem();
     if (problem !== undefined) return { status: "unhealthy", details: problem };
     const damage = store.damage();
-    return damage === undefined ? { status: "healthy", details: "takes writes" } : { status: "degraded", details: damage };
+    return damage === undefined ? { status: "healthy", details: "accepts writes" } : { status: "degraded", details: damage };
   };
 }

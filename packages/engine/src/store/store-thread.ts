@@ -5,9 +5,9 @@ import type { ProceduresModule } from "./procedures.ts";
 import { Session } from "./session.ts";
 import type { FromThread, ThreadStart, ToThread } from "./thread-messages.ts";
 
-/** How often a store that cannot write tries again by itself, in milliseconds. */
+/** Interval between write attempts of a store that cannot write, in milliseconds. */
 const PROBE_MS = 500;
-/** How often a store looks whether its files are still in their place, in milliseconds. */
+/** Interval between checks that the files are still in place, in milliseconds. */
 const PLACE_CHECK_MS = 1_000;
 
 const port = parentPort;
@@ -38,13 +38,13 @@ function reportHealth(current: Session): void {
   }
 }
 
-/** Ends the thread, which closes its connections for good. */
+/** Ends the thread, which closes all its connections. */
 function end(): void {
   post({ kind: "renewed" });
   process.exit();
 }
 
-/** Closing a file syncs what is left of its log. */
+/** Closes the file, which syncs the rest of its log. */
 async function close(current: Session): Promise<void> {
   clearInterval(probe);
   await logSync?.stop();
@@ -78,7 +78,7 @@ if (session !== undefined) {
     if (message.kind === "close") return void close(current);
     const answers = current.run(message.requests);
     logSync?.note();
-    // First, so that whoever is told of a failure finds the store's problem set.
+    // Report health before the answers, so that `problem()` is set when a caller receives a failure.
     reportHealth(current);
     post({ kind: "answers", answers });
   });
@@ -86,7 +86,7 @@ if (session !== undefined) {
     current.checkPlace();
     reportHealth(current);
   }, PLACE_CHECK_MS).unref();
-  // A sync failed before the last stop: the modules write when they start.
+  // After a sync that failed before the last stop, renew the file at once, because the modules write when they start.
   if (current.problem !== undefined) current.probe();
   if (current.isRenewed) end();
   post({ kind: "open", wasUnclean: current.wasUnclean, damage: current.damage });

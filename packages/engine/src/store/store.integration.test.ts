@@ -101,7 +101,7 @@ describe("the store", () => {
     expect(store.problem()).toMatch(/COMMIT/);
     await store.call("add", "a");
     expect(store.problem()).toBeUndefined();
-    expect(logs.map((record) => record.message)).toEqual(["store cannot write", "store writes again"]);
+    expect(logs.map((record) => record.message)).toEqual(["store cannot write", "store can write again"]);
     await store.close();
   });
 
@@ -110,7 +110,7 @@ describe("the store", () => {
     const recovered = new Promise<void>((resolve) => {
       sayRecovered = resolve;
     });
-    const log = createLogger({ level: "info", now: () => 0, write: (record) => record.message === "store writes again" && sayRecovered() });
+    const log = createLogger({ level: "info", now: () => 0, write: (record) => record.message === "store can write again" && sayRecovered() });
     const store = await open({ log });
     await expect(store.call("breakCommit", null)).rejects.toMatchObject({ code: "storage_failed" });
     await recovered;

@@ -2,65 +2,65 @@ import { statSync } from "node:fs";
 import { CallError } from "@svc/protocol";
 import { type Clock, systemClock } from "../kernel/clock.ts";
 import type { Logger } from "../kernel/logger.ts";
-import { integrityProblem } from "./aside.ts";
 import { damageText } from "./damage.ts";
 import type { StoreDurability } from "./database-file.ts";
 import { type DriverName, defaultDriver } from "./driver.ts";
 import type { InputOf, OutputOf, ProcedureTable } from "./procedures.ts";
+import { integrityProblem } from "./query-thread.ts";
 import { startThread, type Thread } from "./thread.ts";
 import type { Answer, Request } from "./thread-messages.ts";
 
 export interface StoreOptions {
-  /** Absolute path of the database; its folder must exist. The caller sees to it that no other process uses it (`lockDataFolder`). */
+  /** Absolute path of the database. Its folder must exist. The caller must prevent use by other processes (`lockDataFolder`). */
   readonly file: string;
   /** URL of the file that exports `schema` and `openProcedures`, e.g. `new URL("./file-procedures.js", import.meta.url)`. */
   readonly procedures: URL;
   readonly log: Logger;
   readonly clock?: Clock;
-  /** `relaxed`: writes are answered before they are synced, which follows within a second. Default `durable`. */
+  /** `relaxed`: writes resolve before they are synced; the sync follows within a second. Default `durable`. */
   readonly durability?: StoreDurability | undefined;
-  /** Requests that may wait or be under way. Default 10,000. */
+  /** Maximum number of pending requests. Default 10,000. */
   readonly maxRequests?: number;
-  /** The same in bytes, as told by `call`. Default 64 MiB. */
+  /** Maximum size of pending requests, in bytes (`bytes` of `call`). Default 64 MiB. */
   readonly maxBytes?: number;
-  /** Deadline of each request, in milliseconds. Default 30,000. */
+  /** Timeout of each request, in milliseconds. Default 30,000. */
   readonly requestTimeoutMs?: number;
-  /** Deadline of opening, checking an uncleanly stopped file included, in milliseconds. Default 300,000. */
+  /** Timeout of opening, including the check after an unclean stop, in milliseconds. Default 300,000. */
   readonly openTimeoutMs?: number;
-  /** Default: what the runtime offers. */
+  /** Default: `defaultDriver()`. */
   readonly driver?: DriverName;
 }
 
 /**
- * A SQLite database in a thread of its own, reached through procedures. A write is answered after it is on the disk, unless the store is `relaxed`.
- * All requests of one tick travel as one message and commit as one transaction; while that is under way the next ones gather.
+ * A SQLite database in its own thread, accessed through procedures. A write resolves after it is synced, unless the store is `relaxed`. All
+ * requests of an event loop turn are sent as one message and committed as one transaction. Later requests wait for the next batch.
  */
 export interface Store<Procedures extends ProcedureTable> {
   /**
-   * Runs one procedure. Requests run in the order of their calls, and their promises settle in that order.
+   * Runs a procedure. Requests run in call order, and their promises settle in that order.
    *
-   * Rejects with CallError: a code of the procedure's own (Refusal); `storage_failed` when the disk or the thread failed;
-   * `overloaded` when as much waits as may wait; `call_timeout` past the deadline; `draining` after `close`.
-   * Of the first and the last but one `details.outcome` is `unknown` when a write may have been done or may still be, else `not_written`.
+   * Rejects with CallError: the procedure's own code (Refusal), `storage_failed` if the disk or the thread failed, `overloaded` above the limits,
+   * `call_timeout`, or `draining` after `close`. For `storage_failed` and `call_timeout`, `details.outcome` is `unknown` if a write may have
+   * happened or may still happen, else `not_written`.
    */
   call<Name extends keyof Procedures & string>(
     name: Name,
     input: InputOf<Procedures[Name]>,
     options?: { readonly bytes?: number },
   ): Promise<OutputOf<Procedures[Name]>>;
-  /** Why the store cannot write at present; undefined when it can. */
+  /** Returns the reason why writes fail at present, or undefined if they work. */
   problem(): string | undefined;
-  /** What was lost or is damaged although the store works; undefined when nothing is known. */
+  /** Returns what is lost or damaged although the store works, or undefined if nothing is known. */
   damage(): string | undefined;
-  /** Finishes what was asked for, writes the log back into the file and ends the thread. */
+  /** Finishes pending requests, checkpoints the log and ends the thread. */
   close(): Promise<void>;
 }
 
-/** Size of a database up to which all of its content is checked after an unclean stop: the check cannot be ended early, and the engine waits for it when it stops. */
+/** Maximum size of a database whose content is checked after an unclean stop, because the check delays stopping the engine. */
 const MAX_CHECKED_BYTES = 512 * 1024 * 1024;
-/** Least weight of a request, for its objects. */
+/** Size of a request without its data. */
 const REQUEST_OVERHEAD_BYTES = 256;
-/** How long a thread that could not be started again is left alone, in milliseconds. */
+/** Minimum pause after a failed restart of the thread, in milliseconds. */
 const RESTART_DELAY_MS = 1_000;
 
 interface Pending {
@@ -69,18 +69,18 @@ interface Pending {
   readonly deadline: number;
   readonly resolve: (output: unknown) => void;
   readonly reject: (error: CallError) => void;
-  /** Its caller was already told that the deadline passed. */
+  /** True after the request was rejected because of its timeout. */
   expired: boolean;
 }
 
 type State =
   | { readonly name: "ready"; readonly thread: Thread }
   | { readonly name: "starting" }
-  /** Starting failed; tried again at the first request after `retryAt` (monotonic). */
+  /** The thread failed to start. The first request after `retryAt` (monotonic) tries again. */
   | { readonly name: "down"; readonly reason: string; readonly retryAt: number }
   | { readonly name: "closed" };
 
-/** Opens the store. Rejects with an Error for people when the file is damaged, of a newer version, or cannot be used. */
+/** Opens the store. Rejects with an Error with a user message if the file is damaged, has a newer version, or cannot be used. */
 export async function openStore<Procedures extends ProcedureTable>(options: StoreOptions): Promise<Store<Procedures>> {
   const store = new ThreadStore<Procedures>(options);
   await store.open();
@@ -97,8 +97,8 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
 
   #state: State = { name: "starting" };
   #waiting: Pending[] = [];
-  /** The batch that the thread has. */
-  #underWay: Pending[] = [];
+  /** The batch that the thread is running. */
+  #inFlight: Pending[] = [];
   #requests = 0;
   #bytes = 0;
   #flushScheduled = false;
@@ -119,10 +119,10 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
   }
 
   async open(): Promise<void> {
-    this.#begin(await this.#startThread());
+    this.#onStarted(await this.#startThread());
   }
 
-  #begin(thread: Thread): void {
+  #onStarted(thread: Thread): void {
     this.#state = { name: "ready", thread };
     if (thread.damage !== undefined) this.#noteDamage(thread.damage);
     if (thread.wasUnclean && statSync(this.#options.file).size <= MAX_CHECKED_BYTES) this.#checkContent();
@@ -133,7 +133,7 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
     this.#log.warn("store is damaged", { file: this.#options.file, damage });
   }
 
-  /** Looks for damage that the check at the opening does not find, such as an index that does not fit its table. */
+  /** Checks for damage that the check on opening does not find, e.g. an index that does not match its table. */
   #checkContent(): void {
     const { file, driver } = this.#options;
     integrityProblem({ file, driver, clock: this.#clock, signal: this.#abort.signal }).then(
@@ -141,12 +141,12 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
         if (problem !== undefined) this.#noteDamage(damageText(file, problem));
       },
       (error: Error) => {
-        if (!this.#abort.signal.aborted) this.#log.warn("store was not checked after an unclean stop", { file, error });
+        if (!this.#abort.signal.aborted) this.#log.warn("failed to check the store after an unclean stop", { file, error });
       },
     );
   }
 
-  // Not an async function: its promise must settle in the same turn as the answer arrives, which is what keeps the order of answers.
+  // Not an async function: the promise must settle in the turn in which the answer arrives, so that the order of answers is kept.
   call<Name extends keyof Procedures & string>(
     name: Name,
     input: InputOf<Procedures[Name]>,
@@ -182,19 +182,19 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
   }
 
   #refusalFor(bytes: number): CallError | undefined {
-    if (this.#closing !== undefined) return new CallError("draining", `the store ${this.#options.file} is closing and takes no more requests`);
+    if (this.#closing !== undefined) return new CallError("draining", `the store ${this.#options.file} is closing and accepts no more requests`);
     if (this.#state.name === "down" && this.#clock.monotonic() < this.#state.retryAt) return storageFailed(this.#state.reason, "not_written");
     if (this.#requests >= this.#maxRequests || (this.#requests > 0 && this.#bytes + bytes > this.#maxBytes)) {
-      return new CallError("overloaded", `the store has ${this.#requests} requests of ${this.#bytes} bytes under way and takes no more; try again shortly`, {
+      return new CallError("overloaded", `too many pending requests to the store: ${this.#requests} requests of ${this.#bytes} bytes; try again shortly`, {
         details: { requests: this.#requests, bytes: this.#bytes, max_requests: this.#maxRequests, max_bytes: this.#maxBytes },
       });
     }
     return undefined;
   }
 
-  /** Sends at the end of this tick, so that all that it brings travels together. */
+  /** Sends at the end of this event loop turn, so that all its requests are in one batch. */
   #scheduleFlush(): void {
-    if (this.#flushScheduled || this.#underWay.length > 0) return;
+    if (this.#flushScheduled || this.#inFlight.length > 0) return;
     this.#flushScheduled = true;
     setImmediate(() => {
       this.#flushScheduled = false;
@@ -203,58 +203,58 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
   }
 
   #flush(): void {
-    if (this.#underWay.length > 0 || this.#waiting.length === 0) return;
+    if (this.#inFlight.length > 0 || this.#waiting.length === 0) return;
     if (this.#state.name === "down") this.#restart();
     if (this.#state.name !== "ready") return;
     const batch = this.#waiting;
     this.#waiting = [];
-    this.#underWay = batch;
+    this.#inFlight = batch;
     this.#state.thread.post({ kind: "batch", requests: batch.map((pending) => pending.request) });
   }
 
   #settle(answers: readonly Answer[]): void {
-    const batch = this.#underWay;
-    this.#underWay = [];
-    // Large answers come in parts: the thread has not begun the rest, which goes to it again before what came since.
+    const batch = this.#inFlight;
+    this.#inFlight = [];
+    // If answers are large, the thread answers only some requests. Send the rest again, before newer requests.
     const rest = batch.splice(Math.max(1, answers.length));
     batch.forEach((pending, index) => {
-      this.#forget(pending);
+      this.#release(pending);
       const answer = answers[index];
       if (pending.expired) return;
-      if (answer === undefined) pending.reject(storageFailed("the store thread gave no answer; this is a defect of the engine", "unknown"));
+      if (answer === undefined) pending.reject(storageFailed("the store thread gave no answer; this is a bug in the engine", "unknown"));
       else settleWith(pending, answer);
     });
-    for (const pending of rest) if (pending.expired) this.#forget(pending);
+    for (const pending of rest) if (pending.expired) this.#release(pending);
     if (rest.length > 0) this.#waiting = [...rest.filter(({ expired }) => !expired), ...this.#waiting];
     this.#flush();
-    this.#sayIdle();
+    this.#notifyIdle();
   }
 
-  #forget(pending: Pending): void {
+  #release(pending: Pending): void {
     this.#requests -= 1;
     this.#bytes -= pending.bytes;
   }
 
-  /** Fails what is past its deadline. What the thread holds keeps counting against the bounds until it answers: it is still there. */
+  /** Rejects requests that timed out. Those that the thread is running still count against the limits until it answers. */
   #expire(): void {
     this.#cancelSweep = undefined;
     const now = this.#clock.monotonic();
-    for (const pending of this.#underWay) this.#expireOne(pending, now, "unknown");
+    for (const pending of this.#inFlight) this.#expireOne(pending, now, "unknown");
     const unsent = this.#waiting;
     this.#waiting = unsent.filter((pending) => pending.deadline > now);
     for (const pending of unsent) {
-      if (pending.deadline <= now) this.#forget(pending);
+      if (pending.deadline <= now) this.#release(pending);
       this.#expireOne(pending, now, "not_written");
     }
-    const next = this.#underWay.find((pending) => !pending.expired) ?? this.#waiting[0];
+    const next = this.#inFlight.find((pending) => !pending.expired) ?? this.#waiting[0];
     if (next !== undefined) this.#cancelSweep = this.#clock.after(Math.max(1, next.deadline - now), () => this.#expire());
-    this.#sayIdle();
+    this.#notifyIdle();
   }
 
   #expireOne(pending: Pending, now: number, outcome: Outcome): void {
     if (pending.expired || pending.deadline > now) return;
     pending.expired = true;
-    const what = outcome === "unknown" ? "a write may still happen" : "nothing was written";
+    const what = outcome === "unknown" ? "a write may still be executed" : "nothing was written";
     const message = `the store did not answer within ${this.#requestTimeoutMs} ms; ${what}`;
     pending.reject(new CallError("call_timeout", message, { details: { timeout_ms: this.#requestTimeoutMs, outcome } }));
   }
@@ -279,28 +279,28 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
   }
 
   #noteHealth(problem: string | undefined): void {
-    if (problem === undefined) this.#log.info("store writes again", { file: this.#options.file });
+    if (problem === undefined) this.#log.info("store can write again", { file: this.#options.file });
     else this.#log.error("store cannot write", { file: this.#options.file, problem });
     this.#problem = problem;
   }
 
-  /** What the last thread did not begin goes to the next one. */
+  /** Sends the requests that the last thread did not start to a new thread. */
   #renew(): void {
     if (this.#state.name === "closed") return;
     this.#damage = undefined;
     this.#log.info("store was written to a new file after a failed sync", { file: this.#options.file });
-    const unanswered = this.#underWay.filter(({ expired }) => !expired);
-    for (const pending of this.#underWay) if (pending.expired) this.#forget(pending);
-    this.#underWay = [];
+    const unanswered = this.#inFlight.filter(({ expired }) => !expired);
+    for (const pending of this.#inFlight) if (pending.expired) this.#release(pending);
+    this.#inFlight = [];
     this.#waiting = [...unanswered, ...this.#waiting];
     this.#restart();
   }
 
-  /** The thread is gone: whatever it held fails, what waits goes to the next thread. */
+  /** Fails the requests of a crashed thread. Waiting requests go to a new thread. */
   #recover(reason: string): void {
     if (this.#state.name === "closed") return;
-    this.#log.error("store thread ended unexpectedly; starting it again", { file: this.#options.file, reason });
-    this.#failUnderWay(`the store thread ended: ${reason}`);
+    this.#log.error("store thread ended unexpectedly; restarting it", { file: this.#options.file, reason });
+    this.#failInFlight(`the store thread ended: ${reason}`);
     this.#restart();
   }
 
@@ -313,24 +313,24 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
           return;
         }
         if (this.#problem !== undefined) this.#noteHealth(undefined);
-        this.#begin(thread);
+        this.#onStarted(thread);
         this.#flush();
-        this.#sayIdle();
+        this.#notifyIdle();
       },
-      (error: Error) => this.#giveUp(error.message),
+      (error: Error) => this.#markDown(error.message),
     );
   }
 
-  #giveUp(reason: string): void {
-    this.#log.error("store cannot be opened again", { file: this.#options.file, reason });
+  #markDown(reason: string): void {
+    this.#log.error("failed to reopen the store", { file: this.#options.file, reason });
     this.#state = { name: "down", reason, retryAt: this.#clock.monotonic() + RESTART_DELAY_MS };
     this.#failWaiting(reason);
-    this.#sayIdle();
+    this.#notifyIdle();
   }
 
-  #failUnderWay(reason: string): void {
-    const lost = this.#underWay;
-    this.#underWay = [];
+  #failInFlight(reason: string): void {
+    const lost = this.#inFlight;
+    this.#inFlight = [];
     this.#fail(lost, reason, "unknown");
   }
 
@@ -342,15 +342,15 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
 
   #fail(lost: readonly Pending[], reason: string, outcome: Outcome): void {
     for (const pending of lost) {
-      this.#forget(pending);
+      this.#release(pending);
       if (!pending.expired) pending.reject(storageFailed(reason, outcome));
     }
   }
 
   async #close(): Promise<void> {
-    if (this.#underWay.length > 0 || this.#waiting.length > 0 || this.#state.name === "starting") {
+    if (this.#inFlight.length > 0 || this.#waiting.length > 0 || this.#state.name === "starting") {
       await new Promise<void>((resolve) => {
-        // A thread that hangs on a dead disk must not keep the engine from stopping.
+        // A thread that hangs on a failed disk must not prevent the engine from stopping.
         const cancel = this.#clock.after(this.#requestTimeoutMs, resolve);
         this.#onIdle = () => {
           cancel();
@@ -362,21 +362,20 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
     this.#cancelSweep?.();
     const state = this.#state;
     this.#state = { name: "closed" };
-    this.#failUnderWay("the store was closed before the disk answered");
-    this.#failWaiting("the store was closed before the disk answered");
+    this.#failInFlight("the store was closed before the write finished");
+    this.#failWaiting("the store was closed before the write finished");
     if (state.name !== "ready") return;
     const problem = await state.thread.close();
-    if (problem !== undefined)
-      this.#log.warn("store closed without writing its log back; the next start checks the file", { file: this.#options.file, problem });
+    if (problem !== undefined) this.#log.warn("store closed without a checkpoint; the next start checks the file", { file: this.#options.file, problem });
   }
 
-  #sayIdle(): void {
-    if (this.#underWay.length > 0 || this.#waiting.length > 0 || this.#state.name === "starting") return;
+  #notifyIdle(): void {
+    if (this.#inFlight.length > 0 || this.#waiting.length > 0 || this.#state.name === "starting") return;
     this.#onIdle?.();
   }
 }
 
-/** Of a write that failed. */
+/** Outcome of a failed write. */
 type Outcome = "not_written" | "unknown";
 
 function storageFailed(reason: string, outcome: Outcome): CallError {

@@ -1,7 +1,7 @@
 import type { StoreDurability } from "./database-file.ts";
 import type { DriverName } from "./driver.ts";
 
-/** Given to the thread when it starts. */
+/** Data that the thread is started with. */
 export interface ThreadStart {
   /** Absolute path of the database. */
   readonly file: string;
@@ -16,7 +16,7 @@ export interface Request {
   readonly input: unknown;
 }
 
-/** How one request ended. `failed`: the store could not do it, and nothing of it is written, unless it `isUnclear`: the disk failed, and may have it all the same. */
+/** Result of a request. `failed`: the request was not executed. With `isUnclear`, its write may be stored nevertheless. */
 export type Answer =
   | { readonly status: "done"; readonly output: unknown }
   | { readonly status: "refused"; readonly code: string; readonly message: string; readonly details: Readonly<Record<string, unknown>> | undefined }
@@ -25,14 +25,14 @@ export type Answer =
 export type ToThread = { readonly kind: "batch"; readonly requests: readonly Request[] } | { readonly kind: "close" };
 
 export type FromThread =
-  /** `damage`: what was found to be lost. After an unclean stop the content is worth a thorough check. */
+  /** `damage` describes data that was found to be lost. If `wasUnclean`, the content should be checked. */
   | { readonly kind: "open"; readonly wasUnclean: boolean; readonly damage: string | undefined }
   | { readonly kind: "refused"; readonly message: string }
-  /** In the order of the requests; when they are large, of the first of them, and the others were not begun. */
+  /** Answers in the order of the requests. If they are large, only to the first requests; the others were not started. */
   | { readonly kind: "answers"; readonly answers: readonly Answer[] }
-  /** Whether the store can write; sent on each change. Undefined means that it can again. */
+  /** Sent when the store's problem changes. Undefined: the store can write. */
   | { readonly kind: "health"; readonly problem: string | undefined }
-  /** The database was written to a new file, which the next thread uses. This one ends, and begins none of the requests that follow. */
+  /** The database was written to a new file for the next thread. This thread ends and starts no further request. */
   | { readonly kind: "renewed" }
-  /** `problem`: the log could not be written back into the file; nothing is lost, the next start reads it from the log. */
+  /** `problem`: the checkpoint failed. Nothing is lost; the next start reads the log. */
   | { readonly kind: "closed"; readonly problem: string | undefined };

@@ -16,30 +16,30 @@ export interface ThreadOptions {
 export interface ThreadEvents {
   onAnswers(answers: readonly Answer[]): void;
   onHealth(problem: string | undefined): void;
-  /** The thread ended so that a new one uses the new file. It began nothing of what it did not answer. Comes at most once. */
+  /** Called at most once, when the thread ended so that a new one uses the new file. Unanswered requests were not started. */
   onRenewed(): void;
-  /** The thread ended without having been asked to. Comes at most once, and not before `startThread` resolved. */
+  /** Called at most once, when the thread ended unexpectedly, and not before `startThread` resolved. */
   onCrash(reason: string): void;
 }
 
-/** A store thread that is open. */
+/** A store thread with an open database. */
 export interface Thread {
-  /** The last stop was not clean. */
+  /** True if the last stop was not clean. */
   readonly wasUnclean: boolean;
-  /** What the opening found to be lost, as a sentence for people. */
+  /** User message about data that was found to be lost on opening; else undefined. */
   readonly damage: string | undefined;
   post(message: ToThread): void;
-  /** Resolves when the thread is gone, with what went wrong while closing. */
+  /** Closes the database. Resolves when the thread has ended, with a problem or undefined. */
   close(): Promise<string | undefined>;
 }
 
-/** How long closing may take before the thread is ended, in milliseconds. Nothing is lost then, but the next start checks the file. */
+/** Timeout of closing, in milliseconds. Then the thread is terminated. Nothing is lost, but the next start checks the file. */
 const CLOSE_TIMEOUT_MS = 10_000;
 
 /** Starts a thread and waits until its database is open. Rejects with an Error that says why it cannot be used. */
 export async function startThread(options: ThreadOptions, events: ThreadEvents): Promise<Thread> {
   const thread = await openThread(options, events);
-  // The first one may have written the database to a new file, which the second one opens.
+  // The first thread may have only renewed the file. The second one opens it.
   return thread ?? (await openThread(options, events)) ?? Promise.reject(new Error(`the database ${options.file} was written to a new file twice`));
 }
 
@@ -65,7 +65,7 @@ class WorkerThread implements Thread {
   constructor(worker: Worker, options: ThreadOptions, events: ThreadEvents) {
     this.#worker = worker;
     this.#clock = options.clock;
-    let lastError = "it ended without saying why";
+    let lastError = "it ended without an error message";
     worker.on("error", (error) => {
       lastError = error instanceof Error ? error.message : String(error);
     });

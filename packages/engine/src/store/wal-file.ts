@@ -4,22 +4,22 @@ import { closeSync, openSync, readSync } from "node:fs";
 
 const HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
-/** Of a log whose header does not say. */
+/** Page size of a log with an invalid header. */
 const DEFAULT_PAGE_BYTES = 4096;
-/** The first 4 bytes of a log. The last bit says whether checksums read their words as big-endian. */
+/** The first 4 bytes of a log, without the last bit. That bit is set if checksums use big-endian words. */
 const MAGIC = 0x377f0682;
-/** Frames that are read at once. */
+/** Number of frames per read. */
 const FRAMES_PER_READ = 64;
 
-/** What a write-ahead log holds. All numbers count frames; a frame is one page of the database. */
+/** Content of a write-ahead log. All numbers count frames; a frame is one page of the database. */
 export interface WalContent {
-  /** Frames up to the last commit that can be read: what SQLite finds when it opens the database. */
+  /** Frames up to the last readable commit. These are the frames that SQLite uses. */
   readonly readable: number;
-  /** The same without the last transaction. */
+  /** Readable frames without the last transaction. */
   readonly readableBeforeLast: number;
   /**
-   * Frames of later transactions behind the first frame that cannot be read. SQLite ignores them without an error. A transaction begins only after the one
-   * before it was synced, so a power cut leaves none: then the file is damaged.
+   * Frames of later transactions after the first bad frame. SQLite ignores them without an error. A transaction starts only after the previous
+   * one is synced, so a power cut cannot leave such frames: they show that the file is damaged.
    */
   readonly unreadable: number;
 }
@@ -48,7 +48,7 @@ function contentOf(handle: number): WalContent | undefined {
   checksum.add(header, 0, 24);
   const isHeaderValid = (magic & ~1) >>> 0 === MAGIC && checksum.equals(header, 24);
   const pageBytes = isHeaderValid ? header.readUInt32BE(8) : DEFAULT_PAGE_BYTES;
-  // Both salts are repeated in each frame.
+  // The salts of an invalid header are read from the first frame, because each frame repeats them.
   if (!isHeaderValid) readSync(handle, header, 16, 8, HEADER_BYTES + 8);
 
   const frameBytes = FRAME_HEADER_BYTES + pageBytes;
@@ -61,7 +61,7 @@ function contentOf(handle: number): WalContent | undefined {
   }
 }
 
-/** Follows a log frame by frame. */
+/** Reads a log frame by frame. */
 class FrameChain implements WalContent {
   readable = 0;
   readableBeforeLast = 0;
@@ -69,37 +69,37 @@ class FrameChain implements WalContent {
   readonly #salts: Buffer;
   readonly #checksum: Checksum;
   #frames = 0;
-  /** All frames so far can be read. */
-  #isWhole: boolean;
-  /** The transaction of the first bad frame has ended: what follows belongs to later ones. */
-  #isBehind = false;
+  /** True if all frames so far are valid. */
+  #isIntact: boolean;
+  /** True after the transaction of the first bad frame. Further frames belong to later transactions. */
+  #isPastBadTransaction = false;
 
-  constructor(salts: Buffer, checksum: Checksum, isWhole: boolean) {
+  constructor(salts: Buffer, checksum: Checksum, isIntact: boolean) {
     this.#salts = salts;
     this.#checksum = checksum;
-    this.#isWhole = isWhole;
+    this.#isIntact = isIntact;
   }
 
   add(frame: Buffer): void {
     this.#frames += 1;
     const hasSalts = frame.compare(this.#salts, 0, 8, 8, 16) === 0;
     const isCommit = frame.readUInt32BE(4) !== 0;
-    if (this.#isWhole) {
+    if (this.#isIntact) {
       this.#checksum.add(frame, 0, 8);
       this.#checksum.add(frame, FRAME_HEADER_BYTES, frame.length);
-      this.#isWhole = hasSalts && this.#checksum.equals(frame, 16);
-      if (this.#isWhole && isCommit) {
+      this.#isIntact = hasSalts && this.#checksum.equals(frame, 16);
+      if (this.#isIntact && isCommit) {
         this.readableBeforeLast = this.readable;
         this.readable = this.#frames;
       }
-    } else if (this.#isBehind && hasSalts) {
+    } else if (this.#isPastBadTransaction && hasSalts) {
       this.unreadable += 1;
     }
-    if (!this.#isWhole && hasSalts && isCommit) this.#isBehind = true;
+    if (!this.#isIntact && hasSalts && isCommit) this.#isPastBadTransaction = true;
   }
 }
 
-/** The checksum of a log, over 32-bit words: s0 += word0 + s1; s1 += word1 + s0. */
+/** Checksum of a log, over 32-bit words: s0 += word0 + s1; s1 += word1 + s0. */
 class Checksum {
   readonly #isBigEndian: boolean;
   #s0 = 0;

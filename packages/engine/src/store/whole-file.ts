@@ -1,12 +1,12 @@
 import { CallError } from "@svc/protocol";
 import { createFile, replaceFile } from "../files/replace-file.ts";
 
-/** Creates a file as `createFile` does. Rejects with `storage_failed`. */
+/** Like `createFile`, but rejects with `storage_failed`. */
 export function writeWhole(file: string, write: (draft: string) => Promise<void>): Promise<{ readonly bytes: number }> {
   return storing(file, () => createFile(file, write));
 }
 
-/** Replaces a file as `replaceFile` does. Rejects with `storage_failed`. */
+/** Like `replaceFile`, but rejects with `storage_failed`. */
 export function replaceWhole(file: string, content: string | Iterable<string>): Promise<void> {
   return storing(file, () => replaceFile(file, content));
 }

@@ -1,15 +1,15 @@
 import { Lexer } from "yaml";
 
-/** Deepest nesting of lists and maps that is read. A real file needs about ten. */
+/** Maximum nesting depth of lists and maps. A real file needs about ten levels. */
 export const MAX_YAML_DEPTH = 64;
 
-/** What the lexer adds of its own, no characters of the text: a document begins, a scalar follows, broken brackets end here. */
+/** Lexemes that the lexer inserts and that are not in the text: start of a document, start of a scalar, end of unbalanced brackets. */
 const MARKS: ReadonlySet<string> = new Set(["\u0002", "\u001f", "\u0018"]);
 const BRACKETS_BROKEN = "\u0018";
 
 /**
- * The offset at which a text first nests deeper than MAX_YAML_DEPTH, or undefined.
- * Asked before parsing because the parser recurses per level, and running out of stack inside it can end the process.
+ * Returns the offset at which a text first exceeds MAX_YAML_DEPTH, or undefined. Must be checked before parsing: the parser is recursive, and a
+ * stack overflow in it may crash the process.
  */
 export function tooDeepAt(text: string): number | undefined {
   const blocks = new OpenBlocks();
@@ -28,7 +28,7 @@ export function tooDeepAt(text: string): number | undefined {
   return undefined;
 }
 
-/** Counts open block lists and maps by the columns at which their items begin. May count one too many, never one too few. */
+/** Counts open block lists and maps by the columns of their items. The count may be one too high, but never too low. */
 class OpenBlocks {
   readonly #columns: number[] = [];
   #column = 0;

@@ -1,23 +1,23 @@
 import { maskText } from "@svc/protocol";
 
-/** One problem with a file. */
+/** A problem of a file. */
 export interface FileProblem {
-  /** 1-based; undefined when the file as a whole is meant. */
+  /** 1-based; undefined if the problem concerns the whole file. */
   readonly line: number | undefined;
   readonly column: number | undefined;
   /** Path of the key, e.g. `workers[2].config.port`. */
   readonly key: string | undefined;
-  /** What is wrong and what is expected, one sentence. */
+  /** One sentence with the problem and the expectation. */
   readonly message: string;
 }
 
-/** A file cannot be used. The message lists every problem with file, line, key and what is expected; secrets in it are masked. */
+/** Thrown if a file cannot be used. The message lists every problem with file, line, key and expectation. Secrets are masked. */
 export class FileError extends Error {
   readonly file: string;
   readonly problems: readonly FileProblem[];
 
   constructor(file: string, problems: readonly FileProblem[]) {
-    // Messages may quote the file: a name, or an entry that is no block.
+    // Messages may quote parts of the file, e.g. a name.
     const masked = problems.map((problem) => ({ ...problem, message: maskText(problem.message) }));
     super(masked.map((problem) => formatProblem(file, problem)).join("\n"));
     this.file = file;
@@ -25,7 +25,7 @@ export class FileError extends Error {
   }
 }
 
-/** A problem with the file as a whole. */
+/** Returns a problem of the whole file. */
 export function problemOfFile(message: string): FileProblem {
   return { line: undefined, column: undefined, key: undefined, message };
 }

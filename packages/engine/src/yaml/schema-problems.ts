@@ -12,17 +12,17 @@ export interface SchemaProblemOptions {
   readonly value: unknown;
   readonly base: KeyPath;
   readonly yaml: YamlSource;
-  /** Words of other systems for keys of the schema, e.g. `{ language: "kind" }`. Hints suggest the schema's key. */
+  /** Key names of other systems and the schema's names, e.g. `{ language: "kind" }`, for hints. */
   readonly synonyms?: Synonyms;
 }
 
 type Synonyms = Readonly<Record<string, string>>;
 
-/** Describes a schema's issues with the value at `base`, each with its line. */
+/** Converts a schema's issues with the value at `base` to problems with lines. */
 export function schemaProblems(issues: readonly Issue[], options: SchemaProblemOptions): FileProblem[] {
   const { value, base, yaml, synonyms } = options;
   const vocabulary = new Vocabulary(options.schema);
-  // A value that is meant to be secret is not for messages and logs, however wrong it is.
+  // Secret values must not appear in messages and logs, even if they are invalid.
   const masked = maskConfig(value);
   return issues.flatMap(innermost).flatMap((issue) => {
     const inside = issue.path.map((part) => (typeof part === "number" ? part : String(part)));
@@ -39,15 +39,15 @@ export function schemaProblems(issues: readonly Issue[], options: SchemaProblemO
   });
 }
 
-/** Shorter values occur in words by chance, in characters. */
+/** Minimum length of a masked value, in characters. Shorter values occur in words by chance. */
 const MIN_REPLACED = 6;
 
-/** The message of a schema's author, who may have put the value in it. */
+/** Masks the value in a message of the schema, which may contain it. */
 function withoutValue(message: string, value: unknown): string {
   return typeof value === "string" && value.length >= MIN_REPLACED ? message.replaceAll(value, MASK) : message;
 }
 
-/** A problem with the value at `path`. */
+/** Returns a problem of the value at `path`. */
 export function problemAt(path: KeyPath, yaml: YamlSource, message: string): FileProblem {
   return { ...place(yaml.positionOf(path)), key: formatKey(path), message };
 }
@@ -63,7 +63,7 @@ interface UnknownKeyOptions {
   readonly synonyms?: Synonyms | undefined;
 }
 
-/** An unknown key in the block at `path`. */
+/** Returns the problem of an unknown key in the block at `path`. */
 export function unknownKey(key: string, { path, yaml, known, synonyms = {} }: UnknownKeyOptions): FileProblem {
   const meant = Object.hasOwn(synonyms, key) ? (synonyms[key] ?? key) : key;
   const hint =
@@ -73,11 +73,11 @@ export function unknownKey(key: string, { path, yaml, known, synonyms = {} }: Un
   return { ...place(yaml.positionOfKey([...path, key])), key: formatKey([...path, key]), message: `unknown key ${JSON.stringify(maskConfigText(key))}${hint}` };
 }
 
-/** Of the alternatives of a union, the one that the value comes closest to; the union itself when it resembles none. */
+/** Returns the issues of the union's alternative that is closest to the value, or the union's own issue if none is close. */
 function innermost(issue: Issue): Issue[] {
   if (issue.code !== "invalid_union" || issue.errors.length === 0) return [issue];
   const close = issue.errors.filter((alternative) => !alternative.some(isWrongKind));
-  // An alternative whose word does not fit near the top (an adapter's name) is further away than one that fails deeper inside.
+  // An alternative with a wrong constant near the top (e.g. an adapter's name) is less close than one that fails deeper inside.
   const furthest = Math.max(...close.map(depthOfWrongWord));
   const nearest = close.filter((alternative) => depthOfWrongWord(alternative) === furthest);
   const isUndecided = nearest.length > 1 && furthest !== Number.POSITIVE_INFINITY;
@@ -90,7 +90,7 @@ function depthOfWrongWord(alternative: readonly Issue[]): number {
   return Math.min(...alternative.map((inner) => (inner.code === "invalid_value" ? inner.path.length : Number.POSITIVE_INFINITY)));
 }
 
-/** Alternatives that differ in a word, e.g. an adapter's name, as one choice among all their words. */
+/** Merges alternatives that differ in a constant, e.g. an adapter's name, into one issue with all constants. */
 function mergedChoice(alternatives: readonly (readonly Issue[])[]): Issue[] {
   const choices = alternatives.map((issues) => issues.find((inner) => inner.code === "invalid_value")).filter((inner) => inner !== undefined);
   const [first] = choices;
@@ -99,7 +99,7 @@ function mergedChoice(alternatives: readonly (readonly Issue[])[]): Issue[] {
   return [{ ...first, values: [...new Set(samePlace.flatMap((inner) => inner.values))] }];
 }
 
-/** Whether another type of value is expected: only then does the type of a secret say more than the expectation. */
+/** True if another type is expected. Only then is the type of a secret value shown. */
 function isWrongType(issue: Issue): boolean {
   return issue.code === "invalid_type" || issue.code === "invalid_union";
 }
@@ -108,13 +108,13 @@ function isWrongKind(issue: Issue): boolean {
   return issue.path.length === 0 && (issue.code === "invalid_type" || issue.code === "invalid_value");
 }
 
-/** What must be there, what is there, and what was probably meant. */
+/** Returns a sentence with the expectation, the value, and the probable intention. */
 function sentence(issue: Issue, found: unknown, context: { readonly words: readonly unknown[]; readonly template: string | undefined }): string {
   const values = issue.code === "invalid_value" ? issue.values : issue.code === "invalid_union" ? context.words : [];
   return `${found === undefined ? "is missing; it " : ""}${expectation(issue, values)}${gotText(found, context.template)}${nearestOf(found, values)}`;
 }
 
-/** How the schema library's own sentences begin; any other is the schema author's, who knows better. */
+/** Start of the schema library's default messages. Other messages were written for this schema and are used as they are. */
 const LIBRARY_WORDING = /^(?:Invalid |Too (?:small|big))/;
 
 function expectation(issue: Issue, values: readonly unknown[]): string {
@@ -186,7 +186,7 @@ function kindInWords(expected: string): string {
 
 const MAX_SHOWN_CHARACTERS = 60;
 
-/** `, got …`: what the file has. A value that came from a variable is shown as the variable, since it may be a secret. */
+/** Returns `, got …` with the value in the file. A value from a variable is shown as the variable, because it may be a secret. */
 function gotText(found: unknown, template: string | undefined): string {
   if (found === undefined) return "";
   if (template !== undefined) return `, got ${kindOf(found)} from ${shortened(maskConfigText(template))}`;
@@ -195,7 +195,7 @@ function gotText(found: unknown, template: string | undefined): string {
   return `, got ${found === null ? "nothing (null)" : String(found)}`;
 }
 
-/** What a value is, in words. */
+/** Returns the kind of a value in words. */
 export function kindOf(value: unknown): string {
   if (value === null || value === undefined) return "nothing (null)";
   if (Array.isArray(value)) return "a list";
@@ -217,9 +217,9 @@ function valueAt(value: unknown, path: KeyPath): unknown {
   return found;
 }
 
-/** Which keys and words a schema knows at a place, for hints. */
 const known = new WeakMap<z.ZodType, JsonSchema>();
 
+/** Finds the keys and constants that a schema allows at a path, for hints. */
 class Vocabulary {
   readonly #root: JsonSchema;
 
@@ -228,7 +228,7 @@ class Vocabulary {
     known.set(schema, this.#root);
   }
 
-  /** Of alternatives along the path, only those count that `value` has the word of, as an adapter's name. */
+  /** Returns the keys at a path. Ignores alternatives whose constants, e.g. an adapter's name, do not match `value`. */
   keysAt(path: KeyPath, value: unknown): string[] {
     return [...new Set(this.#at(path, value).flatMap((schema) => Object.keys(schema.properties ?? {})))];
   }
@@ -260,7 +260,7 @@ class Vocabulary {
   }
 }
 
-/** The alternatives whose fixed words the value has; all of them when none fits. */
+/** Returns the alternatives whose constants match the value, or all if none matches. */
 function chosenBy(value: unknown, schemas: JsonSchema[]): JsonSchema[] {
   const fitting = schemas.filter((schema) =>
     Object.entries(schema.properties ?? {}).every(([name, member]) => {

@@ -19,7 +19,7 @@ import { MAX_YAML_DEPTH, tooDeepAt } from "./depth.ts";
 import type { FileProblem } from "./problem.ts";
 import { readPlainScalar, substitute, type VariableLookup } from "./variables.ts";
 
-/** Keys and list positions from the top of the file to a value. */
+/** Keys and list indexes from the top of the file to a value. */
 export type KeyPath = readonly (string | number)[];
 
 export interface Position {
@@ -28,21 +28,21 @@ export interface Position {
   readonly column: number;
 }
 
-/** A YAML text as plain values, with the way back from each value to its place in the text. */
+/** A parsed YAML text. Provides the position of each value in the text. */
 export interface YamlSource {
-  /** Variables replaced. Undefined for a text without content. Maps have own keys only, never `__proto__`. */
+  /** Value with variables replaced. Undefined for an empty text. Maps never have the key `__proto__`. */
   readonly value: unknown;
-  /** Where the value at `path` stands; where it is missing, the nearest thing around it that is there. */
+  /** Returns the position of the value at `path`, or of its nearest existing parent. */
   positionOf(path: KeyPath): Position | undefined;
-  /** Where the last key of `path` stands. */
+  /** Returns the position of the last key of `path`. */
   positionOfKey(path: KeyPath): Position | undefined;
-  /** The characters of an unquoted scalar (`1.10` where the value is 1.1), variables replaced; undefined for all else. */
+  /** Returns the text of an unquoted scalar with variables replaced, e.g. `1.10` for the value 1.1; undefined for other values. */
   writtenTextOf(path: KeyPath): string | undefined;
-  /** The text before variables were replaced, when there were any. Safe to show: it holds no value from the environment. */
+  /** Returns the text before variables were replaced, if there were any. Safe to show, because it contains no environment values. */
   templateOf(path: KeyPath): string | undefined;
 }
 
-/** `workers[2].config.port`; keys that are no plain word stand in quotes. */
+/** Returns e.g. `workers[2].config.port`. Keys with special characters are quoted. */
 export function formatKey(path: KeyPath): string | undefined {
   let text = "";
   for (const part of path) {
@@ -53,17 +53,17 @@ export function formatKey(path: KeyPath): string | undefined {
   return text === "" ? undefined : text;
 }
 
-/** Values that one file may hold, those repeated by aliases counted each time. */
+/** Maximum number of values in a file. Values that aliases repeat count each time. */
 const MAX_VALUES = 100_000;
 const MAX_SYNTAX_PROBLEMS = 5;
 
-/** Problems with the YAML itself; `source` is undefined when it could not be read at all. */
+/** Result of parsing. `source` is undefined if the text is not valid YAML. */
 export interface YamlReading {
   readonly source: YamlSource | undefined;
   readonly problems: readonly FileProblem[];
 }
 
-/** Reads one YAML 1.2 document. Replaces variables in its texts if there is a `lookup`. Never throws. */
+/** Parses one YAML 1.2 document. Replaces variables if there is a `lookup`. Never throws. */
 export function readYaml(text: string, lookup?: VariableLookup): YamlReading {
   const lineCounter = new LineCounter();
   const deepAt = tooDeepAt(text);
@@ -73,7 +73,7 @@ export function readYaml(text: string, lookup?: VariableLookup): YamlReading {
       problems: [{ ...positionInText(text, deepAt), key: undefined, message: `lists and maps are nested deeper than ${MAX_YAML_DEPTH} levels` }],
     };
   }
-  // Duplicate keys are looked for below: the parser compares each key with all before it.
+  // `uniqueKeys` is off because the parser's check takes quadratic time. The reader finds duplicate keys.
   const document = parseDocument(text, { lineCounter, stringKeys: true, uniqueKeys: false, prettyErrors: false, schema: "core", keepSourceTokens: false });
   const variables = lookup === undefined ? BRACES_HINT : VARIABLE_HINT;
   const syntax = syntaxProblems(text, [...document.errors, ...document.warnings], { lineCounter, variables });
@@ -84,7 +84,7 @@ export function readYaml(text: string, lookup?: VariableLookup): YamlReading {
   return { source: sourceOf(document, reader, value), problems: reader.problems };
 }
 
-/** Turns nodes into plain values. One use per document. */
+/** Converts nodes to plain values. Must be used for one document only. */
 class Reader {
   readonly problems: FileProblem[] = [];
   readonly targets = new Map<Alias, Node>();
@@ -93,7 +93,7 @@ class Reader {
   readonly #lookup: VariableLookup | undefined;
   readonly #anchors = new Map<string, Node>();
   readonly #open = new Set<Node>();
-  /** Values of scalars already read: one that aliases repeat is replaced once, so that a replaced text is never replaced again. */
+  /** Values of scalars already read. An aliased scalar is substituted only once, so that a replaced text is not replaced again. */
   readonly #scalars = new Map<Scalar, unknown>();
   #values = 0;
 
@@ -146,7 +146,7 @@ class Reader {
     this.templates.set(scalar, value);
     if (substitution.kind === "refused") return this.#refuse(scalar, path, substitution.message);
     const isPlain = scalar.type === Scalar.PLAIN && scalar.tag === undefined;
-    // Kept for `writtenTextOf`: the parsed text of a scalar that now holds another one.
+    // For `writtenTextOf`, which must return the replaced text.
     scalar.source = substitution.text;
     return isPlain && substitution.whole ? readPlainScalar(substitution.text) : substitution.text;
   }
@@ -181,11 +181,11 @@ function isNode(value: unknown): value is Node {
 }
 
 interface Found {
-  /** The deepest node on the way that exists. */
+  /** The deepest existing node on the path. */
   readonly node: Node;
-  /** The key under which it stands, when it stands in a map. */
+  /** The node's key, if it is in a map. */
   readonly key: Node | undefined;
-  /** False when the path leads further than the file does. */
+  /** False if the path does not exist completely. */
   readonly complete: boolean;
 }
 
@@ -200,7 +200,7 @@ function sourceOf(document: Document.Parsed, reader: Reader, value: unknown): Ya
     positionOf(path) {
       const found = find(document, reader, path);
       if (found === undefined) return undefined;
-      // A key without a value has an empty node behind it, which may lie on a later line.
+      // A key without a value has an empty node, which may be on a later line.
       const isEmpty = isScalar(found.node) && found.node.range?.[0] === found.node.range?.[1];
       return reader.position(isEmpty && found.key ? found.key : found.node);
     },
@@ -251,7 +251,7 @@ function followed(node: Node, reader: Reader): Node {
   return target;
 }
 
-/** YAML 1.1 gives other values to the same characters: `on` is true and 010 is 8. */
+/** Rejects YAML 1.1, which reads the same text differently: `on` is true and 010 is 8. */
 function olderVersion(text: string): FileProblem {
   const position = positionInText(text, text.search(/^%YAML/m));
   return { ...position, key: undefined, message: "this file is read as YAML 1.2; remove the line `%YAML 1.1`" };
@@ -259,14 +259,14 @@ function olderVersion(text: string): FileProblem {
 
 interface SyntaxContext {
   readonly lineCounter: LineCounter;
-  /** Added to problems of lines that hold a `${`. */
+  /** Hint that is added to problems of lines with `${`. */
   readonly variables: string;
 }
 
 function syntaxProblems(text: string, errors: readonly YAMLError[], { lineCounter, variables }: SyntaxContext): FileProblem[] {
   const byLine = new Map<number, FileProblem>();
   for (const error of errors) {
-    // Behind a first slip the parser loses its place, and says so for every token that follows.
+    // After a first error the parser reports every following token, so these reports are skipped.
     if (error.code === "UNEXPECTED_TOKEN" && byLine.size > 0) continue;
     const { line, col } = lineCounter.linePos(error.pos[0]);
     if (byLine.has(line)) continue;
@@ -298,7 +298,7 @@ const PLAIN_WORDS: Partial<Record<YAMLError["code"], string>> = {
   UNEXPECTED_TOKEN: "this does not belong here; check the indentation and the quotes of this line and of the one above",
 };
 
-/** For codes that stand for many things. */
+/** Messages for codes that have several meanings. */
 const PLAIN_WORDS_OF_MESSAGES: readonly (readonly [RegExp, string])[] = [
   [/^Flow (?:map|sequence) in block collection must/, "a `{` or `[` above is never closed, or a line inside it is not indented deeper than its key"],
   [/^Flow (?:map|sequence) must/, "a `{` or `[` above is never closed"],

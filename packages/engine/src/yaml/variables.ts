@@ -1,16 +1,14 @@
-/**
- * `${NAME}` and `${NAME:default}` in the texts of a config file. Replacement happens after YAML parsing and inside one text,
- * so a value from the environment is never read as YAML structure.
- */
+// Replaces `${NAME}` and `${NAME:default}` in the strings of a config file. This happens after YAML parsing, so a value from the environment is
+// never parsed as YAML structure.
 
 export type Substitution =
-  /** Holds nothing to replace. */
+  /** The text contains no variable. */
   | { readonly kind: "none" }
-  /** `whole`: the text was exactly one variable, nothing before or after it. */
+  /** `whole` is true if the text was exactly one variable. */
   | { readonly kind: "replaced"; readonly text: string; readonly whole: boolean }
   | { readonly kind: "refused"; readonly message: string };
 
-/** Answers a variable's value; undefined when it is not set. A variable set to nothing is set. */
+/** Returns a variable's value, or undefined if it is not set. An empty variable counts as set. */
 export type VariableLookup = (name: string) => string | undefined;
 
 export function lookupIn(env: Readonly<Record<string, string | undefined>>): VariableLookup {
@@ -18,12 +16,12 @@ export function lookupIn(env: Readonly<Record<string, string | undefined>>): Var
 }
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-/** `$${` first, so that an escaped variable is never taken for one. The last branch is one that nobody closed. */
+/** The first branch is `$${`, so that an escaped variable does not match the second one. The last branch is an unclosed variable. */
 const MARK = /\$\$\{|\$\{([^}]*)\}|\$\{/g;
 
 /**
- * Replaces the variables of one text. `$${` stands for a literal `${`. A default ends at the first `}` and may be empty.
- * Refused: a variable without value and default, a name that is none, a variable inside a variable, a missing `}`.
+ * Replaces the variables in a string. `$${` is a literal `${`. A default ends at the first `}` and may be empty. Refuses a variable without
+ * value and default, an invalid name, a variable inside a variable, and a missing `}`.
  */
 export function substitute(text: string, lookup: VariableLookup): Substitution {
   if (!text.includes("${")) return { kind: "none" };
@@ -49,7 +47,7 @@ export function substitute(text: string, lookup: VariableLookup): Substitution {
   return { kind: "replaced", text: replaced, whole: variables === 1 && replacedLength === text.length };
 }
 
-/** The text that `substitute` reads as `text` itself, whatever it holds. */
+/** Escapes a string, so that `substitute` returns it unchanged. */
 export function literalText(text: string): string {
   return text.replaceAll("${", () => "$${");
 }
@@ -77,8 +75,8 @@ const OCTAL_OR_HEX = /^0(?:o[0-7]+|x[0-9a-fA-F]+)$/;
 const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 
 /**
- * Reads a text as YAML 1.2 reads an unquoted scalar: `3111` is a number, `true` a boolean, `null` or `~` nothing, all else text.
- * Unlike there, an empty text stays text, quotes mean nothing, and a whole number too large to be exact stays text.
+ * Converts a string like an unquoted YAML 1.2 scalar: `3111` is a number, `true` a boolean, `null` or `~` null, anything else a string. Unlike
+ * in YAML, an empty string stays a string, quotes have no meaning, and an integer that is not safe stays a string.
  */
 export function readPlainScalar(text: string): PlainScalar {
   const word = text.trim();

@@ -11,15 +11,15 @@ interface Entry extends Due {
   readonly key: string;
 }
 
-/** Which items end when, in memory. */
+/** In-memory index of items by expiry time. */
 export class ExpiryQueue {
-  /** Items that end, by `itemName`. */
+  /** Items that have an expiry time, by `itemName`. */
   readonly #entries = new Map<string, Entry>();
   #queue = new DueQueue<Entry>();
 
-  /** `at` undefined: the item does not end, or is gone. */
+  /** Sets the expiry time of an item. `at` is undefined if the item does not expire or was deleted. */
   put(scope: string, key: string, at: number | undefined): void {
-    // Most stores hold nothing that ends, and pay nothing here.
+    // Fast path: most stores have no items that expire.
     if (at === undefined && this.#entries.size === 0) return;
     const name = itemName(scope, key);
     let entry = this.#entries.get(name);
@@ -36,12 +36,12 @@ export class ExpiryQueue {
     this.#queue.set(entry, at);
   }
 
-  /** The first that ends. */
+  /** Returns the item that expires first. */
   first(): Expiry | undefined {
     return this.#queue.first;
   }
 
-  /** Those that ended at `now`, at most `limit`, in the order of their ends. */
+  /** Returns at most `limit` items that are expired at `now`, in the order of expiry. They stay in the queue. */
   until(now: number, limit: number): Expiry[] {
     const ended: Entry[] = [];
     for (let { first } = this.#queue; first !== undefined && first.dueAt <= now && ended.length < limit; { first } = this.#queue) {

@@ -1,13 +1,13 @@
 import type { Item, ItemUpdated, ItemValue, ItemWrite, ItemWritten, NumberedChange } from "../item-store.ts";
 import type { ItemChange } from "../outbox.ts";
 import type { ItemAddress } from "../plan-write.ts";
-import type { ToldOutput } from "./file-thread/deliveries.ts";
+import type { LoggedChange } from "./file-thread/deliveries.ts";
 import type { WriteOutput } from "./file-thread/writes.ts";
 
 const NOBODY: readonly string[] = [];
 const NOTHING: readonly never[] = [];
 
-/** Puts together what the store thread said of a set and what was asked of it. */
+/** Combines the input of a set with the store thread's output to the full result. */
 export function setAnswer(address: ItemAddress, value: ItemValue, write: ItemWrite, output: WriteOutput): ItemWritten {
   const { json, bytes, expiresAt } = value;
   const { status, version = 0, updatedAt = write.now } = output;
@@ -26,18 +26,18 @@ export function deleteAnswer(address: ItemAddress, write: ItemWrite, output: Wri
   return { status: output.status, item: undefined, previous: output.previous, changes: changesOf(address, write, output, undefined) };
 }
 
-/** `json`: what the item became; undefined when it was deleted. */
+/** `json` is the item's new value; undefined if the item was deleted. */
 function changesOf(address: ItemAddress, { now }: ItemWrite, output: WriteOutput, json: string | undefined): readonly NumberedChange[] {
   if (output.status === "unchanged") return NOTHING;
-  const { lapsed, previous, version = 0, told } = output;
-  const lapse = lapsed && change(address, { kind: "deleted", version: lapsed.version, previous: lapsed.json, json: undefined, at: now }, told?.[0]);
-  if (lapse !== undefined && json === undefined) return [lapse];
+  const { expired, previous, version = 0, logged } = output;
+  const expiry = expired && change(address, { kind: "deleted", version: expired.version, previous: expired.json, json: undefined, at: now }, logged?.[0]);
+  if (expiry !== undefined && json === undefined) return [expiry];
   const kind = json === undefined ? "deleted" : previous === undefined ? "created" : "updated";
-  const main = change(address, { kind, version, previous, json, at: now }, told?.[lapse === undefined ? 0 : 1]);
-  return lapse === undefined ? [main] : [lapse, main];
+  const main = change(address, { kind, version, previous, json, at: now }, logged?.[expiry === undefined ? 0 : 1]);
+  return expiry === undefined ? [main] : [expiry, main];
 }
 
-function change({ scope, key }: ItemAddress, happened: Omit<ItemChange, "scope" | "key">, told: ToldOutput | undefined): NumberedChange {
-  const { kind, version, previous, json, at } = happened;
-  return { kind, scope, key, version, previous, json, at, seq: told?.seq, watchers: told?.watchers ?? NOBODY };
+function change({ scope, key }: ItemAddress, facts: Omit<ItemChange, "scope" | "key">, logged: LoggedChange | undefined): NumberedChange {
+  const { kind, version, previous, json, at } = facts;
+  return { kind, scope, key, version, previous, json, at, seq: logged?.seq, watchers: logged?.watchers ?? NOBODY };
 }

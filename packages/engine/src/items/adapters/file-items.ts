@@ -6,6 +6,8 @@ import { snapshotDatabase } from "../../store/snapshot.ts";
 import type { Store } from "../../store/store.ts";
 import { CachedItems } from "../cached-items.ts";
 import type {
+  BatchedWrite,
+  BatchResult,
   Conflict,
   ExpiredItem,
   GroupPage,
@@ -18,8 +20,6 @@ import type {
   ItemWrite,
   ItemWritten,
   Listing,
-  ManyWritten,
-  OneOfMany,
   PageRequest,
 } from "../item-store.ts";
 import type { ItemAddress } from "../plan-write.ts";
@@ -39,10 +39,13 @@ export interface FileItemsParts {
   readonly onClosed: () => void;
 }
 
-/** How long closing waits for snapshots, in milliseconds; what is not done then is given up. */
+/** Maximum time that closing waits for snapshots, in milliseconds. Unfinished snapshots are then aborted. */
 const SNAPSHOT_CLOSE_MS = 10_000;
 
-/** Items in a store of `file-thread/procedures.ts`. Each method hands the store's answer on in its first reaction, which is what keeps the order. */
+/**
+ * Items in a store of `file-thread/procedures.ts`. Each method resolves in the first reaction to the store's reply, which preserves the
+ * order of results.
+ */
 export class FileItems implements ItemStore {
   readonly durability: "durable" | "relaxed";
   readonly outbox: FileOutbox;
@@ -50,7 +53,7 @@ export class FileItems implements ItemStore {
   readonly #store: Store<ItemProcedures>;
   readonly #call: Store<ItemProcedures>["call"];
   readonly #cached: CachedItems;
-  /** Moves the ends when the wall clock was set; asked by every method that looks at them. */
+  /** Shifts the expiry times if the wall clock was set. Every method that uses expiry times must read it first. */
   readonly #clock: IntervalClock;
   readonly #log: Logger;
   readonly #onClosed: () => void;
@@ -60,12 +63,12 @@ export class FileItems implements ItemStore {
 
   constructor({ file, store, durability, cacheBytes, clock, log, onClosed }: FileItemsParts) {
     this.durability = durability;
-    // What is asked for after closing began would come too late for a store that first waits for its snapshots.
+    // Reject new calls at once: the store itself stays open while closing waits for snapshots.
     this.#call = (name, input, options) => (this.#closing === undefined ? store.call(name, input, options) : Promise.reject(closingError()));
     this.outbox = new FileOutbox(this.#call);
     this.#file = file;
     this.#store = store;
-    this.#clock = new IntervalClock(clock, (byMs) => this.#moveEnds(byMs));
+    this.#clock = new IntervalClock(clock, (byMs) => this.#shiftExpiries(byMs));
     this.#cached = new CachedItems(cacheBytes, this.#clock);
     this.#log = log;
     this.#onClosed = onClosed;
@@ -140,7 +143,7 @@ export class FileItems implements ItemStore {
     );
   }
 
-  writeMany(writes: readonly OneOfMany[]): Promise<ManyWritten> {
+  writeMany(writes: readonly BatchedWrite[]): Promise<BatchResult> {
     this.#clock.now();
     const bytes = writes.reduce((sum, one) => sum + writeBytes(one, one.write) + (one.type === "set" ? one.value.bytes : 0), 0);
     return this.#cached.write(
@@ -184,7 +187,7 @@ export class FileItems implements ItemStore {
 
   async snapshot(file: string): Promise<{ readonly bytes: number }> {
     if (this.#closing !== undefined) throw closingError();
-    // What was asked for before is in it.
+    // Wait for earlier writes, so that the snapshot contains them.
     await this.#call("nextExpiry", null);
     const written = snapshotDatabase({ file: this.#file, target: file, clock: this.#clock, signal: this.#ending.signal });
     this.#snapshots.add(written);
@@ -208,9 +211,9 @@ export class FileItems implements ItemStore {
     return this.#closing;
   }
 
-  #moveEnds(byMs: number): void {
+  #shiftExpiries(byMs: number): void {
     this.#cached.clear();
-    this.#call("moveEnds", { byMs }).catch((error: unknown) => this.#log.error("ends of items could not be moved along with the clock", { byMs, error }));
+    this.#call("shiftExpiries", { byMs }).catch((error: unknown) => this.#log.error("failed to adjust expiry times after a clock change", { byMs, error }));
   }
 
   async #close(): Promise<void> {
@@ -224,10 +227,10 @@ export class FileItems implements ItemStore {
 }
 
 function closingError(): CallError {
-  return new CallError("draining", "the store of items is closing and takes no more requests");
+  return new CallError("draining", "the item store is closing and accepts no more requests");
 }
 
-function manyAnswer(writes: readonly OneOfMany[], output: ManyOutput, remember: (scope: string, key: string, item: Item | undefined) => void): ManyWritten {
+function manyAnswer(writes: readonly BatchedWrite[], output: ManyOutput, remember: (scope: string, key: string, item: Item | undefined) => void): BatchResult {
   if (output.status === "conflict") return output;
   const answers = writes.map((one, index) => {
     const done = output.writes[index] ?? { status: "unchanged" as const };
@@ -238,7 +241,7 @@ function manyAnswer(writes: readonly OneOfMany[], output: ManyOutput, remember: 
   return { status: "written", writes: answers };
 }
 
-// Every member costs its way between the threads, so none is sent that says nothing.
+// Members without a value are omitted, because each one costs time to copy between the threads.
 function writeInput({ scope, key }: ItemAddress, { now, ifVersion, notice }: ItemWrite): WriteInput {
   const input: { -readonly [Member in keyof WriteInput]: WriteInput[Member] } = { scope, key, now };
   if (ifVersion !== undefined) input.ifVersion = ifVersion;
@@ -254,7 +257,7 @@ function setInput({ scope, key }: ItemAddress, { json, bytes, expiresAt }: ItemV
   return input;
 }
 
-function oneInput(one: OneOfMany): OneInput {
+function oneInput(one: BatchedWrite): OneInput {
   return one.type === "set"
     ? Object.assign(setInput(one, one.value, one.write), { type: one.type })
     : Object.assign(writeInput(one, one.write), { type: one.type });

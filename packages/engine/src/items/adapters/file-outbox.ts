@@ -3,12 +3,12 @@ import type { Delivery, Notice, Outbox } from "../outbox.ts";
 import type { NoticeInput } from "./file-thread/deliveries.ts";
 import type { ItemProcedures } from "./file-thread/procedures.ts";
 
-/** A set of names in a message between threads costs more than a list. */
+/** Converts sets to lists, because copying a set between threads is slower. */
 export function noticeInput(notice: Notice): NoticeInput {
   return { watchers: notice.watchers.map(({ id, kinds }) => ({ id, kinds: [...kinds] })), origin: notice.origin };
 }
 
-/** The outbox that lies in the database of the items. */
+/** Outbox in the items' database. */
 export class FileOutbox implements Outbox {
   readonly #call: Store<ItemProcedures>["call"];
 
@@ -20,22 +20,22 @@ export class FileOutbox implements Outbox {
     return this.#call("pending", { watcher, after, limit, maxBytes });
   }
 
-  served(deliveries: readonly Pick<Delivery, "seq" | "watcher">[]): Promise<void> {
+  acknowledge(deliveries: readonly Pick<Delivery, "seq" | "watcher">[]): Promise<void> {
     return this.#call(
-      "served",
+      "acknowledge",
       deliveries.map(({ seq, watcher }) => ({ seq, watcher })),
     );
   }
 
-  async forget(watcher: string): Promise<number> {
-    let forgotten = 0;
+  async discard(watcher: string): Promise<number> {
+    let discarded = 0;
     let upTo: number | undefined;
     do {
-      const step = await this.#call("forget", { watcher, upTo });
-      forgotten += step.forgotten;
+      const step = await this.#call("discard", { watcher, upTo });
+      discarded += step.discarded;
       upTo = step.upTo;
     } while (upTo !== undefined);
-    return forgotten;
+    return discarded;
   }
 
   watchers(): Promise<readonly { readonly watcher: string; readonly waiting: number }[]> {

@@ -134,7 +134,7 @@ describe("the file adapter", () => {
   it("says what to do when file_path is a folder", async () => {
     const folder = freshFolder();
     mkdirSync(join(folder, "state_store.db"));
-    await expect(openIn(folder, { filePath: "state_store.db" })).rejects.toThrow(/state_store\.db is a folder.*name a file/);
+    await expect(openIn(folder, { filePath: "state_store.db" })).rejects.toThrow(/state_store\.db is a folder.*set a file/);
   });
 
   it("keeps other engines off a folder outside of the data folder, and lets several modules have files there", async () => {
@@ -160,7 +160,7 @@ describe("the file adapter", () => {
     const file = join(freshFolder(), "a-file");
     writeFileSync(file, "");
     await expect(openIn(join(file, "below"))).rejects.toThrow(
-      /state\.db cannot be opened: .*a-file is a file where a folder is wanted; its folder must exist, be writable/,
+      /state\.db cannot be opened: .*a-file is a file, not a folder; its folder must exist, be writable/,
     );
     // Not even root may make files here.
     await expect(openIn("/proc/self")).rejects.toThrow(/\/proc\/self\/state\.db cannot be opened/);

@@ -8,20 +8,20 @@ import { FileItems } from "./file-items.ts";
 import type { ItemProcedures } from "./file-thread/procedures.ts";
 
 export interface FileItemsOptions {
-  /** Absolute path of the data folder; this process holds its lock. */
+  /** Absolute path of the data folder. This process must hold its lock. */
   readonly dataDir: string;
-  /** The database file, relative to the data folder. */
+  /** Database file, relative to the data folder. */
   readonly filePath: string;
-  /** Items kept in memory for reading, in bytes. */
+  /** Size of the read cache, in bytes. */
   readonly cacheBytes: number;
-  /** `relaxed`: a write is answered before it is synced, which follows within a second. Default `durable`. */
+  /** `relaxed`: a write resolves before it is synced; the sync follows within a second. Default `durable`. */
   readonly durability?: "durable" | "relaxed";
   readonly log: Logger;
-  /** Says what is past its end, and runs deadlines. */
+  /** Clock for expiry and deadlines. */
   readonly clock: Clock;
 }
 
-/** Items in a SQLite file. Rejects with an Error that says why the file cannot be used. */
+/** Opens an item store in a SQLite file. Rejects with an Error that says why the file cannot be used. */
 export async function openFileItems(options: FileItemsOptions): Promise<ItemStore> {
   const { dataDir, log, clock, durability = "durable", cacheBytes } = options;
   const file = resolve(dataDir, options.filePath);

@@ -1,27 +1,27 @@
 import { CallError } from "@svc/protocol";
 import { compareKeys } from "../key-order.ts";
-import { type Delivery, type ItemChange, MAX_WAITING_DELIVERIES, type Outbox, overfullText, type Told } from "../outbox.ts";
+import { type Delivery, type ItemChange, MAX_WAITING_DELIVERIES, type Outbox, type OutboxEntry, tooManyDeliveriesText } from "../outbox.ts";
 
-/** What a delivery weighs besides the values that it holds, in bytes. */
+/** Size of a delivery without its values, in bytes. */
 const DELIVERY_OVERHEAD_BYTES = 300;
 
 interface Entry {
   readonly change: ItemChange;
   readonly origin: string;
   readonly bytes: number;
-  /** Watchers that have not been served. */
+  /** Number of watchers that have not acknowledged the change. */
   waiting: number;
 }
 
-/** Deliveries in this process's memory. */
+/** Outbox in this process's memory. */
 export class MemoryOutbox implements Outbox {
   readonly #refuseClosed: () => void;
-  /** By watcher; each by number, in order. */
+  /** Entries by watcher and sequence number, in order. */
   readonly #waiting = new Map<string, Map<number, Entry>>();
   #seq = 0;
   #bytes = 0;
 
-  /** `refuseClosed` throws when nothing is taken any more. */
+  /** `refuseClosed` throws if the store is closed. */
   constructor(refuseClosed: () => void) {
     this.#refuseClosed = refuseClosed;
   }
@@ -30,26 +30,27 @@ export class MemoryOutbox implements Outbox {
     return this.#bytes;
   }
 
-  /** What keeping these changes for these watchers would weigh. Throws `overloaded` when one of the watchers has too much waiting. */
-  weigh(told: readonly Told[]): number {
+  /** Returns the size of these entries in bytes. Throws `overloaded` if one of the watchers would have too many pending deliveries. */
+  sizeOf(entries: readonly OutboxEntry[]): number {
     const more = new Map<string, number>();
     let bytes = 0;
-    for (const { change, watchers } of told) {
-      if (watchers.length > 0) bytes += weightOf(change);
+    for (const { change, watchers } of entries) {
+      if (watchers.length > 0) bytes += entrySize(change);
       for (const watcher of watchers) more.set(watcher, (more.get(watcher) ?? 0) + 1);
     }
     for (const [watcher, count] of more) {
       const waiting = this.#waiting.get(watcher)?.size ?? 0;
-      if (waiting + count > MAX_WAITING_DELIVERIES) throw new CallError("overloaded", overfullText(watcher, waiting), { details: { watcher, waiting } });
+      if (waiting + count > MAX_WAITING_DELIVERIES)
+        throw new CallError("overloaded", tooManyDeliveriesText(watcher, waiting), { details: { watcher, waiting } });
     }
     return bytes;
   }
 
-  /** Answers the delivery's number; undefined when nobody is to be told. */
-  put({ change, watchers, origin }: Told): number | undefined {
+  /** Returns the entry's sequence number, or undefined if it has no watchers. */
+  put({ change, watchers, origin }: OutboxEntry): number | undefined {
     if (watchers.length === 0) return undefined;
     this.#seq += 1;
-    const entry: Entry = { change, origin, bytes: weightOf(change), waiting: watchers.length };
+    const entry: Entry = { change, origin, bytes: entrySize(change), waiting: watchers.length };
     this.#bytes += entry.bytes;
     for (const watcher of watchers) {
       let queue = this.#waiting.get(watcher);
@@ -75,7 +76,7 @@ export class MemoryOutbox implements Outbox {
     return deliveries;
   }
 
-  async served(deliveries: readonly Pick<Delivery, "seq" | "watcher">[]): Promise<void> {
+  async acknowledge(deliveries: readonly Pick<Delivery, "seq" | "watcher">[]): Promise<void> {
     this.#refuseClosed();
     for (const { seq, watcher } of deliveries) {
       const queue = this.#waiting.get(watcher);
@@ -87,7 +88,7 @@ export class MemoryOutbox implements Outbox {
     }
   }
 
-  async forget(watcher: string): Promise<number> {
+  async discard(watcher: string): Promise<number> {
     this.#refuseClosed();
     const queue = this.#waiting.get(watcher);
     if (queue === undefined) return 0;
@@ -112,6 +113,6 @@ export class MemoryOutbox implements Outbox {
   }
 }
 
-function weightOf(change: ItemChange): number {
+function entrySize(change: ItemChange): number {
   return DELIVERY_OVERHEAD_BYTES + change.scope.length + change.key.length + (change.previous?.length ?? 0) + (change.json?.length ?? 0);
 }

@@ -1,34 +1,34 @@
 import type { GroupSize, Item } from "../item-store.ts";
-import { OrderedTexts } from "../ordered-texts.ts";
+import { SortedStrings } from "../sorted-strings.ts";
 import { ExpiryQueue } from "./expiry-queue.ts";
 
-/** What an item weighs besides its key and value, in bytes. */
+/** Size of an item without its key and value, in bytes. */
 const ITEM_OVERHEAD_BYTES = 200;
-/** Emptied scopes whose versions are remembered one by one; beyond, they are remembered together. */
+/** Maximum number of empty scopes with their own version floor. Above it, they are merged into the shared floor. */
 const MAX_EMPTY_SCOPES = 10_000;
 
 interface ScopeItems {
   readonly items: Map<string, Item>;
-  /** Size of all values' JSON. */
+  /** Total size of the values' JSON. */
   bytes: number;
-  /** Highest version that was deleted here. */
+  /** Highest deleted version in the scope. */
   floor: number;
-  /** Keys in order; made when a page is read for the first time. */
-  ordered: OrderedTexts | undefined;
+  /** Keys in order; created when the scope is first listed. */
+  ordered: SortedStrings | undefined;
 }
 
-/** Items by scope and key in memory, past their end or not, with all that is known of scopes. */
+/** Items in memory by scope and key, including expired ones, with the sizes and version floors of scopes. */
 export class MemoryScopes {
   readonly expiries = new ExpiryQueue();
   readonly #scopes = new Map<string, ScopeItems>();
-  /** Scopes that hold items, in order; made when they are listed for the first time. */
-  #ordered: OrderedTexts | undefined;
+  /** Scopes that contain items, in order; created when scopes are first listed. */
+  #ordered: SortedStrings | undefined;
   #bytes = 0;
   #emptyScopes = 0;
-  /** Highest version that was deleted in a scope that is not remembered by itself any more. */
+  /** Highest deleted version of all scopes whose entry was removed. */
   #sharedFloor = 0;
 
-  /** What all items weigh. */
+  /** Total size of all items, in bytes. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -55,12 +55,12 @@ export class MemoryScopes {
     if (old === undefined) entry.ordered?.add(item.key);
     entry.items.set(item.key, item);
     entry.bytes += item.bytes - (old?.bytes ?? 0);
-    this.#bytes += weightOf(scope, item) - weightOf(scope, old);
+    this.#bytes += itemSize(scope, item) - itemSize(scope, old);
     this.expiries.put(scope, item.key, item.expiresAt);
   }
 
-  /** The clock was set: all ends move along. */
-  moveEnds(byMs: number): void {
+  /** Shifts all expiry times after the wall clock was set. */
+  shiftExpiries(byMs: number): void {
     for (const { scope, key, dueAt } of this.expiries.takeAll()) {
       const item = this.item(scope, key);
       if (item !== undefined) this.put(scope, { ...item, expiresAt: dueAt + byMs });
@@ -75,12 +75,12 @@ export class MemoryScopes {
     entry.ordered?.delete(key);
     entry.bytes -= old.bytes;
     entry.floor = Math.max(entry.floor, old.version + 1);
-    this.#bytes -= weightOf(scope, old);
+    this.#bytes -= itemSize(scope, old);
     this.expiries.put(scope, key, undefined);
     if (entry.items.size === 0) this.#noteEmptied(scope);
   }
 
-  /** Keys that begin with `prefix` and lie behind `after`, in order. */
+  /** Returns the keys that start with `prefix` and come after `after`, in order. */
   keys(scope: string, prefix: string, after: string | undefined): Iterable<string> {
     return this.#keysOf(scope)?.from(prefix, after) ?? [];
   }
@@ -89,7 +89,7 @@ export class MemoryScopes {
     return this.#keysOf(scope)?.count(prefix) ?? 0;
   }
 
-  /** Scopes that hold items, begin with `prefix` and lie behind `after`, in order. */
+  /** Returns the scopes that contain items, start with `prefix` and come after `after`, in order. */
   names(prefix: string, after: string | undefined): Iterable<string> {
     return this.#names().from(prefix, after);
   }
@@ -109,15 +109,15 @@ export class MemoryScopes {
     this.expiries.clear();
   }
 
-  #names(): OrderedTexts {
-    this.#ordered ??= new OrderedTexts([...this.#scopes].filter(([, entry]) => entry.items.size > 0).map(([scope]) => scope));
+  #names(): SortedStrings {
+    this.#ordered ??= new SortedStrings([...this.#scopes].filter(([, entry]) => entry.items.size > 0).map(([scope]) => scope));
     return this.#ordered;
   }
 
-  #keysOf(scope: string): OrderedTexts | undefined {
+  #keysOf(scope: string): SortedStrings | undefined {
     const entry = this.#scopes.get(scope);
     if (entry === undefined) return undefined;
-    entry.ordered ??= new OrderedTexts(entry.items.keys());
+    entry.ordered ??= new SortedStrings(entry.items.keys());
     return entry.ordered;
   }
 
@@ -134,7 +134,7 @@ export class MemoryScopes {
   }
 }
 
-/** What an item weighs in its scope; nothing when there is none. */
-export function weightOf(scope: string, item: Item | undefined): number {
+/** Returns the size of an item in its scope, in bytes; 0 for no item. */
+export function itemSize(scope: string, item: Item | undefined): number {
   return item === undefined ? 0 : ITEM_OVERHEAD_BYTES + scope.length + item.key.length + item.bytes;
 }

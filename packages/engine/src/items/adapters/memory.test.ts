@@ -31,7 +31,7 @@ describe("the memory adapter", () => {
     await items.set("s", "a", newValue(`"${"x".repeat(500)}"`), write);
     await expect(items.set("s", "a", newValue(`"${"y".repeat(500)}"`), write)).rejects.toMatchObject({ code: "storage_failed" });
     for (const watcher of ["v", "w"]) {
-      await items.outbox.served(await items.outbox.pending({ watcher, after: 0, limit: 10, maxBytes: 1_000_000 }));
+      await items.outbox.acknowledge(await items.outbox.pending({ watcher, after: 0, limit: 10, maxBytes: 1_000_000 }));
     }
     await expect(items.set("s", "a", newValue('"z"'), write)).resolves.toMatchObject({ status: "written" });
   });

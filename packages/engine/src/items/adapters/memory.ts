@@ -3,6 +3,8 @@ import type { Clock } from "../../kernel/clock.ts";
 import { IntervalClock } from "../../kernel/interval-clock.ts";
 import { itemName } from "../item-cache.ts";
 import {
+  type BatchedWrite,
+  type BatchResult,
   type Conflict,
   type ExpiredItem,
   type GroupPage,
@@ -16,50 +18,48 @@ import {
   type ItemWritten,
   type Listing,
   MAX_MANY_BYTES,
-  type ManyWritten,
   type NumberedChange,
-  type OneOfMany,
   type PageRequest,
 } from "../item-store.ts";
-import { type Told, toldOf } from "../outbox.ts";
-import { type ItemAddress, isPastEnd, manyTooLargeText, planWrite, tooLargeText, type WriteIntent, type WritePlan } from "../plan-write.ts";
+import { type OutboxEntry, outboxEntries } from "../outbox.ts";
+import { type ItemAddress, isExpired, manyTooLargeText, planWrite, tooLargeText, type WriteIntent, type WritePlan } from "../plan-write.ts";
 import { type ItemInScope, writeSnapshotLines } from "../snapshot-lines.ts";
 import { MemoryOutbox } from "./memory-outbox.ts";
-import { MemoryScopes, weightOf } from "./memory-scopes.ts";
+import { itemSize, MemoryScopes } from "./memory-scopes.ts";
 
 export interface MemoryItemsOptions {
-  /** Items and waiting deliveries, in bytes. Writes beyond are refused with `storage_failed`. */
+  /** Maximum size of items and pending deliveries, in bytes. Writes above it fail with `storage_failed`. */
   readonly maxBytes: number;
-  /** Says what is past its end. */
+  /** Clock for expiry. */
   readonly clock: Clock;
 }
 
-/** Items in this process's memory, gone when the module stops. */
+/** Creates an item store in this process's memory. Its items are lost when the module stops. */
 export function memoryItems(options: MemoryItemsOptions): ItemStore {
   return new MemoryItems(options);
 }
 
-/** One write with what it was planned to do. */
+/** A write with its plan. */
 interface Planned extends ItemAddress {
   readonly plan: WritePlan;
-  readonly told: readonly Told[];
-  /** What it adds to the weight of all items. */
+  readonly entries: readonly OutboxEntry[];
+  /** Change of the total size of all items, in bytes. */
   readonly growth: number;
 }
 
-// Every method does its work before it returns, which is what keeps the order.
+// Every method does its work synchronously, which preserves the order of results.
 class MemoryItems implements ItemStore {
   readonly durability = "memory";
   readonly outbox: MemoryOutbox;
   readonly #maxBytes: number;
-  /** Moves the ends when the wall clock was set; asked by every method that looks at them. */
+  /** Shifts the expiry times if the wall clock was set. Every method that uses expiry times must read it first. */
   readonly #clock: IntervalClock;
   readonly #scopes = new MemoryScopes();
   #closed = false;
 
   constructor({ maxBytes, clock }: MemoryItemsOptions) {
     this.#maxBytes = maxBytes;
-    this.#clock = new IntervalClock(clock, (byMs) => this.#scopes.moveEnds(byMs));
+    this.#clock = new IntervalClock(clock, (byMs) => this.#scopes.shiftExpiries(byMs));
     this.outbox = new MemoryOutbox(() => this.#refuseClosed());
   }
 
@@ -88,10 +88,10 @@ class MemoryItems implements ItemStore {
     return this.#write({ scope, key }, { type: "delete" }, write);
   }
 
-  async writeMany(writes: readonly OneOfMany[]): Promise<ManyWritten> {
+  async writeMany(writes: readonly BatchedWrite[]): Promise<BatchResult> {
     this.#refuseClosed();
     this.#clock.now();
-    // What the writes before it leave, for each item that they touch.
+    // State of each item after the preceding writes of this call.
     const after = new Map<string, Item | undefined>();
     const floors = new Map<string, number>();
     const all: Planned[] = [];
@@ -197,7 +197,7 @@ class MemoryItems implements ItemStore {
 
   #alive(scope: string, key: string, now: number): Item | undefined {
     const item = this.#scopes.item(scope, key);
-    return item === undefined || isPastEnd(item, now) ? undefined : item;
+    return item === undefined || isExpired(item, now) ? undefined : item;
   }
 
   #write(address: ItemAddress, intent: WriteIntent, write: ItemWrite): ItemUpdated | Conflict {
@@ -211,14 +211,14 @@ class MemoryItems implements ItemStore {
     return written;
   }
 
-  /** Does all of it; throws before any of it when there is no room. */
+  /** Applies all writes. If they exceed the limit, throws before applying any of them. */
   #commit(all: readonly Planned[]): ItemUpdated[] {
-    const deliveries = this.outbox.weigh(all.flatMap(({ told }) => told));
+    const deliveries = this.outbox.sizeOf(all.flatMap(({ entries }) => entries));
     this.#refuseOverLimit(all.reduce((sum, { growth }) => sum + growth, deliveries));
-    return all.map(({ scope, key, plan: { row, status, item, previous, errors }, told }) => {
+    return all.map(({ scope, key, plan: { row, status, item, previous, errors }, entries }) => {
       if (row === "put" && item !== undefined) this.#scopes.put(scope, item);
       else if (row === "remove") this.#scopes.remove(scope, key);
-      const changes = told.map((one) => numbered(one, this.outbox.put(one)));
+      const changes = entries.map((one) => numbered(one, this.outbox.put(one)));
       return { status, item, previous, changes, errors };
     });
   }
@@ -226,12 +226,12 @@ class MemoryItems implements ItemStore {
   #refuseOverLimit(growth: number): void {
     const bytes = this.#scopes.bytes + this.outbox.bytes;
     if (growth <= 0 || bytes + growth <= this.#maxBytes) return;
-    const reason = `the in-memory state holds ${bytes} bytes and may hold ${this.#maxBytes}; delete items, raise max_bytes, or use the file_based adapter`;
+    const reason = `the in-memory store has reached its limit: ${bytes} of ${this.#maxBytes} bytes; delete items, raise max_bytes, or use the file_based adapter`;
     throw new CallError("storage_failed", reason, { details: { reason, outcome: "not_written", bytes, max_bytes: this.#maxBytes } });
   }
 
   #refuseClosed(): void {
-    if (this.#closed) throw new CallError("draining", "the state is closing and takes no more requests");
+    if (this.#closed) throw new CallError("draining", "the item store is closing and accepts no more requests");
   }
 }
 
@@ -243,15 +243,15 @@ function plan(old: Item | undefined, address: ItemAddress, intent: WriteIntent, 
     const limit = intent.type === "update" ? intent.update.maxBytes : 0;
     throw new CallError("payload_too_large", tooLargeText(planned.bytes, limit), { details: { bytes: planned.bytes, limit } });
   }
-  const growth = planned.row === "keep" ? 0 : weightOf(scope, planned.item) - weightOf(scope, old);
-  return { scope, key, plan: planned, told: toldOf(planned.changes, write.notice), growth };
+  const growth = planned.row === "keep" ? 0 : itemSize(scope, planned.item) - itemSize(scope, old);
+  return { scope, key, plan: planned, entries: outboxEntries(planned.changes, write.notice), growth };
 }
 
 function refuseTooMany(bytes: number): void {
   if (bytes > MAX_MANY_BYTES) throw new CallError("payload_too_large", manyTooLargeText(bytes), { details: { bytes, limit: MAX_MANY_BYTES } });
 }
 
-/** Member by member: spreading costs each write more than the rest of it. */
-function numbered({ change: { kind, scope, key, version, previous, json, at }, watchers }: Told, seq: number | undefined): NumberedChange {
+/** Copies member by member, because object spread would be the slowest part of a write. */
+function numbered({ change: { kind, scope, key, version, previous, json, at }, watchers }: OutboxEntry, seq: number | undefined): NumberedChange {
   return { kind, scope, key, version, previous, json, at, seq, watchers };
 }

@@ -44,7 +44,7 @@ describe("the redis adapter at its start", () => {
     const message = await open(`redis://user:secret@127.0.0.1:${server.port}/2`).then(String, String);
     expect(message).toContain(`cannot use Redis at redis://127.0.0.1:${server.port}/2`);
     expect(message).toContain("ECONNREFUSED");
-    expect(message).toContain("start the server, or set redis_url");
+    expect(message).toContain("start the server, or change redis_url");
     expect(message).not.toMatch(/secret|user/);
   });
 
@@ -62,7 +62,7 @@ describe("the redis adapter at its start", () => {
     const server = await serverWith("--requirepass", "right-password");
     for (const url of [server.url, `redis://:wrong-password@127.0.0.1:${server.port}`]) {
       const message = await open(url).then(String, String);
-      expect(message).toContain("give the user and the password in redis_url");
+      expect(message).toContain("add the user and password to redis_url");
       expect(message).not.toContain("wrong-password");
     }
     const { log, records } = collectingLogger();
@@ -93,11 +93,11 @@ describe("the redis adapter's durability", () => {
   it.each([
     [["--appendfsync", "always"], "durable", undefined],
     [["--appendfsync", "everysec"], "relaxed", "this Redis may lose the last second of writes in a power cut"],
-    [["--appendonly", "no"], "memory", "this Redis keeps what was written in memory only; it is lost when the server ends"],
+    [["--appendonly", "no"], "memory", "this Redis keeps writes in memory only; they are lost when the server stops"],
     [
       ["--rename-command", "CONFIG", "", "--appendfsync", "always"],
       "memory",
-      "this Redis does not tell how durable it is; writes are answered as if it kept them in memory only",
+      "the durability of this Redis is unknown; writes are reported as kept in memory only",
     ],
   ] as const)("of a server with %j is %s", async (options, durability, warning) => {
     const server = await serverWith(...options);
@@ -111,7 +111,7 @@ describe("the redis adapter's durability", () => {
     const server = await serverWith("--appendfsync", "always", "--maxmemory-policy", "allkeys-lru");
     const { log, records } = collectingLogger();
     await open(server.url, { log });
-    expect(records.map((record) => record.message)).toContain("this Redis drops items when its memory is full");
+    expect(records.map((record) => record.message)).toContain("this Redis evicts items when its memory is full");
   });
 
   it("keeps every acknowledged write through the death of the server, and its deliveries (S-1)", async () => {
@@ -149,16 +149,14 @@ describe("the redis adapter without its server", () => {
     await store.set("s", "k", newValue("1"), newWrite());
     await server.kill();
     await vi.waitFor(() => expect(store.problem()).toBeDefined(), patience);
-    expect(store.problem()).toContain(`there is no connection to Redis at ${server.url}`);
+    expect(store.problem()).toContain(`not connected to Redis at ${server.url}`);
     await expect(store.get("s", "k")).rejects.toMatchObject({ code: "storage_failed", details: { outcome: "not_written" } });
     await expect(store.set("s", "k", newValue("2"), newWrite())).rejects.toMatchObject({ code: "storage_failed", details: { outcome: "not_written" } });
     await server.restart();
     await vi.waitFor(() => expect(store.problem()).toBeUndefined(), patience);
     expect(await store.get("s", "k")).toMatchObject({ json: "1", version: 1 });
     expect(written(await store.set("s", "k", newValue("2"), newWrite())).item).toMatchObject({ version: 2 });
-    expect(records.map((record) => record.message)).toEqual(
-      expect.arrayContaining(["the connection to Redis was lost; connecting again", "connected to Redis again"]),
-    );
+    expect(records.map((record) => record.message)).toEqual(expect.arrayContaining(["connection to Redis lost; reconnecting", "reconnected to Redis"]));
   });
 
   it("says of a write that was under way that it may have been done, and later reads agree on one", async () => {
@@ -180,7 +178,7 @@ describe("the redis adapter without its server", () => {
     server.process.kill("SIGSTOP");
     const write = store.set("s", "k", newValue("1"), newWrite());
     await expect(write).rejects.toMatchObject({ code: "call_timeout", details: { timeout_ms: 300 } });
-    expect(store.problem()).toContain("did not answer within 300 ms");
+    expect(store.problem()).toContain("no reply within 300 ms");
     server.process.kill("SIGCONT");
     await vi.waitFor(() => expect(store.problem()).toBeUndefined(), patience);
     const first = await store.get("s", "k");
@@ -194,7 +192,7 @@ describe("the redis adapter without its server", () => {
     await store.set("s", "k", newValue("1"), newWrite());
     await configure(server, "maxmemory", "1");
     await expect(store.set("s", "k", newValue("2"), newWrite())).rejects.toMatchObject({ code: "storage_failed", details: { outcome: "not_written" } });
-    expect(store.problem()).toMatch(/refuses writes: OOM/);
+    expect(store.problem()).toMatch(/rejects writes: OOM/);
     expect(await store.get("s", "k")).toMatchObject({ json: "1" });
     expect(admin.problem()).toBeUndefined();
     await configure(server, "maxmemory", "0");
@@ -225,7 +223,7 @@ describe("the redis adapter without its server", () => {
     expect(outcomes.map((outcome) => written(outcome).item?.version)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
   });
 
-  it("takes no more than ten thousand requests at once", async () => {
+  it("rejects more than ten thousand pending requests", async () => {
     const server = await serverWith();
     const store = await open(server.url);
     server.process.kill("SIGSTOP");
@@ -284,7 +282,7 @@ describe("the redis adapter's scopes", () => {
     const write = newWrite({ notice: noticeFor(["w"]) });
     await store.set("s", "k", newValue("1", Date.now() + 60_000), write);
     await store.delete("s", "k", write);
-    await store.outbox.served(await store.outbox.pending({ watcher: "w", after: 0, limit: 10, maxBytes: 1_000 }));
+    await store.outbox.acknowledge(await store.outbox.pending({ watcher: "w", after: 0, limit: 10, maxBytes: 1_000 }));
     const keys = (await redisCli(server, "KEYS", "*")).trim().split("\n").sort();
     expect(keys).toEqual(["test:empty", "test:floors", "test:seq"]);
   });

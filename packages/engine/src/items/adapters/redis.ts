@@ -4,6 +4,8 @@ import { IntervalClock } from "../../kernel/interval-clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import { itemName } from "../item-cache.ts";
 import {
+  type BatchedWrite,
+  type BatchResult,
   type Conflict,
   type Durability,
   type ExpiredItem,
@@ -18,16 +20,14 @@ import {
   type ItemWritten,
   type Listing,
   MAX_MANY_BYTES,
-  type ManyWritten,
-  type OneOfMany,
   type PageRequest,
 } from "../item-store.ts";
 import { compareKeys, endOfPrefix } from "../key-order.ts";
-import { isPastEnd, manyTooLargeText } from "../plan-write.ts";
+import { isExpired, manyTooLargeText } from "../plan-write.ts";
 import { writeSnapshotLines } from "../snapshot-lines.ts";
 import { allItems } from "./redis/all-items.ts";
-import { KeyTurns } from "./redis/key-turns.ts";
-import { RedisLink, type Settle, type Ticket } from "./redis/link.ts";
+import { RedisConnection, type RequestHandle, type Settle } from "./redis/connection.ts";
+import { KeyedLocks } from "./redis/keyed-locks.ts";
 import { RedisOutbox } from "./redis/outbox.ts";
 import { ownerOf } from "./redis/owner.ts";
 import { itemOf } from "./redis/record.ts";
@@ -36,26 +36,26 @@ import { updateItem } from "./redis/update.ts";
 import { refusalOf, type WriteContext, type WriteReply, writeArguments, writeBytes, writtenOf } from "./redis/write.ts";
 
 export interface RedisItemsOptions {
-  /** `redis://` or `rediss://` (TLS), with credentials and the number of the database where they are needed. */
+  /** URL with `redis://` or `rediss://` (TLS), optionally with credentials and database number. */
   readonly url: string;
-  /** Begins the names of all keys; no other store of items may use the same. */
+  /** Prefix of all keys. Must be unique among item stores. */
   readonly keyPrefix: string;
-  /** Absolute path of the data folder, which keeps the name of this engine's deliveries. */
+  /** Absolute path of the data folder. It stores the owner name of this engine's deliveries. */
   readonly dataDir: string;
   readonly log: Logger;
   readonly clock: Clock;
-  /** Deadline of each request, in milliseconds. Default 10,000. */
+  /** Timeout of each request, in milliseconds. Default 10,000. */
   readonly requestTimeoutMs?: number;
-  /** Deadline of connecting, in milliseconds. Default 10,000. */
+  /** Timeout of connecting, in milliseconds. Default 10,000. */
   readonly connectTimeoutMs?: number;
 }
 
 type ManyReply = readonly ["done" | "too_large", ...(string | null)[]];
 
-/** Items in a Redis server, which several engines may share. Rejects with an Error that says why the server cannot be used. */
+/** Opens an item store in a Redis server, which several engines may share. Rejects with an Error that says why the server cannot be used. */
 export async function openRedisItems(options: RedisItemsOptions): Promise<ItemStore> {
   const owner = ownerOf(options.dataDir);
-  const link = new RedisLink({
+  const connection = new RedisConnection({
     url: options.url,
     probeKey: `${options.keyPrefix}probe`,
     log: options.log,
@@ -65,57 +65,58 @@ export async function openRedisItems(options: RedisItemsOptions): Promise<ItemSt
     maxRequests: 10_000,
     maxBytes: 64 * 1024 * 1024,
   });
-  await link.open();
-  return new RedisItems(link, options.keyPrefix, owner, options.clock);
+  await connection.open();
+  return new RedisItems(connection, options.keyPrefix, owner, options.clock);
 }
 
 /**
- * Why the order is right: one connection carries all commands, each write is one script, and each answer is given in the turn in which the reply came.
- * An update reads, applies its operations here and writes by comparing the version; while it is under way, other calls on its item wait.
+ * Results keep the order of writes: one connection carries all commands, each write is one script, and each call resolves in the event
+ * loop turn of its reply. An update reads the item, applies its operations here and writes with a version check. Meanwhile, other calls
+ * on the item wait.
  */
 class RedisItems implements ItemStore {
   readonly outbox: RedisOutbox;
-  readonly #link: RedisLink;
+  readonly #connection: RedisConnection;
   readonly #prefix: string;
   readonly #owner: string;
   readonly #clock: IntervalClock;
-  /** How far the wall clock was set since the start. Stored ends do not move along, because other engines share them. */
+  /** Total adjustment of the wall clock since the start. Stored expiry times are not shifted, because other engines share them. */
   #setByMs = 0;
-  readonly #turns = new KeyTurns();
+  readonly #locks = new KeyedLocks();
 
-  constructor(link: RedisLink, prefix: string, owner: string, clock: Clock) {
-    this.#link = link;
+  constructor(connection: RedisConnection, prefix: string, owner: string, clock: Clock) {
+    this.#connection = connection;
     this.#prefix = prefix;
     this.#owner = owner;
     this.#clock = new IntervalClock(clock, (byMs) => {
       this.#setByMs += byMs;
     });
-    this.outbox = new RedisOutbox(link, prefix, owner);
+    this.outbox = new RedisOutbox(connection, prefix, owner);
   }
 
   get durability(): Durability {
-    return this.#link.durability;
+    return this.#connection.durability;
   }
 
   get(scope: string, key: string): Promise<Item | undefined> {
-    return this.#link.request<Item | undefined>(0, (ticket, settle) =>
-      this.#turns.take([itemName(scope, key)], (release) => {
-        ticket.command("HGET", [`${this.#prefix}items:${scope}`, key], (error, reply) => {
+    return this.#connection.request<Item | undefined>(0, (request, settle) =>
+      this.#locks.acquire([itemName(scope, key)], (release) => {
+        request.command("HGET", [`${this.#prefix}items:${scope}`, key], (error, reply) => {
           if (error === undefined) settle.resolve(this.#alive(key, reply as string | null));
           else settle.reject(error);
         });
-        // What is sent next comes behind it.
+        // Released at once: later commands on the connection run after this one.
         release();
       }),
     );
   }
 
   getMany(scope: string, keys: readonly string[]): Promise<readonly (Item | undefined)[]> {
-    return this.#link.request<readonly (Item | undefined)[]>(0, (ticket, settle) =>
-      this.#turns.take(
+    return this.#connection.request<readonly (Item | undefined)[]>(0, (request, settle) =>
+      this.#locks.acquire(
         keys.map((key) => itemName(scope, key)),
         (release) => {
-          ticket.run(scripts.getMany, [this.#prefix, scope, MAX_MANY_BYTES, ...keys], (error, reply) => {
+          request.run(scripts.getMany, [this.#prefix, scope, MAX_MANY_BYTES, ...keys], (error, reply) => {
             if (error === undefined) settle.resolve(this.#manyOf(keys, reply as ManyReply));
             else settle.reject(error);
           });
@@ -134,14 +135,16 @@ class RedisItems implements ItemStore {
   }
 
   update(scope: string, key: string, update: ItemUpdate, write: ItemWrite): Promise<ItemUpdated | Conflict> {
-    return this.#link.request<ItemUpdated | Conflict>(2 * (scope.length + key.length), (ticket, settle) =>
-      this.#turns.take([itemName(scope, key)], (release) => updateItem({ scope, key, update, write }, { ...this.#writeContext(), ticket, settle, release })),
+    return this.#connection.request<ItemUpdated | Conflict>(2 * (scope.length + key.length), (request, settle) =>
+      this.#locks.acquire([itemName(scope, key)], (release) =>
+        updateItem({ scope, key, update, write }, { ...this.#writeContext(), request, settle, release }),
+      ),
     );
   }
 
-  writeMany(writes: readonly OneOfMany[]): Promise<ManyWritten> {
+  writeMany(writes: readonly BatchedWrite[]): Promise<BatchResult> {
     if (writes.length === 0) return Promise.resolve({ status: "written", writes: [] });
-    return this.#write(writes, (reply, setByMs): ManyWritten => {
+    return this.#write(writes, (reply, setByMs): BatchResult => {
       if (reply[0] === "conflict") return { status: "conflict", index: Number(reply[1]), actual: Number(reply[2]) };
       if (reply[0] !== "done") throw refusalOf(reply);
       const [, ...replies] = reply;
@@ -167,8 +170,8 @@ class RedisItems implements ItemStore {
 
   scopes({ prefix }: { readonly prefix: string }): Promise<readonly string[]> {
     const [from, to] = rangeOf(prefix, undefined);
-    return this.#link.request<readonly string[]>(0, (ticket, settle) =>
-      ticket.command("ZRANGEBYLEX", [`${this.#prefix}scopes`, from, to], (error, reply) => {
+    return this.#connection.request<readonly string[]>(0, (request, settle) =>
+      request.command("ZRANGEBYLEX", [`${this.#prefix}scopes`, from, to], (error, reply) => {
         if (error === undefined) settle.resolve(reply as readonly string[]);
         else settle.reject(error);
       }),
@@ -194,8 +197,8 @@ class RedisItems implements ItemStore {
   }
 
   nextExpiry(): Promise<number | undefined> {
-    return this.#link.request<number | undefined>(0, (ticket, settle) =>
-      ticket.command("ZRANGE", [`${this.#prefix}expiry`, 0, 0, "WITHSCORES"], (error, reply) => {
+    return this.#connection.request<number | undefined>(0, (request, settle) =>
+      request.command("ZRANGE", [`${this.#prefix}expiry`, 0, 0, "WITHSCORES"], (error, reply) => {
         const [, score] = (reply ?? []) as readonly string[];
         this.#clock.now();
         if (error === undefined) settle.resolve(score === undefined ? undefined : Number(score) + this.#setByMs);
@@ -209,7 +212,7 @@ class RedisItems implements ItemStore {
   }
 
   problem(): string | undefined {
-    return this.#link.problem();
+    return this.#connection.problem();
   }
 
   damage(): undefined {
@@ -217,10 +220,10 @@ class RedisItems implements ItemStore {
   }
 
   close(): Promise<void> {
-    return this.#link.close();
+    return this.#connection.close();
   }
 
-  #writeOne(one: OneOfMany): Promise<ItemWritten | Conflict> {
+  #writeOne(one: BatchedWrite): Promise<ItemWritten | Conflict> {
     return this.#write([one], (reply, setByMs): ItemWritten | Conflict => {
       if (reply[0] === "conflict") return { status: "conflict", actual: Number(reply[2]) };
       if (reply[0] !== "done") throw refusalOf(reply);
@@ -229,22 +232,22 @@ class RedisItems implements ItemStore {
     });
   }
 
-  #write<T>(writes: readonly OneOfMany[], read: (reply: WriteReply, setByMs: number) => T): Promise<T> {
-    return this.#link.request<T>(writeBytes(writes), (ticket, settle) =>
-      this.#turns.take(
+  #write<T>(writes: readonly BatchedWrite[], read: (reply: WriteReply, setByMs: number) => T): Promise<T> {
+    return this.#connection.request<T>(writeBytes(writes), (request, settle) =>
+      this.#locks.acquire(
         writes.map(({ scope, key }) => itemName(scope, key)),
         (release) => {
-          this.#send(ticket, settle, writes, read);
+          this.#send(request, settle, writes, read);
           release();
         },
       ),
     );
   }
 
-  #send<T>(ticket: Ticket, settle: Settle<T>, writes: readonly OneOfMany[], read: (reply: WriteReply, setByMs: number) => T): void {
-    if (ticket.isOver) return;
+  #send<T>(request: RequestHandle, settle: Settle<T>, writes: readonly BatchedWrite[], read: (reply: WriteReply, setByMs: number) => T): void {
+    if (request.isOver) return;
     const context = this.#writeContext();
-    ticket.run(scripts.write, writeArguments(context, writes, undefined), (error, reply) => {
+    request.run(scripts.write, writeArguments(context, writes, undefined), (error, reply) => {
       if (error === undefined) settle.resolve(read(reply as WriteReply, context.setByMs));
       else settle.reject(error);
     });
@@ -255,7 +258,7 @@ class RedisItems implements ItemStore {
     return { prefix: this.#prefix, owner: this.#owner, setByMs: this.#setByMs };
   }
 
-  /** The time that stored ends are compared with. */
+  /** Returns the time to compare with stored expiry times. */
   #endsNow(): number {
     const now = this.#clock.now();
     return now - this.#setByMs;
@@ -270,8 +273,8 @@ class RedisItems implements ItemStore {
   }
 
   #run<T>(script: Script, args: readonly (string | number)[], read: (reply: unknown) => T): Promise<T> {
-    return this.#link.request<T>(0, (ticket, settle) =>
-      ticket.run(script, [this.#prefix, ...args], (error, reply) => {
+    return this.#connection.request<T>(0, (request, settle) =>
+      request.run(script, [this.#prefix, ...args], (error, reply) => {
         if (error === undefined) settle.resolve(read(reply));
         else settle.reject(error);
       }),
@@ -282,17 +285,20 @@ class RedisItems implements ItemStore {
     if (record === null) return undefined;
     const now = this.#clock.now();
     const item = itemOf(key, record, this.#setByMs);
-    return isPastEnd(item, now) ? undefined : item;
+    return isExpired(item, now) ? undefined : item;
   }
 }
 
 function nth<T>(list: readonly T[], index: number): T {
   const found = list[index];
-  if (found === undefined) throw new Error(`Redis answered fewer than ${index + 1} entries; this is a defect of the engine`);
+  if (found === undefined) throw new Error(`Redis returned fewer than ${index + 1} entries; this is a bug in the engine`);
   return found;
 }
 
-/** Where a page begins, where it ends, and where the prefix begins, as ZRANGEBYLEX has them. Redis orders by bytes of UTF-8, which is by code point. */
+/**
+ * Returns start and end of a page and start of the prefix, in the syntax of ZRANGEBYLEX. Redis sorts by UTF-8 bytes, which is the order
+ * of code points.
+ */
 function rangeOf(prefix: string, after: string | undefined): readonly [string, string, string] {
   const start = prefix === "" ? "-" : `[${prefix}`;
   const end = endOfPrefix(prefix);

@@ -1,12 +1,12 @@
 import { Payload } from "@svc/protocol";
 import type { Durability, ItemUpdated, ItemWritten } from "../../items/item-store.ts";
 
-/** Answers are put together from the JSON of values, which nobody reads on the way. */
+/** Returns a value's JSON as a payload, without parsing it; null if there is none. */
 export function valueOrNull(json: string | undefined): Payload {
   return json === undefined ? Payload.null : Payload.fromText(json);
 }
 
-/** `{old_value, new_value, version, errors?, durability?}`. The version of what is not there is 0. */
+/** Returns `{old_value, new_value, version, errors?, durability?}`. The version is 0 if the item does not exist. */
 export function writtenAnswer(written: ItemWritten | ItemUpdated, durability: Durability): Payload {
   const { item, previous } = written;
   const errors = "errors" in written && written.errors.length > 0 ? `,"errors":${JSON.stringify(written.errors)}` : "";
@@ -15,7 +15,7 @@ export function writtenAnswer(written: ItemWritten | ItemUpdated, durability: Du
   );
 }
 
-/** Ends the members of an answer; nothing where the write is on the disk. */
+/** Returns the last member of an answer; nothing for durable writes. */
 function durabilityMember(durability: Durability): string {
   return durability === "durable" ? "" : `,"durability":"${durability}"`;
 }

@@ -2,20 +2,20 @@ import type { Caller } from "@svc/protocol";
 import type { NumberedChange } from "../../items/item-store.ts";
 import type { Notice } from "../../items/outbox.ts";
 
-/** On whose behalf something is written. */
+/** Trace context and caller of a write. */
 export interface WriteOrigin {
   readonly traceparent?: string | undefined;
   readonly baggage?: string | undefined;
-  /** The worker that called; undefined when a module or the engine did. */
+  /** The calling worker; undefined for calls of a module or the engine. */
   readonly caller?: Caller | undefined;
 }
 
-/** Whoever is to hear of changes: the triggers of type `state`. */
+/** Listener for changes: the triggers of type `state`. */
 export interface ChangeListener {
-  /** Asked before each write: what is to be kept of it for whom, together with the write. Throws CallError `trigger_loop` to refuse it. */
+  /** Called before each write. Returns the watchers for which the change is stored. Throws CallError `trigger_loop` to reject the write. */
   notice(scope: string, key: string, origin: WriteOrigin): Notice | undefined;
-  /** Of these writes, each with its notice, it is not known whether they were stored; together with them deliveries may be. */
+  /** Called if it is unknown whether the writes with these notices were stored, and with them their deliveries. */
   unclear(notices: readonly Notice[]): void;
-  /** The changes of one write are stored; `notice` is what was answered for it. Called in the order in which they were made, as far as one key goes. */
+  /** Called after a write is stored. `notice` is the result of `notice()` for it. Changes of a key come in order. */
   changed(changes: readonly NumberedChange[], notice: Notice | undefined): void;
 }

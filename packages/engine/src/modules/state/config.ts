@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { adapterConfigSchema } from "../../items/adapter-config.ts";
 
-/** Largest value, in bytes of its JSON: an answer of 16 MiB holds one together with the value that it replaced. */
+/** Maximum size of a value's JSON, in bytes. A response of at most 16 MiB contains the new and the old value. */
 const MAX_VALUE_BYTES = 8 * 1024 * 1024;
 
-/** The `config` of an `svc-state` entry. */
+/** Schema of the `config` of an `svc-state` entry. */
 export const stateConfigSchema = z.strictObject({
   adapter: adapterConfigSchema({ file: "state.db" }),
   max_value_bytes: z
@@ -12,7 +12,7 @@ export const stateConfigSchema = z.strictObject({
     .min(1)
     .max(MAX_VALUE_BYTES)
     .default(MAX_VALUE_BYTES)
-    .meta({ description: "Largest value, in bytes of its JSON. Default 8 MiB, which is the most there can be" }),
+    .meta({ description: "Maximum size of a value's JSON, in bytes. Default and maximum 8 MiB" }),
 });
 
 export type StateConfig = z.output<typeof stateConfigSchema>;

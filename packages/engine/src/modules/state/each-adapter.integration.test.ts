@@ -129,7 +129,7 @@ describe.each(adapters)("svc-state on $name", ({ adapter, durability }) => {
     const [answer] = await Promise.all([call("snapshot", {}), call("set", { scope: "s", key: "later", value: 1 })]);
     expect(answer).toMatchObject({ file: expect.stringMatching(/snapshots\/state-\d{8}T\d{6}Z\.(db|ndjson)$/), bytes: expect.any(Number) });
     expect(await call("snapshot", { name: "mine.snap" })).toMatchObject({ file: join(dataDir, "snapshots", "mine.snap") });
-    await expect(call("snapshot", { name: "mine.snap" })).rejects.toMatchObject({ code: "invalid_input", message: expect.stringContaining("exists already") });
+    await expect(call("snapshot", { name: "mine.snap" })).rejects.toMatchObject({ code: "invalid_input", message: expect.stringContaining("already exists") });
     for (const name of ["../x", ".hidden", "a/b", "", "x".repeat(101)]) {
       await expect(call("snapshot", { name })).rejects.toMatchObject({ code: "invalid_input", message: expect.stringContaining("`name`") });
     }

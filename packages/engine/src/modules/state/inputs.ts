@@ -3,27 +3,23 @@ import { itemNameSchema, prefixSchema } from "../../items/item-name.ts";
 import { rawJson } from "../../items/raw-json.ts";
 import { updateOpsSchema } from "../../items/update-schema.ts";
 
-/** Most items of one page, and of one function that takes many. */
+/** Maximum number of items in a page, and in a call of a `…_many` function. */
 export const MAX_ITEMS = 1_000;
 const DEFAULT_PAGE_ITEMS = 100;
 const TEN_YEARS_MS = 10 * 365 * 86_400_000;
 
 export const scope = itemNameSchema("Scope");
 export const key = itemNameSchema("Key");
-const ifVersion = z.int().min(0).optional().meta({ description: "Write only if the item has this version; 0: only if there is no such item" });
-const expiresIn = z.int().min(1).max(TEN_YEARS_MS).optional().meta({ description: "Milliseconds until it ends by itself, at most ten years" });
+const ifVersion = z.int().min(0).optional().meta({ description: "Write only if the item has this version; 0: only if the item does not exist" });
+const expiresIn = z.int().min(1).max(TEN_YEARS_MS).optional().meta({ description: "Time until the item expires, in milliseconds, at most ten years" });
 const keys = z.array(key).min(1).max(MAX_ITEMS).meta({ description: "1 to 1,000 keys" });
-const cursor = z.string().nullish().meta({ description: "Where to go on: `cursor` of the page before" });
-const limit = z.int().min(1).max(MAX_ITEMS).default(DEFAULT_PAGE_ITEMS).meta({ description: "Most items of the page; 1 to 1,000, default 100" });
+const cursor = z.string().nullish().meta({ description: "`cursor` of the previous page" });
+const limit = z.int().min(1).max(MAX_ITEMS).default(DEFAULT_PAGE_ITEMS).meta({ description: "Maximum number of items in the page; 1 to 1,000, default 100" });
 
-/** What `set` and `update` answer when ops or versions left the item alone has the same shape as when they did not. */
 export const anyValue = z.unknown().meta({ description: "Any JSON value" });
-export const durability = z
-  .enum(["relaxed", "memory"])
-  .optional()
-  .meta({ description: "How much less than durable the adapter keeps a write; absent when it is on the disk" });
+export const durability = z.enum(["relaxed", "memory"]).optional().meta({ description: "Durability of the write; absent if it is synced to disk" });
 
-// Strict: a mistyped `if_version` would make of a compare-and-set an overwrite.
+// Strict, because a mistyped `if_version` would turn a compare-and-set into an overwrite.
 export const noInput = z.strictObject({});
 export const scopeInput = z.strictObject({ scope });
 export const addressInput = z.strictObject({ scope, key });
@@ -32,8 +28,8 @@ export const deleteInput = z.strictObject({ scope, key, if_version: ifVersion })
 export const updateInput = z.strictObject({
   scope,
   key,
-  ops: updateOpsSchema.meta({ description: "1 to 1,000 operations, done in order: set, merge, increment, decrement, append, remove" }),
-  atomic: z.boolean().default(true).meta({ description: "Default true: one failing operation, and nothing is written. False: the others are done" }),
+  ops: updateOpsSchema.meta({ description: "1 to 1,000 operations, applied in order: set, merge, increment, decrement, append, remove" }),
+  atomic: z.boolean().default(true).meta({ description: "Default true: nothing is written if an operation fails. False: the other operations are applied" }),
   if_version: ifVersion,
   expires_in_ms: expiresIn,
 });
@@ -50,7 +46,7 @@ function oneValue(input: { readonly value?: unknown; readonly data?: unknown }, 
 }
 
 export const setInput = z.strictObject({ scope, key, ...valueMembers, if_version: ifVersion, expires_in_ms: expiresIn }).superRefine(oneValue);
-/** Members of `setInput` and of each of `setManyInput.items` that are not read. */
+/** Unparsed members of `setInput` and of `setManyInput.items[]`. */
 export const RAW_VALUE_MEMBERS = ["value", "data"] as const;
 
 export const setManyInput = z.strictObject({ items: z.array(setInput).min(1).max(MAX_ITEMS).meta({ description: "1 to 1,000 items, written all or none" }) });
@@ -59,13 +55,13 @@ export const deleteManyInput = z
   .strictObject({
     scope,
     keys: keys.optional(),
-    prefix: prefixSchema.optional().meta({ description: 'Deletes all keys that begin with it; "" empties the scope' }),
+    prefix: prefixSchema.optional().meta({ description: 'Delete all keys that start with this prefix; "" deletes all items of the scope' }),
   })
   .superRefine((input, context) => {
     if ((input.keys === undefined) !== (input.prefix === undefined)) return;
-    const message = input.keys === undefined ? "is missing; send keys, or a prefix of keys" : "cannot be sent together with a prefix";
+    const message = input.keys === undefined ? "is missing; send keys or a prefix" : "cannot be sent together with a prefix";
     context.addIssue({ code: "custom", path: ["keys"], message });
   });
 
 export const entriesInput = z.strictObject({ scope, prefix: prefixSchema.default(""), cursor, limit });
-export const groupsInput = z.strictObject({ prefix: prefixSchema.default("").meta({ description: "Only scopes that begin with it" }), cursor, limit });
+export const groupsInput = z.strictObject({ prefix: prefixSchema.default("").meta({ description: "Only scopes that start with this prefix" }), cursor, limit });

@@ -5,16 +5,16 @@ import { openItems } from "../../items/open-items.ts";
 import type { ModuleContext, RunningModule } from "../../kernel/module.ts";
 import { storeHealth } from "../../store/store-health.ts";
 import type { StateConfig } from "./config.ts";
-import { provideDeletingMany } from "./functions/deleting-many.ts";
-import { provideReading } from "./functions/reading.ts";
-import { provideTransferring } from "./functions/transferring.ts";
-import { provideWriting } from "./functions/writing.ts";
+import { provideDeleteMany } from "./functions/delete-many.ts";
+import { provideReadFunctions } from "./functions/read-functions.ts";
+import { provideTransferFunctions } from "./functions/transfer-functions.ts";
+import { provideWriteFunctions } from "./functions/write-functions.ts";
 import { Reads } from "./reads.ts";
 import { Exports } from "./transfer/exports.ts";
 import { StateTriggers } from "./triggers/state-triggers.ts";
 import { Writes } from "./writes.ts";
 
-/** Opens the store and runs the module on it. */
+/** Opens the store and starts the module. */
 export async function startState(context: ModuleContext<StateConfig>): Promise<RunningModule<StateConfig>> {
   const { config, dataDir, log, clock } = context;
   const store = await openItems(config.adapter, { dataDir, log, clock });
@@ -36,12 +36,12 @@ async function run(context: ModuleContext<StateConfig>, store: ItemStore): Promi
   const services = { store, reads: new Reads(store), writes, clock, limits };
 
   context.reportHealth(config.adapter.name === "redis" ? "adapters" : "store", storeHealth(store));
-  // Before there is anything to write with: no change is to be missed.
+  // Start the triggers before the functions are provided, so that no change is missed.
   await triggers.start();
-  provideReading(context, services.reads);
-  provideWriting(context, services);
-  provideDeletingMany(context, services);
-  provideTransferring(context, { ...services, exports, snapshotEnding: config.adapter.name === "file_based" ? "db" : "ndjson" });
+  provideReadFunctions(context, services.reads);
+  provideWriteFunctions(context, services);
+  provideDeleteMany(context, services);
+  provideTransferFunctions(context, { ...services, exports, snapshotEnding: config.adapter.name === "file_based" ? "db" : "ndjson" });
   try {
     await sweep.start();
   } catch (error) {
@@ -63,7 +63,7 @@ async function run(context: ModuleContext<StateConfig>, store: ItemStore): Promi
   };
 }
 
-/** Someone may have written the item anew meanwhile: then it is no business of the sweep. */
+/** Deletes an expired item. Ignores a conflict: the item was written again meanwhile. */
 async function removeExpired(writes: Writes, { scope, key, version }: ExpiredItem): Promise<void> {
   try {
     await writes.delete({ scope, key, ifVersion: version }, {});

@@ -5,13 +5,13 @@ import type { WriteOrigin } from "./change-listener.ts";
 import type { Reads } from "./reads.ts";
 import type { Writes } from "./writes.ts";
 
-/** What the functions of svc-state work with. */
+/** Dependencies of the functions of svc-state. */
 export interface StateServices {
   readonly store: ItemStore;
   readonly reads: Reads;
   readonly writes: Writes;
   readonly clock: Clock;
-  /** Read at each use, since the config may change while the module runs. */
+  /** Must be read at each use, because the config may change while the module runs. */
   readonly limits: { readonly maxValueBytes: number };
 }
 

@@ -102,7 +102,7 @@ describe("state::set, get and delete", () => {
     [{ scope: "__proto__", key: "k", value: 1 }, /`scope`: `__proto__` cannot be used/],
     [{ scope: "s", key: "__proto__", value: 1 }, /`key`: `__proto__` cannot be used/],
     [{ scope: "s", key: "é".repeat(513), value: 1 }, /`key`: is 1026 bytes long; at most 1024 are allowed/],
-    [{ scope: "s", key: "\ud800", value: 1 }, /`key`: holds half of a surrogate pair/],
+    [{ scope: "s", key: "\ud800", value: 1 }, /`key`: contains an unpaired surrogate/],
     [{ scope: "s", key: 5, value: 1 }, /`key`/],
     [{ scope: "s", key: "k" }, /`value`: is missing; send null to store null/],
     [{ scope: "s", key: "k", value: 1, data: 2 }, /`data`: is another name for `value`/],

@@ -111,7 +111,7 @@ describe("state::update", () => {
     const path = Array.from({ length: 29 }, (_, index) => `p${index}`);
     await expect(update([{ type: "set", path, value: deep }])).rejects.toMatchObject({
       code: "invalid_input",
-      message: "`ops.0.value`: would be nested deeper than 128 levels, which is the limit of a value",
+      message: "`ops.0.value`: would be nested deeper than 128 levels",
     });
     expect(await entry()).toBeNull();
     await update([{ type: "set", path: path.slice(1), value: deep }]);

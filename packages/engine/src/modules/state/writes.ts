@@ -1,5 +1,5 @@
 import { CallError } from "@svc/protocol";
-import type { Conflict, Durability, ItemStore, ItemUpdated, ItemValue, ItemWrite, ItemWritten, OneOfMany } from "../../items/item-store.ts";
+import type { BatchedWrite, Conflict, Durability, ItemStore, ItemUpdated, ItemValue, ItemWrite, ItemWritten } from "../../items/item-store.ts";
 import type { StoredJson } from "../../items/stored-json.ts";
 import { mayBeStored } from "../../items/unclear-outcome.ts";
 import type { UpdateOp } from "../../items/update-op.ts";
@@ -17,7 +17,7 @@ export interface WriteRequest extends ItemAddress {
 
 export interface SetRequest extends WriteRequest {
   readonly value: StoredJson;
-  /** Milliseconds since 1970; undefined: it stays for ever. */
+  /** Expiry time, in milliseconds since 1970; undefined if the item does not expire. */
   readonly expiresAt: number | undefined;
 }
 
@@ -32,13 +32,13 @@ export interface WritesOptions {
   readonly store: ItemStore;
   readonly clock: Clock;
   readonly listener: ChangeListener;
-  /** Told of every item that was written with an end. */
+  /** Called for every item that is written with an expiry time. */
   readonly onExpiry: (expiresAt: number) => void;
 }
 
 /**
- * The one way by which svc-state changes items: whoever listens to changes is asked before each write and told after it. A conflict with `ifVersion`
- * is thrown as `state_conflict`. What the store throws passes on, and so does `trigger_loop`.
+ * All writes of svc-state. Calls the change listener before and after each write. Throws `state_conflict` if `ifVersion` does not match,
+ * `trigger_loop`, and the store's errors.
  */
 export class Writes {
   readonly #store: ItemStore;
@@ -75,9 +75,9 @@ export class Writes {
     return this.#store.delete(request.scope, request.key, write).then((removed) => this.#settled(request, removed, write), this.#failed([write], []));
   }
 
-  /** All or none. Throws `state_conflict` with `details.index`. */
+  /** Writes all items or none. Throws `state_conflict` with `details.index`. */
   async setMany(requests: readonly SetRequest[], origin: WriteOrigin): Promise<readonly ItemWritten[]> {
-    const writes = requests.map((request): OneOfMany => {
+    const writes = requests.map((request): BatchedWrite => {
       const { scope, key } = request;
       return { type: "set", scope, key, value: itemValue(request), write: this.#write(request, origin) };
     });
@@ -93,12 +93,13 @@ export class Writes {
     );
   }
 
-  /** Deletes what is there of the keys, all in one step. At most 1,000. Answers how many there were. */
+  /** Deletes at most 1,000 keys in one step. Returns the number of deleted items. */
   async deleteMany(scope: string, keys: readonly string[], origin: WriteOrigin): Promise<number> {
-    const writes = keys.map((key): OneOfMany => ({ type: "delete", scope, key, write: this.#write({ scope, key, ifVersion: undefined }, origin) }));
+    const writes = keys.map((key): BatchedWrite => ({ type: "delete", scope, key, write: this.#write({ scope, key, ifVersion: undefined }, origin) }));
     return this.#store.writeMany(writes).then(
       (written) => {
-        if (written.status === "conflict") throw new CallError("storage_failed", "the store found a conflict where no version was asked for");
+        if (written.status === "conflict")
+          throw new CallError("storage_failed", "the store reported a version conflict for a write without a version; this is a bug in the engine");
         return this.#allSettled(writes, written.writes).filter(({ previous }) => previous !== undefined).length;
       },
       this.#failed(
@@ -112,7 +113,7 @@ export class Writes {
     return { now: this.#clock.now(), ifVersion, notice: this.#listener.notice(scope, key, origin) };
   }
 
-  /** For writes that were rejected: they may be stored all the same, with what is kept of them for listeners, and with their ends. */
+  /** Handles rejected writes. They may be stored nevertheless, with their deliveries and expiry times. */
   #failed(writes: readonly ItemWrite[], ends: readonly { readonly expiresAt: number | "keep" | undefined }[]): (error: unknown) => never {
     return (error) => {
       if (mayBeStored(error)) {
@@ -129,7 +130,7 @@ export class Writes {
     return written;
   }
 
-  #allSettled(asked: readonly OneOfMany[], writes: readonly ItemWritten[]): readonly ItemWritten[] {
+  #allSettled(asked: readonly BatchedWrite[], writes: readonly ItemWritten[]): readonly ItemWritten[] {
     for (const [index, written] of writes.entries()) this.#publish(written, asked[index]?.write);
     return writes;
   }
@@ -149,7 +150,7 @@ function conflict(request: WriteRequest, actual: number): CallError {
 }
 
 function conflictAt(index: number, request: WriteRequest | undefined, actual: number): CallError {
-  const text = request === undefined ? "a version did not fit" : conflictText(request, actual);
+  const text = request === undefined ? "a version did not match" : conflictText(request, actual);
   return new CallError("state_conflict", `\`items.${index}\`: ${text}; nothing was written`, {
     details: { index, expected: request?.ifVersion, actual },
   });

@@ -8,25 +8,24 @@ import type { Quota, TriggerBinding } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import type { StreamJoin } from "../../kernel/stream-contract.ts";
 import type { SpanStart, Telemetry } from "../../kernel/telemetry-contract.ts";
-import { namePatternFits } from "./names.ts";
-import { type ClientTriggerSettings, lets, needCondition, refuseWithoutRights } from "./trigger-settings.ts";
-import { MAX_WAITING_BYTES } from "./waiting-bytes.ts";
+import { matchesNamePattern } from "./names.ts";
+import { type ClientTriggerSettings, MAX_WAITING_BYTES, matchesFilter, needCondition, refuseWithoutRights } from "./trigger-settings.ts";
 
-/** Subscriptions that ended and may wait for one leave trigger; what comes on top is dropped. */
+/** Maximum number of pending leaves per leave trigger. Further ones are dropped. */
 const MAX_WAITING_LEAVES = 100_000;
 const MAX_PARALLEL_LEAVES = 16;
-/** How long the module's stop waits for leaves to be told, in milliseconds. */
+/** Maximum time that stopping the module waits for pending leaves, in milliseconds. */
 const SETTLE_MS = 2_000;
-/** What a leave weighs besides the client's context, in bytes. */
+/** Size of a leave without the client's context, in bytes. */
 const LEAVE_BYTES = 500;
 
 type Binding = TriggerBinding<ClientTriggerSettings>;
 
 function watches({ settings }: Binding, { stream, group }: StreamJoin): boolean {
-  return lets(settings.stream_name, stream) && lets(settings.group_id, group);
+  return matchesFilter(settings.stream_name, stream) && matchesFilter(settings.group_id, group);
 }
 
-/** What triggers of type `stream:join` and `stream:leave` hand to their functions. */
+/** Returns the payload for functions of `stream:join` and `stream:leave` triggers. */
 function clientMessage({ subscriptionId, stream, group, id, context }: StreamJoin): Payload {
   return Payload.fromValue({ subscription_id: subscriptionId, stream_name: stream, group_id: group, id: id ?? null, context: context ?? null });
 }
@@ -37,7 +36,7 @@ interface Parts {
   readonly telemetry: Pick<Telemetry, "startSpan">;
 }
 
-/** A subscription that ended; the message is made once for all triggers. */
+/** A subscription that ended. The message is created once for all triggers. */
 interface Leave {
   readonly leave: StreamJoin;
   readonly message: Payload;
@@ -48,18 +47,18 @@ function spanOf(type: "stream:join" | "stream:leave", { id }: Binding, { stream,
   return { name: `${type} ${stream}`, kind: "internal", attributes };
 }
 
-/** The part of the module's config that is about joins. */
+/** Config of join triggers. */
 export interface JoinConfig {
-  /** How long condition and function of a join trigger may take together, in milliseconds. */
+  /** Total timeout of a join trigger's condition and function, in milliseconds. */
   readonly joinTimeoutMs: number;
-  /** Streams that nobody joins while no join trigger is there for them: names, or beginnings with `*`. */
+  /** Streams that reject joins while they have no join trigger: names, or prefixes with `*`. */
   readonly guardedStreams: readonly string[];
 }
 
 const NOT_CHECKED = "the join could not be checked";
 const UNAUTHORIZED = "not authorised to join";
 
-/** Triggers of type `stream:join`: each that matches is asked before a client joins, and one refusal is enough. */
+/** Triggers of type `stream:join`. All matching triggers are called before a client joins; each may reject the join. */
 export class JoinTriggers {
   readonly #clock: Clock;
   readonly #log: Logger;
@@ -85,11 +84,11 @@ export class JoinTriggers {
     };
   }
 
-  /** Undefined when all let the client in. Fails closed: who cannot be asked, or answers something else than a verdict, refuses. */
+  /** Returns undefined if all triggers admit the client. Fails closed: a trigger that fails or returns no verdict rejects the join. */
   async admit(join: StreamJoin): Promise<{ readonly refusal: string } | undefined> {
     const asked = [...this.#bindings].filter(([binding]) => watches(binding, join));
     if (asked.length === 0) {
-      const isGuarded = this.#config().guardedStreams.some((pattern) => namePatternFits(pattern, join.stream));
+      const isGuarded = this.#config().guardedStreams.some((pattern) => matchesNamePattern(pattern, join.stream));
       return isGuarded ? { refusal: NOT_CHECKED } : undefined;
     }
     const message = clientMessage(join);
@@ -102,7 +101,7 @@ export class JoinTriggers {
     const timeoutMs = this.#config().joinTimeoutMs;
     const deadline = this.#clock.monotonic() + timeoutMs;
     try {
-      if (binding.isAway) throw new CallError("function_not_found", "the worker that asked for the join trigger is away");
+      if (binding.isAway) throw new CallError("function_not_found", "the worker of the join trigger is disconnected");
       const answer = await inSpan(this.#telemetry, spanOf("stream:join", binding, join), async ({ traceparent }) => {
         if (!(await binding.passes(message, { timeoutMs, traceparent }))) return undefined;
         return binding.fire(message, { timeoutMs: Math.max(1, deadline - this.#clock.monotonic()), traceparent });
@@ -110,7 +109,7 @@ export class JoinTriggers {
       if (answer === undefined) return undefined;
       const verdict = verdictOf(answer.value());
       if (verdict === "malformed")
-        throw new CallError("invalid_answer", "a join trigger answers {unauthorized: true} to refuse, and nothing or an object to allow");
+        throw new CallError("invalid_answer", "a join trigger must return {unauthorized: true} to reject the join, or null or an object to allow it");
       notes.succeeded();
       return verdict === "refused" ? UNAUTHORIZED : undefined;
     } catch (thrown) {
@@ -120,7 +119,7 @@ export class JoinTriggers {
   }
 }
 
-/** Nothing allows, as published; so does an object that does not say `unauthorized`. */
+/** Null admits the client, as published, and so does an object without `unauthorized`. */
 function verdictOf(answer: unknown): "allowed" | "refused" | "malformed" {
   if (answer === null) return "allowed";
   if (typeof answer !== "object" || Array.isArray(answer)) return "malformed";
@@ -129,12 +128,12 @@ function verdictOf(answer: unknown): "allowed" | "refused" | "malformed" {
   return unauthorized === true ? "refused" : "malformed";
 }
 
-/** Triggers of type `stream:leave`: told once of each subscription that has ended, by the client or with its connection. */
+/** Triggers of type `stream:leave`. Called once for each subscription that the client or its disconnect has ended. */
 export class LeaveTriggers {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #telemetry: Pick<Telemetry, "startSpan">;
-  readonly #told = new Map<Binding, DeliveryQueue<Leave>>();
+  readonly #queues = new Map<Binding, DeliveryQueue<Leave>>();
   readonly #waitingBytes: Quota;
   #leaves = 0;
 
@@ -166,30 +165,30 @@ export class LeaveTriggers {
       principal: () => binding.principal,
       maxParallel: MAX_PARALLEL_LEAVES,
     });
-    this.#told.set(binding, queue);
+    this.#queues.set(binding, queue);
     return () => {
-      this.#told.delete(binding);
+      this.#queues.delete(binding);
       queue.clear();
       notes.stop();
     };
   }
 
-  /** Resolves when all were told of what has ended, or after 2 s. */
+  /** Resolves when all pending leaves are delivered, or after 2 s. */
   async settle(): Promise<void> {
     let cancel = (): void => {};
     const late = new Promise<void>((resolve) => {
       cancel = this.#clock.after(SETTLE_MS, resolve);
     });
-    await Promise.race([Promise.all([...this.#told.values()].map((queue) => queue.idle())), late]);
+    await Promise.race([Promise.all([...this.#queues.values()].map((queue) => queue.idle())), late]);
     cancel();
   }
 
   left(leave: StreamJoin): void {
     let message: Payload | undefined;
-    for (const [binding, queue] of this.#told) {
+    for (const [binding, queue] of this.#queues) {
       if (!watches(binding, leave)) continue;
       message ??= clientMessage(leave);
-      // Leaves of different subscriptions have no order among them.
+      // A unique key per leave, because leaves need no order among each other.
       queue.push(String(this.#leaves++), { leave, message }, LEAVE_BYTES + message.byteLength);
     }
   }

@@ -1,16 +1,16 @@
 import { Payload } from "@svc/protocol";
 import type { StreamEvent } from "../../kernel/stream-contract.ts";
 
-/** Where the cause of an event stands in a trace, handed on to the functions that it calls. */
+/** Trace context of the cause of an event. It is passed to the functions that the event triggers. */
 export interface Origin {
   readonly traceparent: string | undefined;
   readonly baggage: string | undefined;
 }
 
-/** An event that was published. */
+/** A published event. */
 export interface PublishedEvent {
   readonly event: StreamEvent;
-  /** Its number in (stream, group). */
+  /** Sequence number in (stream, group). */
   readonly seq: number;
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -18,8 +18,8 @@ export interface PublishedEvent {
 }
 
 /**
- * What a trigger of type `stream` hands to its function: the message that plain clients get (`{type: "stream", timestamp, streamName, groupId, id, event}`),
- * with `seq` and, where the item has one, `version`.
+ * Returns the payload for functions of `stream` triggers: the message that plain clients receive
+ * (`{type: "stream", timestamp, streamName, groupId, id, event}`), with `seq` and, if the item has one, `version`.
  */
 export function eventMessage({ event, seq, at }: PublishedEvent): Payload {
   const { stream, group, id, type, json, version } = event;

@@ -104,11 +104,11 @@ describe("stream::set, get, update and delete", () => {
 
   it.each([
     [{ ...item, stream_name: "" }, /`stream_name`: it is empty/],
-    [{ ...item, stream_name: "svc.workers" }, /`stream_name`: names that begin with svc. are those of the engine's own streams/],
+    [{ ...item, stream_name: "svc.workers" }, /`stream_name`: names that start with svc. are reserved for the engine's streams/],
     [{ ...item, stream_name: "a\u001fb" }, /`stream_name`: it contains a control character/],
     [{ ...item, stream_name: "x".repeat(10_240) }, /`stream_name`: it is longer than 256 bytes/],
     [{ ...item, group_id: "\n" }, /`group_id`: it is empty/],
-    [{ ...item, group_id: "\ud800" }, /`group_id`: it holds half of a surrogate pair/],
+    [{ ...item, group_id: "\ud800" }, /`group_id`: it contains an unpaired surrogate/],
     [{ ...item, item_id: "" }, /`item_id`: must not be empty/],
     [{ ...item, item_id: "__proto__" }, /`item_id`: `__proto__` cannot be used/],
     [{ ...item, item_id: "é".repeat(513) }, /`item_id`: is 1026 bytes long/],

@@ -1,9 +1,9 @@
 import { CallError, Payload } from "@svc/protocol";
 import { opsJson } from "../../items/update-op.ts";
 import type { CallOptions } from "../../kernel/module.ts";
-import { deletedByHook, gottenByHook, groupsOfHook, listedByHook, writtenByHook } from "./hook-answers.ts";
+import { deletedByHook, groupsOfHook, listedByHook, valueOfHook, writtenByHook } from "./hook-answers.ts";
 import type { HookedOperation, Hooks } from "./hooks.ts";
-import type { Cause, GroupAddress, ItemAddress, StreamKeeper, Update, WriteChoices } from "./keeper.ts";
+import type { Cause, GroupAddress, ItemAddress, StreamBackend, Update, WriteChoices } from "./stream-backend.ts";
 import type { StreamEvents } from "./stream-events.ts";
 
 export interface HookedStreamsOptions {
@@ -13,10 +13,10 @@ export interface HookedStreamsOptions {
 }
 
 /**
- * Streams whose items are kept by functions of workers. Whether a write changed anything is theirs to know: each is published, as `create` when the
- * function says that there was nothing before. Items have no versions.
+ * Streams whose items are stored by functions of workers. Every write is published, because only the function knows whether anything
+ * changed; as `create` if the function reports no old value. Items have no versions.
  */
-export class HookedStreams implements StreamKeeper {
+export class HookedStreams implements StreamBackend {
   readonly #hooks: Hooks;
   readonly #events: StreamEvents;
   readonly #callFunction: HookedStreamsOptions["call"];
@@ -29,7 +29,7 @@ export class HookedStreams implements StreamKeeper {
 
   async get(address: ItemAddress, cause: Cause): Promise<Payload> {
     const { id, answer } = await this.#call("get", address.stream, itemInput(address), cause);
-    return gottenByHook(id, answer);
+    return valueOfHook(id, answer);
   }
 
   async set(address: ItemAddress, data: Payload, choices: WriteChoices, cause: Cause): Promise<Payload> {
@@ -63,14 +63,14 @@ export class HookedStreams implements StreamKeeper {
   }
 
   async getEntry({ stream }: ItemAddress): Promise<Payload> {
-    throw notOffered("get_entry", stream);
+    throw notSupported("get_entry", stream);
   }
 
   async entries({ stream }: GroupAddress): Promise<Payload> {
-    throw notOffered("entries", stream);
+    throw notSupported("entries", stream);
   }
 
-  /** `members` are those of the function's input, as JSON without the braces. */
+  /** `members` is the JSON of the function's input without braces. */
   async #call(operation: HookedOperation, stream: string, members: string, cause: Cause): Promise<{ readonly id: string; readonly answer: Payload }> {
     const id = this.#hooks.functionFor(operation, stream);
     return { id, answer: await this.#callFunction(id, Payload.fromText(`{${members}}`), cause) };
@@ -95,6 +95,9 @@ function choicesInput({ ifVersion, expiresInMs }: WriteChoices): string {
   return `${ifVersion === undefined ? "" : `,"if_version":${ifVersion}`}${expiresInMs === undefined ? "" : `,"expires_in_ms":${expiresInMs}`}`;
 }
 
-function notOffered(operation: string, stream: string): CallError {
-  return new CallError("invalid_input", `stream::${operation} is not for the stream ${JSON.stringify(stream)}: its items are kept by functions of a worker`);
+function notSupported(operation: string, stream: string): CallError {
+  return new CallError(
+    "invalid_input",
+    `stream::${operation} is not supported for the stream ${JSON.stringify(stream)}: its items are stored by functions of a worker`,
+  );
 }

@@ -95,12 +95,12 @@ describe("functions that keep the items of a stream", () => {
     ["update", { ...item, ops: [{ type: "remove", path: "a" }] }, [], "{old_value?, new_value}"],
     ["delete", item, 5, "{old_value?}"],
     ["list", { stream_name: "prices", group_id: "g" }, {}, "an array"],
-    ["list_groups", { stream_name: "prices" }, [1], "an array of texts"],
+    ["list_groups", { stream_name: "prices" }, [1], "an array of strings"],
   ])("fail stream::%s with JSON_ERROR when they answer something else", async (operation, input, answer, expected) => {
     await hook({ [operation]: () => answer });
     await expect(call(operation, input)).rejects.toMatchObject({
       code: "JSON_ERROR",
-      message: `stream::${operation}(prices) must answer ${expected}`,
+      message: `stream::${operation}(prices) must return ${expected}`,
     });
     expect(seen.items).toEqual([]);
   });

@@ -2,29 +2,29 @@ import { CallError } from "@svc/protocol";
 import type { Directory } from "../../kernel/directory.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { Undo } from "../../kernel/scope.ts";
-import { namePatternFits } from "./names.ts";
+import { matchesNamePattern } from "./names.ts";
 
 export type HookedOperation = "get" | "set" | "delete" | "list" | "list_groups" | "update";
 
 /** `stream::set(orders)`: the operation and the stream. */
 const HOOK_ID = /^stream::(get|set|delete|list|list_groups|update)\((.+)\)$/s;
-/** Streams that are remembered as kept by functions, while the functions are away. Beyond, the one seen longest ago is forgotten. */
+/** Maximum number of remembered hooked streams. Above it, the least recently registered one is dropped. */
 const MAX_REMEMBERED_STREAMS = 10_000;
 
 /**
- * Streams whose items are kept by functions of workers instead of here: a function with the literal id `stream::set(<name>)`, and so on. A stream is
- * kept by functions from the moment when one of them is registered, and stays so until the module stops: while they are away its operations
- * fail, rather than write where nobody will look for it. Those that the config names are so from the start on, before any worker has come.
+ * Hooked streams: functions of workers with the literal ids `stream::set(<name>)` and so on store their items. A stream is hooked from the first
+ * registration of such a function until the module stops. While the functions are not registered, its operations fail, because a write to
+ * the local store would be lost to the worker. Streams in the config are hooked from the start.
  */
 export class Hooks {
   readonly #directory: Directory;
   readonly #log: Logger;
   readonly #declared: () => readonly string[];
-  /** Streams that functions keep, those seen longest ago first. */
+  /** Hooked streams, the least recently registered first. */
   readonly #streams = new Set<string>();
   readonly #stop: Undo;
 
-  /** `declared`: names, or beginnings with `*`. */
+  /** `declared` returns the hooked streams of the config: names, or prefixes with `*`. */
   constructor({ directory, log, declared }: { readonly directory: Directory; readonly log: Logger; readonly declared: () => readonly string[] }) {
     this.#directory = directory;
     this.#log = log;
@@ -39,14 +39,14 @@ export class Hooks {
     this.#stop();
   }
 
-  keeps(stream: string): boolean {
-    return this.#streams.has(stream) || this.#declared().some((pattern) => namePatternFits(pattern, stream));
+  isHooked(stream: string): boolean {
+    return this.#streams.has(stream) || this.#declared().some((pattern) => matchesNamePattern(pattern, stream));
   }
 
-  /** The function to call for an operation on a stream that functions keep. Throws `function_not_found` when there is none for this operation. */
+  /** Returns the function for an operation on a hooked stream. Throws `function_not_found` if it is not registered. */
   functionFor(operation: HookedOperation, stream: string): string {
     const id = `stream::${operation}(${stream})`;
-    if (!isTrustedFunction(id, this.#directory)) throw notThere(id, stream);
+    if (!isTrustedFunction(id, this.#directory)) throw notRegistered(id, stream);
     return id;
   }
 
@@ -54,21 +54,21 @@ export class Hooks {
     if (!id.startsWith("stream::")) return;
     const stream = HOOK_ID.exec(id)?.[2];
     if (stream === undefined || !isTrustedFunction(id, this.#directory)) return;
-    if (!this.#streams.delete(stream)) this.#log.info("a stream is kept by functions of a worker", { stream, functionId: id });
+    if (!this.#streams.delete(stream)) this.#log.info("stream items are stored by functions of a worker", { stream, functionId: id });
     this.#streams.add(stream);
     const [oldest] = this.#streams;
     if (this.#streams.size > MAX_REMEMBERED_STREAMS && oldest !== undefined) this.#streams.delete(oldest);
   }
 }
 
-function notThere(id: string, stream: string): CallError {
-  const why = `the items of the stream ${JSON.stringify(stream)} are kept by functions of a worker, and this one is not there`;
+function notRegistered(id: string, stream: string): CallError {
+  const why = `the items of the stream ${JSON.stringify(stream)} are stored by functions of a worker, and this function is not registered`;
   return new CallError("function_not_found", `Function ${id} not found: ${why}`);
 }
 
 /**
- * Whether a function is there and only unrestricted workers provide it. What a restricted connection registers must not decide over clients, nor be
- * handed what others write.
+ * True if a function is registered, and only by unrestricted workers. A function of a restricted connection must not authenticate clients or
+ * receive the data of others.
  */
 export function isTrustedFunction(id: string, directory: Directory): boolean {
   const workers = directory.functionById(id)?.workers ?? [];

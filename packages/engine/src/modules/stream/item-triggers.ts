@@ -7,17 +7,16 @@ import type { Quota, TriggerBinding } from "../../kernel/module.ts";
 import type { Undo } from "../../kernel/scope.ts";
 import type { Telemetry } from "../../kernel/telemetry-contract.ts";
 import { eventMessage, type PublishedEvent } from "./event-message.ts";
-import { type ItemTriggerSettings, lets, needCondition, refuseWithoutRights } from "./trigger-settings.ts";
-import { MAX_WAITING_BYTES } from "./waiting-bytes.ts";
+import { type ItemTriggerSettings, MAX_WAITING_BYTES, matchesFilter, needCondition, refuseWithoutRights } from "./trigger-settings.ts";
 
-/** Events that may wait for one trigger; what comes on top is dropped. */
+/** Maximum number of pending events per trigger. Further ones are dropped. */
 const MAX_WAITING_EVENTS = 10_000;
-/** Groups whose events one trigger handles at once. */
+/** Maximum number of groups that a trigger handles concurrently. */
 const MAX_PARALLEL_GROUPS = 16;
-/** What an event weighs besides its data, in bytes. */
+/** Size of an event without its data, in bytes. */
 const EVENT_OVERHEAD_BYTES = 300;
 
-/** What a delivery holds: the message is made once for all triggers. */
+/** A delivery. The message is created once for all triggers. */
 interface Delivery {
   readonly published: PublishedEvent;
   readonly message: ReturnType<typeof eventMessage>;
@@ -29,15 +28,15 @@ interface Watching {
 }
 
 /**
- * Triggers of type `stream`. Each event is handed over once, without attempts after a failure; those of one group one after another, in order. Who
- * writes does not wait for it.
+ * Triggers of type `stream`. Each event is delivered once, without retries; events of a group are delivered in order, one after another.
+ * Writes do not wait for deliveries.
  */
 export class ItemTriggers {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #telemetry: Pick<Telemetry, "startSpan">;
   readonly #waitingBytes: Quota;
-  /** By the stream that they watch; undefined: all streams. */
+  /** Triggers by watched stream; undefined: all streams. */
   readonly #watching = new Map<string | undefined, Set<Watching>>();
 
   constructor(parts: { readonly clock: Clock; readonly log: Logger; readonly telemetry: Pick<Telemetry, "startSpan">; readonly waitingBytes: Quota }) {
@@ -54,7 +53,7 @@ export class ItemTriggers {
     const facts = occasion("stream", { type: "stream", id: binding.id });
     const queue = new DeliveryQueue<Delivery>({
       deliver: async ({ published, message }) => {
-        // What happens while nobody who asked for it is there is nobody's to hear; and who asks for it now may have fewer rights.
+        // Events are not delivered while the worker is disconnected. Rights are checked again, because the owner may have changed.
         if (binding.isAway) return;
         refuseWithoutRights(binding);
         const { origin, event } = published;
@@ -75,23 +74,23 @@ export class ItemTriggers {
     });
     const watching: Watching = { settings: binding.settings, take: (delivery, lane, bytes) => queue.push(lane, delivery, bytes) };
     const stream = binding.settings.stream_name ?? undefined;
-    const beside = this.#watching.get(stream) ?? new Set();
-    this.#watching.set(stream, beside.add(watching));
+    const watchers = this.#watching.get(stream) ?? new Set();
+    this.#watching.set(stream, watchers.add(watching));
     return () => {
-      beside.delete(watching);
-      if (beside.size === 0 && this.#watching.get(stream) === beside) this.#watching.delete(stream);
+      watchers.delete(watching);
+      if (watchers.size === 0 && this.#watching.get(stream) === watchers) this.#watching.delete(stream);
       queue.clear();
       notes.stop();
     };
   }
 
-  /** Hands an event to all who watch for it, later. */
-  happened(published: PublishedEvent): void {
+  /** Queues an event for all matching triggers. */
+  published(published: PublishedEvent): void {
     const { stream, group, id, json } = published.event;
     let delivery: Delivery | undefined;
     for (const watching of [this.#watching.get(stream), this.#watching.get(undefined)]) {
       for (const { settings, take } of watching ?? []) {
-        if (!lets(settings.group_id, group) || !lets(settings.item_id, id)) continue;
+        if (!matchesFilter(settings.group_id, group) || !matchesFilter(settings.item_id, id)) continue;
         delivery ??= { published, message: eventMessage(published) };
         take(delivery, JSON.stringify([stream, group]), json.length + EVENT_OVERHEAD_BYTES);
       }

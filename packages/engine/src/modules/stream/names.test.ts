@@ -11,9 +11,9 @@ describe("names of streams and groups", () => {
     ["a\nb", /control character/],
     ["é".repeat(129), /longer than 256 bytes/],
     ["x".repeat(10_240), /longer than 256 bytes/],
-    ["\ud800", /half of a surrogate pair/],
-    ["svc.workers", /the engine's own streams/],
-    ["svc.", /the engine's own streams/],
+    ["\ud800", /unpaired surrogate/],
+    ["svc.workers", /reserved for the engine/],
+    ["svc.", /reserved for the engine/],
   ])("refuse %j", (name, problem) => {
     expect(streamNameProblem(name)).toMatch(problem);
   });

@@ -1,22 +1,22 @@
 import { nameProblem } from "@svc/protocol";
 import { z } from "zod";
 
-/** Begins the names of the engine's own streams, which nobody else may write. */
+/** Name prefix of the engine's own streams. Functions cannot write to them. */
 const SYSTEM_PREFIX = "svc.";
-/** No name may hold it, so that a stream and a group stand in one text without doubt about where one ends. */
+/** Separates stream and group in a scope. No name may contain it. */
 const SEPARATOR = "\u001f";
 
-/** A surrogate that is not half of a pair: no Unicode character, and nothing that UTF-8 can hold. */
+/** Matches an unpaired surrogate, which UTF-8 cannot encode. */
 const loneSurrogate = /\p{Surrogate}/u;
 
-/** What is wrong with the name of a user-defined stream; undefined when it may be used. */
+/** Returns the reason why a name cannot be used for a user-defined stream, or undefined if it can. */
 export function streamNameProblem(name: string): string | undefined {
-  if (name.startsWith(SYSTEM_PREFIX)) return `names that begin with ${SYSTEM_PREFIX} are those of the engine's own streams; choose another`;
+  if (name.startsWith(SYSTEM_PREFIX)) return `names that start with ${SYSTEM_PREFIX} are reserved for the engine's streams; choose another`;
   return groupNameProblem(name);
 }
 
 export function groupNameProblem(name: string): string | undefined {
-  return nameProblem(name, "it") ?? (loneSurrogate.test(name) ? "it holds half of a surrogate pair, which is no Unicode text" : undefined);
+  return nameProblem(name, "it") ?? (loneSurrogate.test(name) ? "it contains an unpaired surrogate, which is not valid Unicode" : undefined);
 }
 
 function nameSchema(description: string, problemOf: (name: string) => string | undefined) {
@@ -29,26 +29,26 @@ function nameSchema(description: string, problemOf: (name: string) => string | u
     .meta({ description, minLength: 1 });
 }
 
-export const streamNameSchema = nameSchema("Stream: 1 to 256 bytes without control characters; `svc.` begins the engine's own", streamNameProblem);
+export const streamNameSchema = nameSchema("Stream: 1 to 256 bytes without control characters; names that start with `svc.` are reserved", streamNameProblem);
 export const groupNameSchema = nameSchema("Group of the stream: 1 to 256 bytes without control characters", groupNameProblem);
 
-/** The scope in which the items of a group are kept. */
+/** Returns the scope of a group's items. */
 export function scopeOf(stream: string, group: string): string {
   return stream + SEPARATOR + group;
 }
 
-/** What the scopes of all groups of a stream begin with. */
+/** Returns the prefix of the scopes of a stream's groups. */
 export function scopePrefixOf(stream: string): string {
   return stream + SEPARATOR;
 }
 
-/** The stream and the group of a scope. */
+/** Returns the stream and the group of a scope. */
 export function namesOfScope(scope: string): { readonly stream: string; readonly group: string } {
   const at = scope.indexOf(SEPARATOR);
   return { stream: scope.slice(0, at), group: scope.slice(at + 1) };
 }
 
-/** `pattern` is a stream's name, or with `*` at its end how names begin. */
-export function namePatternFits(pattern: string, name: string): boolean {
+/** True if the name matches. `pattern` is a name, or a prefix with `*` at the end. */
+export function matchesNamePattern(pattern: string, name: string): boolean {
   return pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
 }

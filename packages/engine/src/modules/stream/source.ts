@@ -3,19 +3,19 @@ import { type AuthenticationParts, authenticate } from "./authentication.ts";
 import type { JoinTriggers, LeaveTriggers } from "./client-triggers.ts";
 import { groupNameProblem, streamNameProblem } from "./names.ts";
 
-/** Groups that one listing shows. */
+/** Maximum number of groups in a listing. */
 const MAX_LISTED_GROUPS = 10_000;
 
 export interface SourceParts extends AuthenticationParts {
   readonly joins: JoinTriggers;
   readonly leaves: LeaveTriggers;
-  /** Decides who may connect; undefined: everyone who reaches the listener. */
+  /** Function that authenticates clients; undefined: every client is accepted. */
   readonly authFunction: string | undefined;
   snapshot(stream: string, group: string, id: string | undefined): Promise<StreamSnapshot>;
   groups(limit: number): Promise<readonly { readonly stream: string; readonly group: string; readonly items: number }[]>;
 }
 
-/** What the real-time listener asks about user-defined streams. */
+/** Returns the source of user-defined streams for the real-time listener. */
 export function streamSource(parts: SourceParts): StreamSource {
   const { joins, leaves, authFunction } = parts;
   return {

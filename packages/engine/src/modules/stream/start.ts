@@ -14,15 +14,14 @@ import { streamSource } from "./source.ts";
 import { StoredStreams } from "./stored-streams.ts";
 import { Stores } from "./stores.ts";
 import { StreamEvents } from "./stream-events.ts";
-import { StreamFigures } from "./stream-figures.ts";
-import { clientTriggerSettings, itemTriggerSettings } from "./trigger-settings.ts";
+import { StreamMetrics } from "./stream-metrics.ts";
+import { clientTriggerSettings, itemTriggerSettings, waitingBytesQuota } from "./trigger-settings.ts";
 import { UserStreams } from "./user-streams.ts";
-import { waitingBytesQuota } from "./waiting-bytes.ts";
 
-/** What the streams of `memory_streams` may hold together, in bytes; writes beyond are refused. */
+/** Maximum total size of the streams in `memory_streams`, in bytes. Writes above it fail. */
 const MEMORY_STREAMS_BYTES = 512 * 1024 * 1024;
 
-/** Opens the stores and runs the module on them. */
+/** Opens the stores and starts the module. */
 export async function startStream(context: ModuleContext<StreamConfig>): Promise<RunningModule<StreamConfig>> {
   let config = context.config;
   const { clock, log, directory, telemetry } = context;
@@ -34,21 +33,21 @@ export async function startStream(context: ModuleContext<StreamConfig>): Promise
     const triggers = new ItemTriggers({ clock, log, telemetry, waitingBytes });
     const joins = new JoinTriggers({ clock, log, telemetry, config: () => config });
     const leaves = new LeaveTriggers({ clock, log, telemetry, waitingBytes });
-    // Before anybody can join: a trigger that waits for its type is bound in the same turn.
+    // Register the trigger types before clients can join. Triggers that wait for their type are bound in the same turn.
     provideTriggers(context, { triggers, joins, leaves });
-    const figures = new StreamFigures();
-    context.telemetry.provideMeasurements(() => figures.measure());
+    const metrics = new StreamMetrics();
+    context.telemetry.provideMeasurements(() => metrics.measure());
     const events = new StreamEvents({
       publisher: { publish: (event) => publisher.publish(event), resync: (name, group) => publisher.resync(name, group) },
       triggers,
       clock,
-      figures,
+      metrics,
     });
     const stored = new StoredStreams({ stores, events, clock, log, maxValueBytes: () => config.maxValueBytes });
     const streams = new UserStreams({ hooks, stored, hooked: new HookedStreams({ hooks, events, call }), events });
     const serve = (): StreamPublisher =>
       context.streams.serveUserStreams(
-        figures.counting(
+        metrics.counting(
           streamSource({
             joins,
             leaves,
@@ -69,12 +68,12 @@ export async function startStream(context: ModuleContext<StreamConfig>): Promise
     provideStreamFunctions(context, streams);
     return {
       reconfigure(next) {
-        // What is in memory would be lost, and a file cannot be opened twice.
+        // Restart, because a file cannot be opened twice.
         if (!keepsStores(config, next)) return "restart";
         const { authFunction } = config;
         config = next;
         if (authFunction === next.authFunction) return undefined;
-        // Whoever is connected was let in by other rules.
+        // Disconnect all clients, because they were authenticated by other rules.
         publisher.stop();
         publisher = serve();
         release();
@@ -83,11 +82,11 @@ export async function startStream(context: ModuleContext<StreamConfig>): Promise
       },
       async stop() {
         await stored.stop();
-        // Writes that were asked for end here, and are published like all others.
+        // Pending writes finish here and are still published.
         await stores.close();
         events.stop();
         publisher.stop();
-        // That has ended subscriptions.
+        // Stopping the publisher has ended subscriptions.
         await leaves.settle();
         hooks.stop();
       },
@@ -105,30 +104,30 @@ function provideTriggers(
 ): void {
   provideTrigger({
     type: "stream",
-    summary: "Calls a function for each event of a stream, those of a group in order",
+    summary: "Calls a function for each event of a stream, in order per group",
     settings: itemTriggerSettings,
     bind: (binding) => triggers.bind(binding),
   });
   provideTrigger({
     type: "stream:join",
-    summary: "Calls a function before a client joins a stream; it may refuse",
+    summary: "Calls a function before a client joins a stream; the function may reject the join",
     settings: clientTriggerSettings,
     bind: (binding) => joins.bind(binding),
   });
   provideTrigger({
     type: "stream:leave",
-    summary: "Calls a function when a subscription of a client has ended",
+    summary: "Calls a function after a client's subscription ends",
     settings: clientTriggerSettings,
     bind: (binding) => leaves.bind(binding),
   });
 }
 
 async function openStores({ config, dataDir, log, clock }: ModuleContext<StreamConfig>): Promise<Stores> {
-  const surroundings = { dataDir, log, clock };
+  const options = { dataDir, log, clock };
   const { adapter, memoryStreams } = config;
-  const store = await openItems(adapter, surroundings);
-  // Opening this one cannot fail.
-  const memory = memoryStreams.length === 0 ? undefined : await openItems({ name: "in_memory", config: { max_bytes: MEMORY_STREAMS_BYTES } }, surroundings);
+  const store = await openItems(adapter, options);
+  // Opening an in-memory store cannot fail, so `store` need not be closed on an error.
+  const memory = memoryStreams.length === 0 ? undefined : await openItems({ name: "in_memory", config: { max_bytes: MEMORY_STREAMS_BYTES } }, options);
   return new Stores({ store, memory, memoryStreams });
 }
 

@@ -10,32 +10,32 @@ import { refuseDeepUpdate } from "../../items/update-depth.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Logger } from "../../kernel/logger.ts";
 import type { StreamEvent, StreamSnapshot } from "../../kernel/stream-contract.ts";
-import type { Cause, GroupAddress, ItemAddress, PageChoices, StreamKeeper, Update, WriteChoices } from "./keeper.ts";
 import { namesOfScope, scopeOf, scopePrefixOf } from "./names.ts";
 import type { Stores } from "./stores.ts";
+import type { Cause, GroupAddress, ItemAddress, PageChoices, StreamBackend, Update, WriteChoices } from "./stream-backend.ts";
 import type { StreamEvents } from "./stream-events.ts";
 
-/** Most bytes of values in one answer: with the envelope they fit one frame of 16 MiB. */
+/** Maximum size of the values in a response, in bytes. Together with the envelope they fit in a frame of 16 MiB. */
 const MAX_LIST_BYTES = 15 * 1024 * 1024;
-/** A page ends early rather than exceed this. */
+/** Maximum size of the values in a page, in bytes. */
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
-/** More than so many bytes can hold: an item and its comma are 2 bytes at least. */
+/** Never reached before the limit in bytes: an item and its comma have at least 2 bytes. */
 const MAX_SNAPSHOT_ITEMS = MAX_LIST_BYTES;
 
 const EVENT_TYPES: Readonly<Record<ChangeKind, StreamEvent["type"]>> = { created: "create", updated: "update", deleted: "delete" };
-const byItself: Cause = { traceparent: undefined, baggage: undefined };
+const NO_CAUSE: Cause = { traceparent: undefined, baggage: undefined };
 
 export interface StoredStreamsOptions {
   readonly stores: Stores;
   readonly events: StreamEvents;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Largest item, in bytes of its JSON. */
+  /** Maximum size of an item's JSON, in bytes. */
   readonly maxValueBytes: () => number;
 }
 
-/** Streams whose items are kept in stores of our own. */
-export class StoredStreams implements StreamKeeper {
+/** Streams whose items are stored in item stores of the engine. */
+export class StoredStreams implements StreamBackend {
   readonly #stores: Stores;
   readonly #events: StreamEvents;
   readonly #clock: Clock;
@@ -55,7 +55,7 @@ export class StoredStreams implements StreamKeeper {
     );
   }
 
-  /** Items past their end are deleted from now on. */
+  /** Starts to delete expired items. */
   async start(): Promise<void> {
     for (const sweep of this.#sweeps.values()) await sweep.start();
   }
@@ -64,7 +64,7 @@ export class StoredStreams implements StreamKeeper {
     await Promise.all([...this.#sweeps.values()].map((sweep) => sweep.stop()));
   }
 
-  /** What may go out as the data of an item or an event. Throws `invalid_input` and `payload_too_large`. */
+  /** Returns the JSON of an item's or event's data. Throws `invalid_input` and `payload_too_large`. */
   dataJson(data: Payload): { readonly json: string; readonly bytes: number } {
     return storedJson(data, { name: "data", maxBytes: this.#maxValueBytes(), limit: "max_value_bytes of svc-stream" });
   }
@@ -85,7 +85,7 @@ export class StoredStreams implements StreamKeeper {
     const now = this.#clock.now();
     const expiresAt = expiresInMs === undefined ? undefined : now + expiresInMs;
     const write = store.set(scopeOf(address.stream, address.group), address.id, { json, bytes, expiresAt }, { now, ifVersion, notice: undefined });
-    // Published in the turn in which the store answered, so that events come in the order of versions.
+    // Publish in the event loop turn of the store's result, so that events keep the order of versions.
     return write.then(
       (outcome) => {
         const { written, members } = this.#settle(store, address, outcome, { ifVersion, cause });
@@ -130,13 +130,13 @@ export class StoredStreams implements StreamKeeper {
     throw tooLarge({ stream, group }, listing.items);
   }
 
-  /** What there is, with versions, at one moment. Throws `payload_too_large` for a group that one message cannot hold. */
+  /** Returns a consistent snapshot with versions. Throws `payload_too_large` for a group that does not fit in a message. */
   async snapshot({ stream, group }: GroupAddress, id: string | undefined): Promise<StreamSnapshot> {
     const store = this.#stores.of(stream);
     const scope = scopeOf(stream, group);
     if (id !== undefined) {
       const item = await store.get(scope, id);
-      // Events of other items are of no concern to who joins this one, and so they count as held.
+      // Subscribers of an item need no events of other items, so these count as already contained in the snapshot.
       return { json: item?.json ?? "null", versionOf: (key) => (key === id ? item?.version : Number.MAX_SAFE_INTEGER) };
     }
     const page = await store.page(scope, { prefix: "", after: undefined, limit: MAX_SNAPSHOT_ITEMS, maxBytes: MAX_LIST_BYTES });
@@ -152,13 +152,13 @@ export class StoredStreams implements StreamKeeper {
     };
   }
 
-  /** Groups that hold something, the first `limit` of each store. */
+  /** Returns the first `limit` non-empty groups of each store. */
   async groups(limit: number): Promise<readonly (GroupAddress & { readonly items: number })[]> {
     const answers = await Promise.all(this.#stores.all.map((store) => store.groups({ prefix: "", after: undefined, limit })));
     return answers.flatMap(({ groups }) => groups.map(({ scope, items }) => ({ ...namesOfScope(scope), items })));
   }
 
-  /** Streams that hold something, by name, with their groups. */
+  /** Returns the non-empty streams with their groups. */
   async listAll(): Promise<ReadonlyMap<string, readonly string[]>> {
     const scopes = (await Promise.all(this.#stores.all.map((store) => store.scopes({ prefix: "" })))).flat();
     const streams = new Map<string, string[]>();
@@ -197,7 +197,7 @@ export class StoredStreams implements StreamKeeper {
     return { written: outcome, members };
   }
 
-  /** For a write that was rejected: when it may be stored all the same, nobody can say as what, and so clients are sent what there is. */
+  /** Handles a rejected write. If it may be stored nevertheless, the group is resynced, because the new value is unknown. */
   #failed(store: ItemStore, { stream, group }: GroupAddress, expiresAt: number | undefined): (error: unknown) => never {
     return (error) => {
       if (mayBeStored(error)) {
@@ -208,7 +208,7 @@ export class StoredStreams implements StreamKeeper {
     };
   }
 
-  /** Answers the last event's number; undefined when nothing has changed. */
+  /** Publishes changes. Returns the sequence number of the last event, or undefined if nothing changed. */
   #publish(changes: readonly NumberedChange[], cause: Cause): number | undefined {
     let seq: number | undefined;
     for (const { kind, scope, key, version, previous, json } of changes) {
@@ -221,22 +221,22 @@ export class StoredStreams implements StreamKeeper {
   #removeExpired(store: ItemStore, { scope, key, version }: { readonly scope: string; readonly key: string; readonly version: number }): Promise<void> {
     return store.delete(scope, key, { now: this.#clock.now(), ifVersion: version, notice: undefined }).then(
       (outcome) => {
-        // Somebody wrote it anew in the meantime, which told of the end as well.
-        if (outcome.status !== "conflict") this.#publish(outcome.changes, byItself);
+        // On a conflict the item was written meanwhile, and that write also published the deletion of the expired item.
+        if (outcome.status !== "conflict") this.#publish(outcome.changes, NO_CAUSE);
       },
       this.#failed(store, namesOfScope(scope), undefined),
     );
   }
 }
 
-/** Says how long the write stays, where that is not for good. */
+/** Returns the member `durability`; nothing for a durable store. */
 function durabilityMember({ durability }: ItemStore): string {
   return durability === "durable" ? "" : `,"durability":"${durability}"`;
 }
 
 function tooLarge({ stream, group }: GroupAddress, items: number): CallError {
   const what = `group ${JSON.stringify(group)} of stream ${JSON.stringify(stream)} with its ${items} items`;
-  const message = `${what} is more than the ${MAX_LIST_BYTES} bytes that one answer holds; read it in pages with stream::entries, or join single items`;
+  const message = `${what} exceeds the maximum of ${MAX_LIST_BYTES} bytes per response; read it in pages with stream::entries, or join single items`;
   return new CallError("payload_too_large", message, { details: { limit: MAX_LIST_BYTES, items } });
 }
 

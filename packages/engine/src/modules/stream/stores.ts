@@ -1,16 +1,16 @@
 import type { ItemStore } from "../../items/item-store.ts";
-import { namePatternFits } from "./names.ts";
+import { matchesNamePattern } from "./names.ts";
 
 export interface StoresOptions {
-  /** Keeps what is not in memory. */
+  /** Store of all other streams. */
   readonly store: ItemStore;
-  /** Keeps the streams of `memoryStreams`; undefined when there are none. */
+  /** Store of the streams in `memoryStreams`; undefined if there are none. */
   readonly memory: ItemStore | undefined;
-  /** Names, or beginnings with `*`. */
+  /** Names, or prefixes with `*`. */
   readonly memoryStreams: readonly string[];
 }
 
-/** Which store keeps which stream. */
+/** Selects the store of a stream. */
 export class Stores {
   readonly all: readonly ItemStore[];
   readonly #options: StoresOptions;
@@ -22,7 +22,7 @@ export class Stores {
 
   of(stream: string): ItemStore {
     const { store, memory, memoryStreams } = this.#options;
-    return memory !== undefined && memoryStreams.some((pattern) => namePatternFits(pattern, stream)) ? memory : store;
+    return memory !== undefined && memoryStreams.some((pattern) => matchesNamePattern(pattern, stream)) ? memory : store;
   }
 
   problem(): string | undefined {

@@ -2,49 +2,48 @@ import { CallError } from "@svc/protocol";
 import type { Clock } from "../../kernel/clock.ts";
 import type { StreamEvent, StreamPublisher } from "../../kernel/stream-contract.ts";
 import type { PublishedEvent } from "./event-message.ts";
-import type { Cause } from "./keeper.ts";
+import type { Cause } from "./stream-backend.ts";
 
-/** Publishes what happened: to the clients that have joined, and to the triggers. */
+/** Publishes events to subscribers and triggers. */
 export class StreamEvents {
   readonly #publisher: Pick<StreamPublisher, "publish" | "resync">;
-  readonly #triggers: { happened(published: PublishedEvent): void };
+  readonly #triggers: { published(event: PublishedEvent): void };
   readonly #clock: Clock;
-  readonly #figures: { published(stream: string): void } | undefined;
+  readonly #metrics: { published(stream: string): void } | undefined;
   #stopped = false;
 
   constructor({
     publisher,
     triggers,
     clock,
-    figures,
+    metrics,
   }: {
     readonly publisher: Pick<StreamPublisher, "publish" | "resync">;
-    readonly triggers: { happened(published: PublishedEvent): void };
+    readonly triggers: { published(event: PublishedEvent): void };
     readonly clock: Clock;
-    /** Counts the events. */
-    readonly figures?: { published(stream: string): void };
+    readonly metrics?: { published(stream: string): void };
   }) {
     this.#publisher = publisher;
     this.#triggers = triggers;
     this.#clock = clock;
-    this.#figures = figures;
+    this.#metrics = metrics;
   }
 
-  /** Nobody is there to publish to any more. */
+  /** Stops publishing. */
   stop(): void {
     this.#stopped = true;
   }
 
-  /** Answers the event's number in (stream, group). Events go out in the order of these calls. Throws `draining` after `stop`. */
+  /** Publishes an event, in call order. Returns its sequence number in (stream, group). Throws `draining` after `stop`. */
   publish(event: StreamEvent, { traceparent, baggage }: Cause): number {
-    if (this.#stopped) throw new CallError("draining", "svc-stream has stopped: the change was made, and nobody was told of it");
+    if (this.#stopped) throw new CallError("draining", "svc-stream has stopped: the change was stored, but not published");
     const seq = this.#publisher.publish(event);
-    this.#figures?.published(event.stream);
-    this.#triggers.happened({ event, seq, at: this.#clock.now(), origin: { traceparent, baggage } });
+    this.#metrics?.published(event.stream);
+    this.#triggers.published({ event, seq, at: this.#clock.now(), origin: { traceparent, baggage } });
     return seq;
   }
 
-  /** Something may have been stored in the group that nobody can tell what it was. Clients are sent what there is; triggers are not told. */
+  /** Must be called after a write with an unknown outcome. Resyncs the group's subscribers. Triggers are not called. */
   unclear(stream: string, group: string): void {
     if (!this.#stopped) this.#publisher.resync(stream, group);
   }

@@ -1,13 +1,13 @@
 import { CallError, functionIdSchema } from "@svc/protocol";
 import { z } from "zod";
-import type { TriggerBinding } from "../../kernel/module.ts";
+import { Quota, type TriggerBinding } from "../../kernel/module.ts";
 
 const condition = functionIdSchema
   .nullish()
-  .meta({ description: "Function that is asked first, with what the function would get; when it answers false nothing is called" });
+  .meta({ description: "Function that is called first with the same payload; if it returns false, the event is skipped" });
 const nameFilter = (description: string) => z.string().min(1).nullish().meta({ description });
 
-/** Config of a `stream` trigger. Strict: a filter that was mistyped would let everything through. */
+/** Config of a `stream` trigger. Strict, because a mistyped filter would match everything. */
 export const itemTriggerSettings = z.strictObject({
   stream_name: nameFilter("Only events of this stream. Default any"),
   group_id: nameFilter("Only events of this group. Default any"),
@@ -24,23 +24,30 @@ export const clientTriggerSettings = z.strictObject({
 });
 export type ClientTriggerSettings = z.output<typeof clientTriggerSettings>;
 
-/** Who is told of items, or decides who may be told, may read them. */
+/** Function whose permission a stream trigger requires, because its events contain the same data. */
 const READS_ITEMS = "stream::get";
 
-/** Throws `FORBIDDEN` when only restricted connections ask for the trigger and none of them may read items. */
+/** Throws `FORBIDDEN` if only restricted connections own the trigger and none of them may read items. */
 export function refuseWithoutRights(binding: Pick<TriggerBinding<unknown>, "callRefusal">): void {
   const refusal = binding.callRefusal(READS_ITEMS);
   if (refusal === undefined) return;
-  throw new CallError("FORBIDDEN", `triggers on streams are for who may call ${READS_ITEMS}, which this connection may not: ${refusal.message}`);
+  throw new CallError("FORBIDDEN", `a stream trigger requires the permission to call ${READS_ITEMS}: ${refusal.message}`);
 }
 
-/** While the condition is not there the trigger is shown as inactive. */
+/** Shows the trigger as inactive while its condition function is not registered. */
 export function needCondition(binding: TriggerBinding<{ readonly condition_function_id?: string | null | undefined }>): void {
   const id = binding.settings.condition_function_id;
   if (id !== null && id !== undefined) binding.needs([id]);
 }
 
-/** Whether a filter lets a name through. */
-export function lets(filter: string | null | undefined, name: string | null | undefined): boolean {
+/** True if the filter is empty or equal to the name. */
+export function matchesFilter(filter: string | null | undefined, name: string | null | undefined): boolean {
   return filter === null || filter === undefined || filter === name;
+}
+/** Maximum size of pending events per trigger, in bytes. */
+export const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+
+/** Limits the pending bytes of all triggers of restricted principals together. Triggers of trusted principals each have `MAX_WAITING_BYTES`. */
+export function waitingBytesQuota(): Quota {
+  return new Quota("bytes of waiting events", { each: MAX_WAITING_BYTES / 4, restricted: 2 * MAX_WAITING_BYTES });
 }

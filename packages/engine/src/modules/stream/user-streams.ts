@@ -2,11 +2,11 @@ import { Payload } from "@svc/protocol";
 import type { StreamSnapshot } from "../../kernel/stream-contract.ts";
 import type { HookedStreams } from "./hooked-streams.ts";
 import type { Hooks } from "./hooks.ts";
-import type { Cause, GroupAddress, StreamKeeper } from "./keeper.ts";
 import type { StoredStreams } from "./stored-streams.ts";
+import type { Cause, GroupAddress, StreamBackend } from "./stream-backend.ts";
 import type { StreamEvents } from "./stream-events.ts";
 
-/** All user-defined streams, whoever keeps their items. */
+/** All user-defined streams, stored or hooked. */
 export class UserStreams {
   readonly #hooks: Hooks;
   readonly #stored: StoredStreams;
@@ -20,8 +20,8 @@ export class UserStreams {
     this.#events = options.events;
   }
 
-  keeperOf(stream: string): StreamKeeper {
-    return this.#hooks.keeps(stream) ? this.#hooked : this.#stored;
+  backendOf(stream: string): StreamBackend {
+    return this.#hooks.isHooked(stream) ? this.#hooked : this.#stored;
   }
 
   /** Sends an event that is not stored. Throws `invalid_input` and `payload_too_large`. */
@@ -31,15 +31,15 @@ export class UserStreams {
     this.#events.publish({ stream, group, id: event.id, type: "event", json: inner, version: undefined }, cause);
   }
 
-  /** What a client gets that joins. */
+  /** Returns the snapshot for a client that joins. */
   async snapshot(stream: string, group: string, id: string | undefined): Promise<StreamSnapshot> {
-    if (!this.#hooks.keeps(stream)) return this.#stored.snapshot({ stream, group }, id);
+    if (!this.#hooks.isHooked(stream)) return this.#stored.snapshot({ stream, group }, id);
     const cause: Cause = { traceparent: undefined, baggage: undefined };
     const payload = await (id === undefined ? this.#hooked.list({ stream, group }, cause) : this.#hooked.get({ stream, group, id }, cause));
     return { json: payload.text(), versionOf: undefined };
   }
 
-  /** `{stream: [{id, groups}], count}`: streams that hold something here; what functions keep is theirs to list. */
+  /** Returns `{stream: [{id, groups}], count}`: the non-empty stored streams. Hooked streams are not included. */
   async listAll(): Promise<Payload> {
     const streams = [...(await this.#stored.listAll())].map(([id, groups]) => ({ id, groups }));
     return Payload.fromValue({ stream: streams, count: streams.length });

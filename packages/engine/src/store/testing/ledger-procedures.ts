@@ -1,5 +1,5 @@
 import { type Database, resultCodes, SqlError } from "../driver.ts";
-import { type Gathering, type ProcedureTable, Refusal, read, write } from "../procedures.ts";
+import { type ProcedureTable, Refusal, read, type WriteBuffer, write } from "../procedures.ts";
 
 /** A small set of procedures for the store's own tests: a list of numbered lines, and ways to go wrong. */
 export const schema: readonly string[] = [
@@ -7,23 +7,23 @@ export const schema: readonly string[] = [
   "CREATE TABLE notes (line INTEGER NOT NULL REFERENCES lines (id) DEFERRABLE INITIALLY DEFERRED)",
 ];
 
-export function openProcedures(database: Database, gather: (gathering: Gathering) => void) {
+export function openProcedures(database: Database, useBuffer: (buffer: WriteBuffer) => void) {
   database.exec("PRAGMA foreign_keys=ON");
   const insert = database.prepare("INSERT INTO lines (text) VALUES (?)");
   const all = database.prepare<{ readonly text: string }>("SELECT text FROM lines ORDER BY id");
   const note = database.prepare("INSERT INTO notes (line) VALUES (?)");
-  const gathered: string[] = [];
-  gather({
+  const pending: string[] = [];
+  useBuffer({
     flush() {
-      for (const text of gathered.splice(0)) insert.run(text);
+      for (const text of pending.splice(0)) insert.run(text);
     },
     discard() {
-      gathered.length = 0;
+      pending.length = 0;
     },
   });
   return {
     /** Adds the line at the end of the transaction. */
-    addLater: write((text: string) => gathered.push(text)),
+    addLater: write((text: string) => pending.push(text)),
     add: write((text: string) => insert.run(text).changes),
     texts: read((_: null) => all.all().map((row) => row.text)),
     /** Writes, then thinks better of it. */

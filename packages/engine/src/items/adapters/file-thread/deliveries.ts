@@ -1,10 +1,10 @@
 import type { Database } from "../../../store/driver.ts";
 import { Refusal, read, write } from "../../../store/procedures.ts";
-import { type Delivery, type ItemChange, MAX_WAITING_DELIVERIES, overfullText } from "../../outbox.ts";
+import { type Delivery, type ItemChange, MAX_WAITING_DELIVERIES, tooManyDeliveriesText } from "../../outbox.ts";
 import { fitting } from "./ranges.ts";
 import { original, stored } from "./stored-text.ts";
 
-/** A notice as it travels between the threads. */
+/** A notice in the form that is sent between threads. */
 export interface NoticeInput {
   readonly watchers: readonly { readonly id: string; readonly kinds: readonly ItemChange["kind"][] }[];
   readonly origin: string;
@@ -17,21 +17,21 @@ export interface PendingInput {
   readonly maxBytes: number;
 }
 
-/** One step of forgetting. */
-export interface ForgetInput {
+/** One step of discarding a watcher's deliveries. */
+export interface DiscardInput {
   readonly watcher: string;
-  /** The last number that is to be forgotten; undefined at the first step. */
+  /** Last sequence number to discard; undefined in the first step. */
   readonly upTo: number | undefined;
 }
 
-export interface ForgetOutput {
-  readonly forgotten: number;
-  /** For the next step; undefined when there is none. */
+export interface DiscardOutput {
+  readonly discarded: number;
+  /** Input of the next step; undefined if this was the last step. */
   readonly upTo: number | undefined;
 }
 
-/** The number of a change in the outbox, and for whom it waits. */
-export interface ToldOutput {
+/** Sequence number of a change in the outbox, and its watchers. */
+export interface LoggedChange {
   readonly seq: number;
   readonly watchers: readonly string[];
 }
@@ -54,13 +54,13 @@ type ChangeRow = {
   readonly json: string | null;
 };
 
-/** Deliveries that one call forgets; the next call goes on, so that others are not kept waiting. */
-const FORGOTTEN_AT_ONCE = 5_000;
+/** Maximum number of deliveries that one call discards, so that other calls are not blocked for long. */
+const MAX_DISCARDED_AT_ONCE = 5_000;
 
 /** The part of the outbox that writes of items use. */
 export interface ChangeLog {
-  /** Keeps a change for those who want it; undefined when nobody does. Throws Refusal `overloaded`. */
-  put(change: ItemChange, notice: NoticeInput, bytes: number): ToldOutput | undefined;
+  /** Stores a change for its watchers. Returns undefined if no watcher wants it. Throws Refusal `overloaded`. */
+  put(change: ItemChange, notice: NoticeInput, bytes: number): LoggedChange | undefined;
 }
 
 export function openChangeLog(database: Database): ChangeLog {
@@ -81,7 +81,7 @@ export function openChangeLog(database: Database): ChangeLog {
         countUp.run(stored(watcher));
         const { id, waiting } = watcherNamed.get(stored(watcher)) ?? { id: 0, waiting: 0 };
         if (waiting > MAX_WAITING_DELIVERIES) {
-          throw new Refusal("overloaded", overfullText(watcher, waiting - 1), { watcher, waiting: waiting - 1 });
+          throw new Refusal("overloaded", tooManyDeliveriesText(watcher, waiting - 1), { watcher, waiting: waiting - 1 });
         }
         deliver.run(seq, id);
       }
@@ -98,7 +98,7 @@ export function openDeliveryProcedures(database: Database) {
   const change = database.prepare<ChangeRow>("SELECT seq, kind, scope, key, version, at, origin, previous, json FROM changes WHERE seq = ?");
   const take = database.prepare("DELETE FROM deliveries WHERE seq = ? AND watcher = ?");
   const countDown = database.prepare("UPDATE watchers SET waiting = waiting - 1 WHERE id = ?");
-  const dropServed = database.prepare("DELETE FROM changes WHERE seq = ?1 AND NOT EXISTS (SELECT 1 FROM deliveries WHERE seq = ?1)");
+  const dropChange = database.prepare("DELETE FROM changes WHERE seq = ?1 AND NOT EXISTS (SELECT 1 FROM deliveries WHERE seq = ?1)");
   const waitingSeqs = database.prepare<{ readonly seq: number }>("SELECT seq FROM deliveries WHERE watcher = ? AND seq <= ? ORDER BY seq LIMIT ?");
   const lastWaiting = database.prepare<{ readonly seq: number }>("SELECT seq FROM deliveries WHERE watcher = ? ORDER BY seq DESC LIMIT 1");
   const allWaiting = database.prepare<{ readonly name: string; readonly waiting: number }>(
@@ -115,44 +115,52 @@ export function openDeliveryProcedures(database: Database) {
     });
   }
 
-  function serve(watcher: number, seq: number): void {
+  function removeDelivery(watcher: number, seq: number): void {
     if (take.run(seq, watcher).changes === 0) return;
     countDown.run(watcher);
-    dropServed.run(seq);
+    dropChange.run(seq);
   }
 
-  function served(deliveries: readonly Pick<Delivery, "seq" | "watcher">[]): void {
+  function acknowledge(deliveries: readonly Pick<Delivery, "seq" | "watcher">[]): void {
     const ids = new Map<string, number | undefined>();
     for (const { seq, watcher } of deliveries) {
       if (!ids.has(watcher)) ids.set(watcher, watcherNamed.get(stored(watcher))?.id);
       const id = ids.get(watcher);
-      if (id !== undefined) serve(id, seq);
+      if (id !== undefined) removeDelivery(id, seq);
     }
-    // Whoever has nothing waiting need not be remembered.
+    // Delete watchers that have no deliveries left.
     for (const id of ids.values()) if (id !== undefined) dropWatcher.run(id);
   }
 
-  /** The first step finds where the forgetting is to end; what comes after it is kept. */
-  function forget({ watcher, upTo }: ForgetInput): ForgetOutput {
+  /** The first step determines the last sequence number. Deliveries that are added later are kept. */
+  function discard({ watcher, upTo }: DiscardInput): DiscardOutput {
     const id = watcherNamed.get(stored(watcher))?.id;
-    if (id === undefined) return { forgotten: 0, upTo: undefined };
+    if (id === undefined) return { discarded: 0, upTo: undefined };
     const end = upTo ?? lastWaiting.get(id)?.seq ?? 0;
-    const seqs = waitingSeqs.all(id, end, FORGOTTEN_AT_ONCE);
-    for (const { seq } of seqs) serve(id, seq);
+    const seqs = waitingSeqs.all(id, end, MAX_DISCARDED_AT_ONCE);
+    for (const { seq } of seqs) removeDelivery(id, seq);
     dropWatcher.run(id);
-    return { forgotten: seqs.length, upTo: seqs.length < FORGOTTEN_AT_ONCE ? undefined : end };
+    return { discarded: seqs.length, upTo: seqs.length < MAX_DISCARDED_AT_ONCE ? undefined : end };
   }
 
   return {
     pending: read(pending),
-    served: write(served),
-    forget: write(forget),
+    acknowledge: write(acknowledge),
+    discard: write(discard),
     watchers: read((_: null) => allWaiting.all().map(({ name, waiting }) => ({ watcher: original(name), waiting }))),
   };
 }
 
 function deliveryOf(watcher: string, row: ChangeRow): Delivery {
   const { kind, version, at } = row;
-  const change = { kind, scope: original(row.scope), key: original(row.key), version, previous: row.previous ?? undefined, json: row.json ?? undefined, at };
+  const change = {
+    kind,
+    scope: original(row.scope),
+    key: original(row.key),
+    version,
+    previous: row.previous ?? undefined,
+    json: row.json ?? undefined,
+    at,
+  };
   return { seq: row.seq, watcher, change, origin: original(row.origin) };
 }

@@ -1,7 +1,7 @@
 import type { Database } from "../../../store/driver.ts";
 import { read, write } from "../../../store/procedures.ts";
 import type { ExpiredItem, GroupPage, Item, ItemPage, Listing, PageRequest } from "../../item-store.ts";
-import { fitting, rangeBehind, rangeOf } from "./ranges.ts";
+import { fitting, rangeAfter, rangeOf } from "./ranges.ts";
 import type { ScopeTable } from "./scope-table.ts";
 import { original, stored } from "./stored-text.ts";
 
@@ -20,10 +20,10 @@ type KeyRow = { readonly key: string; readonly bytes: number };
 type ItemRow = KeyRow & { readonly version: number; readonly updated_at: number; readonly expires_at: number | null; readonly json: string };
 type GroupRow = { readonly scope: string; readonly items: number; readonly bytes: number };
 
-/** Parameter: now. */
+/** SQL condition for items that are not expired. Parameter: now. */
 const ALIVE = "(expires_at IS NULL OR expires_at > ?)";
 
-/** Reading scopes, and what ended. */
+/** Opens the procedures that list items, scopes and expired items. */
 export function openListingProcedures(database: Database, counted: ScopeTable) {
   const scopeSize = database.prepare<{ readonly items: number; readonly bytes: number }>("SELECT items, bytes FROM scopes WHERE scope = ?");
   const aliveSize = database.prepare<{ readonly items: number; readonly bytes: number }>(
@@ -41,7 +41,7 @@ export function openListingProcedures(database: Database, counted: ScopeTable) {
   const ended = database.prepare<{ readonly scope: string; readonly key: string; readonly version: number }>(
     "SELECT scope, key, version FROM items WHERE expires_at <= ? ORDER BY expires_at LIMIT ?",
   );
-  const moveEnds = database.prepare("UPDATE items SET expires_at = expires_at + ? WHERE expires_at IS NOT NULL");
+  const shiftExpiries = database.prepare("UPDATE items SET expires_at = expires_at + ? WHERE expires_at IS NOT NULL");
   const firstEnd = database.prepare<{ readonly expires_at: number }>("SELECT expires_at FROM items WHERE expires_at IS NOT NULL ORDER BY expires_at LIMIT 1");
 
   function list({ scope, maxBytes, now }: ListInput): Listing {
@@ -59,7 +59,7 @@ export function openListingProcedures(database: Database, counted: ScopeTable) {
     const name = stored(scope);
     const range = rangeOf(prefix);
     const total = prefix === "" ? (scopeSize.get(name)?.items ?? 0) : (countRange.get(name, ...range)?.total ?? 0);
-    const found = keysIn.all(name, ...rangeBehind(range, after), now, limit + 1);
+    const found = keysIn.all(name, ...rangeAfter(range, after), now, limit + 1);
     const fit = fitting(found.slice(0, limit), maxBytes);
     const first = fit[0];
     const last = fit[fit.length - 1];
@@ -71,7 +71,7 @@ export function openListingProcedures(database: Database, counted: ScopeTable) {
   function groups({ prefix, after, limit }: Omit<PageRequest, "maxBytes">): GroupPage {
     counted.flush();
     const range = rangeOf(prefix);
-    const found = groupsIn.all(...rangeBehind(range, after), limit + 1);
+    const found = groupsIn.all(...rangeAfter(range, after), limit + 1);
     return {
       groups: found.slice(0, limit).map(({ scope, items, bytes }) => ({ scope: original(scope), items, bytes })),
       more: found.length > limit,
@@ -95,9 +95,9 @@ export function openListingProcedures(database: Database, counted: ScopeTable) {
     groups: read(groups),
     expired: read(expired),
     nextExpiry: read((_: null) => firstEnd.get()?.expires_at),
-    /** The clock was set: all ends move along. */
-    moveEnds: write(({ byMs }: { readonly byMs: number }) => {
-      moveEnds.run(byMs);
+    /** Shifts all expiry times after the wall clock was set. */
+    shiftExpiries: write(({ byMs }: { readonly byMs: number }) => {
+      shiftExpiries.run(byMs);
     }),
   };
 }

@@ -1,6 +1,6 @@
-// Runs in the store thread: nothing here imports more of the engine than the store and the items themselves.
+// Runs in the store thread. Imports only the store and the items, so that the thread starts fast.
 import type { Database } from "../../../store/driver.ts";
-import type { Gathering, ProcedureTable } from "../../../store/procedures.ts";
+import type { ProcedureTable, WriteBuffer } from "../../../store/procedures.ts";
 import { openChangeLog, openDeliveryProcedures } from "./deliveries.ts";
 import { openListingProcedures } from "./listing.ts";
 import { foldEmptyScopes, openScopeTable } from "./scope-table.ts";
@@ -8,10 +8,10 @@ import { openWriteProcedures } from "./writes.ts";
 
 export { schema } from "./schema.ts";
 
-export function openProcedures(database: Database, gather: (gathering: Gathering) => void) {
+export function openProcedures(database: Database, useBuffer: (buffer: WriteBuffer) => void) {
   foldEmptyScopes(database);
   const scopes = openScopeTable(database);
-  gather(scopes);
+  useBuffer(scopes);
   return {
     ...openWriteProcedures(database, scopes, openChangeLog(database)),
     ...openListingProcedures(database, scopes),

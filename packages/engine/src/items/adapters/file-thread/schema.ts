@@ -1,8 +1,8 @@
 /**
- * SQL from one version of the file to the next; only ever appended to.
+ * SQL migrations, one per version of the file. Append only; never change an entry.
  *
- * `scopes.floor` is the highest version that was deleted in the scope, `shared_floor` that of scopes that are not remembered any more. In each table
- * what is small stands before what may be large, so that it is read without the pages of a large value.
+ * `scopes.floor` is the highest deleted version of the scope. `shared_floor` is that of all scopes whose row was deleted. In each table,
+ * small columns come before large ones, so that SQLite reads them without the pages of a large value.
  */
 export const schema: readonly string[] = [
   `CREATE TABLE scopes (
@@ -23,7 +23,7 @@ export const schema: readonly string[] = [
    );
    CREATE TABLE shared_floor (version INTEGER NOT NULL);
    INSERT INTO shared_floor VALUES (0)`,
-  // Items get an end, scopes their size, and changes wait for watchers: a change once, a delivery for each watcher.
+  // Adds expiry times, sizes of scopes, and the outbox: one row per change and one delivery per watcher.
   `ALTER TABLE items RENAME TO items_without_end;
    CREATE TABLE items (
      id INTEGER PRIMARY KEY,

@@ -1,32 +1,32 @@
 import type { Database } from "../../../store/driver.ts";
-import type { Gathering } from "../../../store/procedures.ts";
+import type { WriteBuffer } from "../../../store/procedures.ts";
 
-/** Emptied scopes that are remembered one by one; what is beyond at the opening is remembered together. */
+/** Maximum number of empty scopes with their own row. Above it, opening the store merges them into `shared_floor`. */
 const MAX_EMPTY_SCOPES = 10_000;
 
-/** What a write adds to what is known of its scope. */
+/** Change of a scope's row by one write. */
 export interface ScopeChange {
   readonly items: number;
   readonly bytes: number;
-  /** The version of a deletion; 0 when there was none. */
+  /** Version of the deletion; 0 if nothing was deleted. */
   readonly floor: number;
 }
 
 /**
- * Sizes of scopes and their highest deleted versions. What one transaction's writes add to a scope is gathered and written once, since most of them
- * are of few scopes; whoever reads the table flushes first. Scopes are given as stored.
+ * Sizes of scopes and their highest deleted versions. Changes within a transaction are buffered and written once per scope, because most
+ * writes are to few scopes. Flush before reading the table. Scope names are encoded texts.
  */
-export interface ScopeTable extends Gathering {
+export interface ScopeTable extends WriteBuffer {
   note(scope: string, change: ScopeChange): void;
-  /** The highest version that was deleted in the scope. */
+  /** Returns the highest deleted version in the scope. */
   floor(scope: string): number;
 }
 
-interface Gathered {
+interface PendingChange {
   items: number;
   bytes: number;
   floor: number;
-  /** As the table has it; undefined until someone asks. */
+  /** Value in the table; undefined until it is first read. */
   storedFloor: number | undefined;
 }
 
@@ -38,42 +38,42 @@ export function openScopeTable(database: Database): ScopeTable {
     `INSERT INTO scopes (scope, items, bytes, floor) VALUES (?, ?, ?, ?)
      ON CONFLICT (scope) DO UPDATE SET items = items + excluded.items, bytes = bytes + excluded.bytes, floor = max(floor, excluded.floor)`,
   );
-  const gathered = new Map<string, Gathered>();
+  const pending = new Map<string, PendingChange>();
 
-  function gatheredOf(scope: string): Gathered {
-    let entry = gathered.get(scope);
+  function pendingOf(scope: string): PendingChange {
+    let entry = pending.get(scope);
     if (entry === undefined) {
       entry = { items: 0, bytes: 0, floor: 0, storedFloor: undefined };
-      gathered.set(scope, entry);
+      pending.set(scope, entry);
     }
     return entry;
   }
 
   return {
     note(scope, { items, bytes, floor }) {
-      const entry = gatheredOf(scope);
+      const entry = pendingOf(scope);
       entry.items += items;
       entry.bytes += bytes;
       entry.floor = Math.max(entry.floor, floor);
     },
     floor(scope) {
-      const entry = gatheredOf(scope);
+      const entry = pendingOf(scope);
       entry.storedFloor ??= floorOf.get(scope)?.floor ?? 0;
       return Math.max(entry.storedFloor, entry.floor);
     },
     flush() {
-      for (const [scope, { items, bytes, floor }] of gathered) {
+      for (const [scope, { items, bytes, floor }] of pending) {
         if (items !== 0 || bytes !== 0 || floor !== 0) add.run(scope, items, bytes, floor);
       }
-      gathered.clear();
+      pending.clear();
     },
     discard() {
-      gathered.clear();
+      pending.clear();
     },
   };
 }
 
-/** Keeps the table of scopes from growing with every scope that ever was. */
+/** Deletes the rows of empty scopes if there are too many, so that the table does not grow without limit. */
 export function foldEmptyScopes(database: Database): void {
   const empty = Number(database.prepare("SELECT count(*) AS empty FROM scopes WHERE items = 0").get()?.empty);
   if (empty <= MAX_EMPTY_SCOPES) return;

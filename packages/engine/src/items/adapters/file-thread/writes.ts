@@ -1,13 +1,13 @@
 import type { Database } from "../../../store/driver.ts";
 import { type Procedure, Refusal, read, write } from "../../../store/procedures.ts";
 import { type Conflict, type Item, MAX_MANY_BYTES } from "../../item-store.ts";
-import { type ItemAddress, isPastEnd, manyTooLargeText, planWrite, tooLargeText, type WriteIntent, type WritePlan } from "../../plan-write.ts";
+import { type ItemAddress, isExpired, manyTooLargeText, planWrite, tooLargeText, type WriteIntent, type WritePlan } from "../../plan-write.ts";
 import type { UpdateOp, UpdateOpError } from "../../update-op.ts";
-import type { ChangeLog, NoticeInput, ToldOutput } from "./deliveries.ts";
+import type { ChangeLog, LoggedChange, NoticeInput } from "./deliveries.ts";
 import type { ScopeTable } from "./scope-table.ts";
 import { stored } from "./stored-text.ts";
 
-/** What each write is told. */
+/** Input of every write. */
 export interface WriteInput extends ItemAddress {
   readonly now: number;
   readonly ifVersion?: number;
@@ -21,7 +21,7 @@ export interface SetInput extends WriteInput {
 }
 
 export interface UpdateInput extends WriteInput {
-  /** JSON of the operations, which costs less than a copy of each object; their own `json` has the digits that reading it would lose. */
+  /** JSON of the operations, because copying objects between threads is slower. Each operation's own `json` keeps digits that parsing loses. */
   readonly opsJson: string;
   readonly atomic: boolean;
   readonly maxBytes: number;
@@ -30,21 +30,21 @@ export interface UpdateInput extends WriteInput {
 
 export type OneInput = ({ readonly type: "set" } & SetInput) | ({ readonly type: "delete" } & WriteInput);
 
-/** How a write ended. What its caller knows already is not sent back, and members are absent rather than undefined. */
+/** Result of a write. Data that the caller already has is not sent back. Members without a value are absent, not undefined. */
 export interface WriteOutput {
   readonly status: "written" | "unchanged";
-  /** JSON before it; of a set that changed nothing the caller knows it. */
+  /** JSON before the write; absent for a set that changed nothing. */
   readonly previous?: string;
-  /** The last change's, or, if nothing changed, the item's; absent when there is no item and no change. */
+  /** Version of the last change, or of the unchanged item; absent if there is neither. */
   readonly version?: number;
-  /** Of an unchanged item. */
+  /** Set if the item is unchanged. */
   readonly updatedAt?: number;
-  /** Of an update: the item as it is. */
+  /** The item after an update. */
   readonly updated?: { readonly json: string; readonly bytes: number; readonly expiresAt: number | undefined };
-  /** An item past its end that was deleted first; the version is its deletion's. */
-  readonly lapsed?: { readonly json: string; readonly version: number };
-  /** For each change; absent when nobody was to be told. */
-  readonly told?: readonly (ToldOutput | undefined)[];
+  /** An expired item that was deleted first, with the version of its deletion. */
+  readonly expired?: { readonly json: string; readonly version: number };
+  /** Outbox entry of each change; absent if no watcher wants any of them. */
+  readonly logged?: readonly (LoggedChange | undefined)[];
   readonly errors?: readonly UpdateOpError[];
 }
 
@@ -61,17 +61,17 @@ type Row = {
   readonly json: string;
 };
 
-/** An item with its row. */
+/** An item with its row id. */
 interface Found {
   readonly id: number;
   readonly item: Item;
 }
 
-/** Reading and writing single items. */
+/** Opens the procedures that read and write items by key. */
 export function openWriteProcedures(database: Database, scopes: ScopeTable, log: ChangeLog) {
   const one = database.prepare<Row>("SELECT id, version, updated_at, expires_at, bytes, json FROM items WHERE scope = ? AND key = ?");
   const insert = database.prepare("INSERT INTO items (scope, key, version, updated_at, expires_at, bytes, json) VALUES (?, ?, ?, ?, ?, ?, ?)");
-  // Most items do not end, and what does not touch `expires_at` need not look after its index.
+  // Most items do not expire. An UPDATE that does not set `expires_at` does not touch its index.
   const replace = database.prepare("UPDATE items SET version = ?, updated_at = ?, bytes = ?, json = ? WHERE id = ?");
   const replaceEnding = database.prepare("UPDATE items SET version = ?, updated_at = ?, expires_at = ?, bytes = ?, json = ? WHERE id = ?");
   const remove = database.prepare("DELETE FROM items WHERE id = ?");
@@ -83,7 +83,7 @@ export function openWriteProcedures(database: Database, scopes: ScopeTable, log:
 
   function alive(scope: string, key: string, now: number): Item | undefined {
     const found = find({ scope, key });
-    return found === undefined || isPastEnd(found.item, now) ? undefined : found.item;
+    return found === undefined || isExpired(found.item, now) ? undefined : found.item;
   }
 
   function getMany({ scope, keys, now }: { readonly scope: string; readonly keys: readonly string[]; readonly now: number }): readonly (Item | undefined)[] {
@@ -113,8 +113,8 @@ export function openWriteProcedures(database: Database, scopes: ScopeTable, log:
     } else if (plan.row === "put" && plan.item !== undefined) {
       put(scope, found, plan.item);
     }
-    const told = input.notice === undefined ? undefined : tell(plan, found?.item, input.notice);
-    return outputOf(plan, intent, told);
+    const logged = input.notice === undefined ? undefined : logChanges(plan, found?.item, input.notice);
+    return outputOf(plan, intent, logged);
   }
 
   function put(scope: string, found: Found | undefined, { key, version, updatedAt, expiresAt, bytes, json }: Item): void {
@@ -128,12 +128,12 @@ export function openWriteProcedures(database: Database, scopes: ScopeTable, log:
     if (bytes !== found.item.bytes) scopes.note(scope, { items: 0, bytes: bytes - found.item.bytes, floor: 0 });
   }
 
-  function tell(plan: WritePlan, old: Item | undefined, notice: NoticeInput): readonly (ToldOutput | undefined)[] | undefined {
-    const told = plan.changes.map((change) => {
+  function logChanges(plan: WritePlan, old: Item | undefined, notice: NoticeInput): readonly (LoggedChange | undefined)[] | undefined {
+    const logged = plan.changes.map((change) => {
       const bytes = (change.previous === undefined ? 0 : (old?.bytes ?? 0)) + (change.json === undefined ? 0 : (plan.item?.bytes ?? 0));
       return log.put(change, notice, bytes);
     });
-    return told.some((one) => one !== undefined) ? told : undefined;
+    return logged.some((one) => one !== undefined) ? logged : undefined;
   }
 
   function writeMany(inputs: readonly OneInput[]): ManyOutput {
@@ -184,8 +184,8 @@ function manyTooLarge(bytes: number): Refusal {
   return new Refusal("payload_too_large", manyTooLargeText(bytes), { bytes, limit: MAX_MANY_BYTES });
 }
 
-/** Every member costs its way between the threads, so none is sent that says nothing. */
-function outputOf(plan: WritePlan, intent: WriteIntent, told: WriteOutput["told"]): WriteOutput {
+/** Omits members without a value, because each one costs time to copy between the threads. */
+function outputOf(plan: WritePlan, intent: WriteIntent, logged: WriteOutput["logged"]): WriteOutput {
   const { status, item, previous, changes, errors } = plan;
   const [first] = changes;
   const version = changes[changes.length - 1]?.version ?? item?.version;
@@ -194,8 +194,8 @@ function outputOf(plan: WritePlan, intent: WriteIntent, told: WriteOutput["told"
   if (previous !== undefined && (status === "written" || intent.type !== "set")) output.previous = previous;
   if (status === "unchanged" && item !== undefined) output.updatedAt = item.updatedAt;
   if (intent.type === "update" && item !== undefined) output.updated = { json: item.json, bytes: item.bytes, expiresAt: item.expiresAt };
-  if (first?.kind === "deleted" && previous === undefined) output.lapsed = { json: first.previous ?? "null", version: first.version };
-  if (told !== undefined) output.told = told;
+  if (first?.kind === "deleted" && previous === undefined) output.expired = { json: first.previous ?? "null", version: first.version };
+  if (logged !== undefined) output.logged = logged;
   if (errors.length > 0) output.errors = errors;
   return output;
 }

@@ -5,7 +5,10 @@ const PAGE = { limit: 500, maxBytes: 4 * 1024 * 1024 };
 
 type Pages = Pick<ItemStore, "groups" | "page">;
 
-/** All items, a page at a time. Redis shows no moment as a whole: what is there throughout comes once, what is written meanwhile as it was or as it became. */
+/**
+ * Yields all items, page by page. This is not a consistent snapshot: an item that is written meanwhile appears with its old or its new
+ * value.
+ */
 export async function* allItems(items: Pages): AsyncGenerator<readonly ItemInScope[]> {
   for (let after: string | undefined, hasMore = true; hasMore; ) {
     const { groups, more } = await items.groups({ prefix: "", after, limit: PAGE.limit });

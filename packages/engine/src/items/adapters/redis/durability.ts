@@ -1,17 +1,17 @@
 import type { LogFields } from "../../../kernel/logger.ts";
 import type { Durability } from "../../item-store.ts";
 
-/** What a server's settings mean for what is written there. */
+/** Settings of a Redis server that affect stored data. */
 export interface ServerSettings {
   readonly durability: Durability;
-  /** Undefined: the server does not let us read its settings. */
+  /** Undefined if the server does not allow reading its settings. */
   readonly appendonly: string | undefined;
   readonly appendfsync: string | undefined;
-  /** True: when its memory is full, the server drops items. */
+  /** True if the server evicts items when its memory is full. */
   readonly evicts: boolean;
 }
 
-/** Reads the settings by CONFIG GET, which may be forbidden: then nothing is promised. */
+/** Reads the settings with CONFIG GET. If that is not permitted, the durability is `memory`. */
 export async function readDurability(configGet: (name: string) => Promise<unknown>): Promise<ServerSettings> {
   async function setting(name: string): Promise<string | undefined> {
     const reply = await configGet(name).catch(() => undefined);
@@ -30,12 +30,12 @@ function durabilityOf(appendonly: string | undefined, appendfsync: string | unde
   return appendfsync === "everysec" ? "relaxed" : "memory";
 }
 
-/** What an operator should know about the settings. */
+/** Returns warnings about the settings for the log. */
 export function warningsOf(found: ServerSettings): { readonly message: string; readonly fields: LogFields }[] {
   const warnings: { readonly message: string; readonly fields: LogFields }[] = [];
   const { durability, appendonly, appendfsync } = found;
   if (durability !== "durable") {
-    const fix = "set `appendonly yes` and `appendfsync always` in redis.conf, or by CONFIG SET and CONFIG REWRITE";
+    const fix = "set `appendonly yes` and `appendfsync always` in redis.conf, or use CONFIG SET and CONFIG REWRITE";
     warnings.push({
       message: MEANING[appendonly === undefined ? "unknown" : durability],
       fields: { appendonly: appendonly ?? "unknown", appendfsync: appendfsync ?? "unknown", fix },
@@ -43,13 +43,13 @@ export function warningsOf(found: ServerSettings): { readonly message: string; r
   }
   if (found.evicts) {
     const fix = "set `maxmemory-policy noeviction`";
-    warnings.push({ message: "this Redis drops items when its memory is full", fields: { fix } });
+    warnings.push({ message: "this Redis evicts items when its memory is full", fields: { fix } });
   }
   return warnings;
 }
 
 const MEANING = {
-  unknown: "this Redis does not tell how durable it is; writes are answered as if it kept them in memory only",
-  memory: "this Redis keeps what was written in memory only; it is lost when the server ends",
+  unknown: "the durability of this Redis is unknown; writes are reported as kept in memory only",
+  memory: "this Redis keeps writes in memory only; they are lost when the server stops",
   relaxed: "this Redis may lose the last second of writes in a power cut",
 };

@@ -1,6 +1,9 @@
-// What lies where is told in write-script.ts.
+// The key layout is documented in write-script.ts.
 
-/** Arguments: prefix, owner, watcher, after, limit, most bytes. Answers `{seq, kind, scope, key, version, at, origin, previous or false, json or false}...`. */
+/**
+ * Arguments: prefix, owner, watcher, after, limit, maximum bytes.
+ * Returns `{seq, kind, scope, key, version, at, origin, previous or false, json or false}...`.
+ */
 export const pendingScript = `
 local answer, bytes = {}, 0
 local waiting = redis.call('ZRANGEBYSCORE', ARGV[1] .. 'waiting:' .. ARGV[2] .. ':' .. ARGV[3], '(' .. ARGV[4], '+inf', 'LIMIT', 0, tonumber(ARGV[5]))
@@ -23,30 +26,31 @@ local function release(seq)
     redis.call('DEL', name)
   end
 end
-local function forget_served(queue, watcher)
+local function remove_if_empty(queue, watcher)
   if redis.call('EXISTS', queue) == 0 then
     redis.call('SREM', ARGV[1] .. 'watchers:' .. ARGV[2], watcher)
   end
 end
 `;
 
-/** Arguments: prefix, owner, then watcher and seq of each delivery. */
-export const servedScript = `${releaseFunction}
+/** Arguments: prefix, owner, then watcher and sequence number of each delivery. */
+export const acknowledgeScript = `${releaseFunction}
 for index = 3, #ARGV, 2 do
   local watcher, seq = ARGV[index], ARGV[index + 1]
   local queue = ARGV[1] .. 'waiting:' .. ARGV[2] .. ':' .. watcher
   if redis.call('ZREM', queue, seq) == 1 then
     release(seq)
-    forget_served(queue, watcher)
+    remove_if_empty(queue, watcher)
   end
 end
 return 0
 `;
 
 /**
- * Arguments: prefix, owner, watcher, most of them, last number (or "": the last that waits now). Answers how many were dropped, and the last number.
+ * Arguments: prefix, owner, watcher, maximum number of deliveries, last sequence number (or "" for the last pending one).
+ * Returns the number of discarded deliveries and the last sequence number.
  */
-export const forgetScript = `${releaseFunction}
+export const discardScript = `${releaseFunction}
 local queue = ARGV[1] .. 'waiting:' .. ARGV[2] .. ':' .. ARGV[3]
 local last = ARGV[5]
 if last == '' then
@@ -57,11 +61,11 @@ for _, seq in ipairs(some) do
   redis.call('ZREM', queue, seq)
   release(seq)
 end
-forget_served(queue, ARGV[3])
+remove_if_empty(queue, ARGV[3])
 return { #some, last }
 `;
 
-/** Arguments: prefix, owner. Answers `{watcher, waiting}...`. */
+/** Arguments: prefix, owner. Returns `{watcher, waiting}...`. */
 export const watchersScript = `
 local answer = {}
 for index, watcher in ipairs(redis.call('SMEMBERS', ARGV[1] .. 'watchers:' .. ARGV[2])) do

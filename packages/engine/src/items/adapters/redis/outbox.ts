@@ -1,21 +1,21 @@
 import { compareKeys } from "../../key-order.ts";
 import type { ChangeKind, Delivery, Outbox } from "../../outbox.ts";
-import type { RedisLink } from "./link.ts";
+import type { RedisConnection } from "./connection.ts";
 import { type Script, scripts } from "./script.ts";
 
-/** Deliveries that one script handles, so that it does not keep the server from others. */
+/** Maximum number of deliveries per script, so that a script does not block the server for long. */
 const BATCH = 1_000;
 
 type DeliveryReply = readonly [string, ChangeKind, string, string, string, string, string, string | null, string | null];
 
-/** Deliveries that this engine's writes left in Redis. */
+/** Outbox in Redis. Contains the deliveries of this engine's writes only. */
 export class RedisOutbox implements Outbox {
-  readonly #link: RedisLink;
+  readonly #connection: RedisConnection;
   readonly #prefix: string;
   readonly #owner: string;
 
-  constructor(link: RedisLink, prefix: string, owner: string) {
-    this.#link = link;
+  constructor(connection: RedisConnection, prefix: string, owner: string) {
+    this.#connection = connection;
     this.#prefix = prefix;
     this.#owner = owner;
   }
@@ -25,12 +25,12 @@ export class RedisOutbox implements Outbox {
     return this.#run(scripts.pending, [watcher, after, limit, maxBytes], (reply) => (reply as readonly DeliveryReply[]).map((one) => deliveryOf(watcher, one)));
   }
 
-  async served(deliveries: readonly Pick<Delivery, "seq" | "watcher">[]): Promise<void> {
+  async acknowledge(deliveries: readonly Pick<Delivery, "seq" | "watcher">[]): Promise<void> {
     const batches = Array.from({ length: Math.ceil(deliveries.length / BATCH) }, (_, index) => deliveries.slice(index * BATCH, (index + 1) * BATCH));
     await Promise.all(
       batches.map((batch) =>
         this.#run(
-          scripts.served,
+          scripts.acknowledge,
           batch.flatMap(({ watcher, seq }) => [watcher, seq]),
           () => undefined,
         ),
@@ -38,11 +38,11 @@ export class RedisOutbox implements Outbox {
     );
   }
 
-  async forget(watcher: string): Promise<number> {
+  async discard(watcher: string): Promise<number> {
     let dropped = 0;
     let last = "";
     for (;;) {
-      const [some, end] = await this.#run(scripts.forget, [watcher, BATCH, last], (reply) => reply as readonly [number, string]);
+      const [some, end] = await this.#run(scripts.discard, [watcher, BATCH, last], (reply) => reply as readonly [number, string]);
       dropped += some;
       last = end;
       if (some < BATCH) return dropped;
@@ -58,8 +58,8 @@ export class RedisOutbox implements Outbox {
   }
 
   #run<T>(script: Script, args: readonly (string | number)[], read: (reply: unknown) => T): Promise<T> {
-    return this.#link.request<T>(0, (ticket, settle) =>
-      ticket.run(script, [this.#prefix, this.#owner, ...args], (error, reply) => {
+    return this.#connection.request<T>(0, (request, settle) =>
+      request.run(script, [this.#prefix, this.#owner, ...args], (error, reply) => {
         if (error === undefined) settle.resolve(read(reply));
         else settle.reject(error);
       }),

@@ -6,8 +6,8 @@ import { replaceFileSync } from "../../../files/replace-file.ts";
 const uuid = /^[0-9a-f-]{36}$/;
 
 /**
- * The name under which this engine's deliveries lie in a Redis that others may use too. Made once and kept in the data folder, so that the engine finds them
- * again. Throws what the file system throws.
+ * Returns the owner name of this engine's deliveries in Redis. It is created once and stored in the data folder, so that the engine finds
+ * its deliveries after a restart. Throws the file system's error.
  */
 export function ownerOf(dataDir: string): string {
   const file = join(dataDir, "redis-owner");

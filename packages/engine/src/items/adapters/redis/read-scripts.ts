@@ -1,4 +1,4 @@
-/** Arguments: prefix, scope, keys... Answers the records (false: none), or `{"too_large", bytes}`. The first argument after the scope is the limit in bytes. */
+/** Arguments: prefix, scope, maximum bytes, keys... Returns `{"done", record or false...}` or `{"too_large", bytes}`. */
 export const getManyScript = `
 local items, bytes, answer = ARGV[1] .. 'items:' .. ARGV[2], 0, { 'done' }
 for index = 4, #ARGV do
@@ -21,8 +21,8 @@ end
 `;
 
 /**
- * Arguments: prefix, scope, now, limit, most bytes, where the page begins, where it ends, where the prefix begins, the last three as ZRANGEBYLEX has them.
- * Answers `{total, "1" when there is more, key, record...}`.
+ * Arguments: prefix, scope, now, limit, maximum bytes, start of the page, end of the page, start of the prefix (the last three in
+ * ZRANGEBYLEX syntax). Returns `{total, "1" if there are more, key, record...}`.
  */
 export const pageScript = `${aliveFunction}
 local keys, items = ARGV[1] .. 'keys:' .. ARGV[2], ARGV[1] .. 'items:' .. ARGV[2]
@@ -51,7 +51,10 @@ while true do
 end
 `;
 
-/** Arguments: prefix, scope, now, most bytes. Answers `{"done", record...}` in the order of keys, or `{"too_large", items, bytes}`, without those past their end. */
+/**
+ * Arguments: prefix, scope, now, maximum bytes. Returns `{"done", record...}` in key order, or `{"too_large", items, bytes}`. Expired items
+ * are not included.
+ */
 export const listScript = `${aliveFunction}
 local keys, items = ARGV[1] .. 'keys:' .. ARGV[2], ARGV[1] .. 'items:' .. ARGV[2]
 local answer, now, most = { 'done' }, tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -77,7 +80,10 @@ end
 return answer
 `;
 
-/** Arguments: prefix, limit, where the page begins, where it ends, where the prefix begins. Answers `{total, "1" when there is more, {scope, items, bytes}...}`. */
+/**
+ * Arguments: prefix, limit, start of the page, end of the page, start of the prefix. Returns `{total, "1" if there are more,
+ * {scope, items, bytes}...}`.
+ */
 export const groupsScript = `
 local limit = tonumber(ARGV[2])
 local found = redis.call('ZRANGEBYLEX', ARGV[1] .. 'scopes', ARGV[3], ARGV[4], 'LIMIT', 0, limit + 1)
@@ -89,7 +95,7 @@ end
 return answer
 `;
 
-/** Arguments: prefix, now, limit. Answers `{scope, key, version}...`. */
+/** Arguments: prefix, now, limit. Returns `{scope, key, version}...`. */
 export const expiredScript = `
 local answer = {}
 for index, id in ipairs(redis.call('ZRANGEBYSCORE', ARGV[1] .. 'expiry', '-inf', ARGV[2], 'LIMIT', 0, tonumber(ARGV[3]))) do

@@ -2,27 +2,27 @@ import { CallError } from "@svc/protocol";
 import type { Clock } from "../../../kernel/clock.ts";
 
 export interface RequestLimits {
-  /** Requests under way. */
+  /** Maximum number of pending requests. */
   readonly maxRequests: number;
-  /** The same in bytes. */
+  /** Maximum size of pending requests, in bytes. */
   readonly maxBytes: number;
-  /** Deadline of each request, in milliseconds. */
+  /** Timeout of each request, in milliseconds. */
   readonly requestTimeoutMs: number;
 }
 
-/** A request that has not been answered. */
+/** A request without a reply yet. */
 export interface PendingRequest {
   readonly bytes: number;
   readonly deadline: number;
   readonly reject: (error: CallError) => void;
-  /** Its caller was told that the deadline passed. */
+  /** True after the request was rejected because of its timeout. */
   isOver: boolean;
 }
 
-/** Least weight of a request, for its objects. */
+/** Size of a request without its data. */
 const REQUEST_OVERHEAD_BYTES = 256;
 
-/** The requests that wait for Redis: no more than the limits allow, and none beyond its deadline. */
+/** Pending requests to Redis, limited in number and size. Rejects each one at its deadline. */
 export class Requests {
   readonly #limits: RequestLimits;
   readonly #clock: Clock;
@@ -33,19 +33,19 @@ export class Requests {
   #cancelSweep: (() => void) | undefined;
   #onIdle: (() => void) | undefined;
 
-  /** `onLate` is called when requests were failed because their deadline passed. */
+  /** `onLate` is called after requests timed out. */
   constructor(limits: RequestLimits, clock: Clock, onLate: () => void) {
     this.#limits = limits;
     this.#clock = clock;
     this.#onLate = onLate;
   }
 
-  /** Why no request of so many bytes can be added now; undefined when it can. One that is alone may have any size. */
+  /** Returns an `overloaded` error if a request of `bytes` bytes exceeds the limits. A single request may have any size. */
   refusalFor(bytes: number): CallError | undefined {
     const { maxRequests, maxBytes } = this.#limits;
     const requests = this.#pending.size;
     if (requests === 0 || (requests < maxRequests && this.#bytes + REQUEST_OVERHEAD_BYTES + bytes <= maxBytes)) return undefined;
-    return new CallError("overloaded", `${requests} requests of ${this.#bytes} bytes wait for Redis already, and no more are taken; try again shortly`, {
+    return new CallError("overloaded", `too many pending requests to Redis: ${requests} requests of ${this.#bytes} bytes; try again shortly`, {
       details: { requests, bytes: this.#bytes, max_requests: maxRequests, max_bytes: maxBytes },
     });
   }
@@ -65,7 +65,7 @@ export class Requests {
     if (this.#pending.size === 0) this.#onIdle?.();
   }
 
-  /** Resolves when none is left, which the deadlines see to. */
+  /** Resolves when no request is pending. The deadlines ensure that it does. */
   async drained(): Promise<void> {
     if (this.#pending.size > 0) {
       await new Promise<void>((resolve) => {
@@ -83,7 +83,7 @@ export class Requests {
     for (const pending of late) {
       pending.isOver = true;
       this.remove(pending);
-      const message = `Redis did not answer within ${requestTimeoutMs} ms; a write may still happen`;
+      const message = `Redis did not reply within ${requestTimeoutMs} ms; a write may still be executed`;
       pending.reject(new CallError("call_timeout", message, { details: { timeout_ms: requestTimeoutMs } }));
     }
     const [next] = this.#pending;

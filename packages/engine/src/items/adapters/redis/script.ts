@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { forgetScript, pendingScript, servedScript, watchersScript } from "./outbox-scripts.ts";
+import { acknowledgeScript, discardScript, pendingScript, watchersScript } from "./outbox-scripts.ts";
 import { expiredScript, getManyScript, groupsScript, listScript, pageScript } from "./read-scripts.ts";
 import { writeScript } from "./write-script.ts";
 
-/** A Lua script, and the name under which a server keeps it. */
+/** A Lua script and its hash, which is its name in the server's script cache. */
 export interface Script {
   readonly lua: string;
   readonly sha: string;
@@ -17,8 +17,8 @@ export const scripts = {
   groups: script(groupsScript),
   expired: script(expiredScript),
   pending: script(pendingScript),
-  served: script(servedScript),
-  forget: script(forgetScript),
+  acknowledge: script(acknowledgeScript),
+  discard: script(discardScript),
   watchers: script(watchersScript),
 };
 

@@ -1,7 +1,7 @@
 import { CallError } from "@svc/protocol";
 import type { Conflict, ItemUpdate, ItemUpdated, ItemWrite } from "../../item-store.ts";
 import { planWrite, tooLargeText } from "../../plan-write.ts";
-import type { Settle, Ticket } from "./link.ts";
+import type { RequestHandle, Settle } from "./connection.ts";
 import { itemOf } from "./record.ts";
 import { scripts } from "./script.ts";
 import { type OneReply, oneSet, refusalOf, type WriteContext, type WriteReply, writeArguments, writtenOf } from "./write.ts";
@@ -14,20 +14,20 @@ export interface UpdateRequest {
 }
 
 export interface UpdateTools extends WriteContext {
-  readonly ticket: Ticket;
+  readonly request: RequestHandle;
   readonly settle: Settle<ItemUpdated | Conflict>;
-  /** Called when the next write of the item may begin. */
+  /** Called when the next write of the item may start. */
   readonly release: () => void;
 }
 
-/** Reads the item, applies the operations, and writes if the item is still the same; begins anew when another engine was faster, up to the request's deadline. */
-export function updateItem({ scope, key, update, write }: UpdateRequest, { prefix, owner, setByMs, ticket, settle, release }: UpdateTools): void {
+/** Reads the item, applies the operations, and writes if the version is unchanged. Retries after a concurrent write, until the request's deadline. */
+export function updateItem({ scope, key, update, write }: UpdateRequest, { prefix, owner, setByMs, request, settle, release }: UpdateTools): void {
   function attempt(): void {
-    if (ticket.isOver) {
+    if (request.isOver) {
       release();
       return;
     }
-    ticket.command("HGET", [`${prefix}items:${scope}`, key], (error, reply) => {
+    request.command("HGET", [`${prefix}items:${scope}`, key], (error, reply) => {
       if (error === undefined) step(() => apply(reply as string | null));
       else step(() => fail(error));
     });
@@ -44,7 +44,7 @@ export function updateItem({ scope, key, update, write }: UpdateRequest, { prefi
       finish({ status: plan.status, item: plan.item, previous: plan.previous, changes: [], errors: plan.errors });
     } else {
       const one = oneSet(scope, key, plan.item, write);
-      ticket.run(scripts.write, writeArguments({ prefix, owner, setByMs }, [one], old?.version ?? 0), (error, reply) => {
+      request.run(scripts.write, writeArguments({ prefix, owner, setByMs }, [one], old?.version ?? 0), (error, reply) => {
         if (error !== undefined) step(() => fail(error));
         else step(() => conclude(reply as WriteReply, (done) => ({ ...writtenOf(one, done, setByMs), errors: plan.errors })));
       });
@@ -68,7 +68,7 @@ export function updateItem({ scope, key, update, write }: UpdateRequest, { prefi
     release();
   }
 
-  /** A defect in one update must not keep the next one waiting. */
+  /** An exception in one update must not block the next one. */
   function step(action: () => void): void {
     try {
       action();

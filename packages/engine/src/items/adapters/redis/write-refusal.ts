@@ -3,10 +3,10 @@ import type { Logger } from "../../../kernel/logger.ts";
 
 const PROBE_MS = 1_000;
 
-/** Replies that say that the server takes no writes at present, whatever they are. */
+/** Error replies which mean that the server rejects all writes at present. */
 const refusals = /^(OOM|MISCONF|READONLY|NOPERM|NOAUTH|LOADING|MASTERDOWN|NOREPLICAS|CLUSTERDOWN)\b/;
 
-/** Remembers that a server refuses writes (its memory or its disk is full, it became a replica), and finds out when it takes them again. */
+/** Tracks whether a server rejects writes (e.g. memory or disk full, read-only replica), and probes until it accepts them again. */
 export class WriteRefusal {
   readonly #probe: () => Promise<unknown>;
   readonly #clock: Clock;
@@ -14,24 +14,24 @@ export class WriteRefusal {
   #reason: string | undefined;
   #cancelProbe: (() => void) | undefined;
 
-  /** `probe` writes something small and rejects when that is refused. */
+  /** `probe` makes a small write and rejects if the server rejects it. */
   constructor(probe: () => Promise<unknown>, clock: Clock, log: Logger) {
     this.#probe = probe;
     this.#clock = clock;
     this.#log = log;
   }
 
-  /** What the server said; undefined when it takes writes as far as we know. */
+  /** The server's last error reply, or undefined if it accepts writes as far as known. */
   get reason(): string | undefined {
     return this.#reason;
   }
 
-  /** Takes note of an error reply. */
+  /** Records an error reply. */
   note(reply: string): void {
     if (!refusals.test(reply)) return;
-    if (this.#reason === undefined) this.#log.error("Redis refuses writes", { reason: reply });
+    if (this.#reason === undefined) this.#log.error("Redis rejects writes", { reason: reply });
     this.#reason = reply;
-    this.#cancelProbe ??= this.#clock.after(PROBE_MS, () => this.#ask());
+    this.#cancelProbe ??= this.#clock.after(PROBE_MS, () => this.#check());
   }
 
   stop(): void {
@@ -40,15 +40,15 @@ export class WriteRefusal {
     this.#reason = undefined;
   }
 
-  #ask(): void {
+  #check(): void {
     this.#probe().then(
       () => {
         if (this.#cancelProbe === undefined) return;
         this.stop();
-        this.#log.info("Redis takes writes again");
+        this.#log.info("Redis accepts writes again");
       },
       () => {
-        if (this.#cancelProbe !== undefined) this.#cancelProbe = this.#clock.after(PROBE_MS, () => this.#ask());
+        if (this.#cancelProbe !== undefined) this.#cancelProbe = this.#clock.after(PROBE_MS, () => this.#check());
       },
     );
   }

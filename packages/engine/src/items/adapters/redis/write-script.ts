@@ -1,18 +1,18 @@
 /**
- * Does writes, all or none: first it decides each of them as `planWrite` does, then it does what was decided. Redis runs a script alone, and refuses it
- * for want of memory or disk at its first write or not at all.
+ * Executes writes, all or none. First it plans each write like `planWrite`, then it applies the plans. Redis runs a script atomically. If
+ * memory or disk is full, Redis rejects the script at its first write, so no script is applied in part.
  *
- * Keys, below the prefix: `items:SCOPE` (hash of records by key), `keys:SCOPE` and `scopes` (in order), `bytes` (of JSON, by scope), `floors` (highest
- * version that was deleted, by scope), `floor` (that of scopes that are not remembered any more), `empty` (scopes with a floor and no items), `expiry`
- * (items by their end), `seq`, `change:SEQ`, `waiting:OWNER:WATCHER` (numbers of changes), `watchers:OWNER`.
+ * Keys, after the prefix: `items:SCOPE` (hash of records by key), `keys:SCOPE` and `scopes` (sorted), `bytes` (size of JSON by scope),
+ * `floors` (highest deleted version by scope), `floor` (highest deleted version of all other scopes), `empty` (scopes with a floor and no
+ * items), `expiry` (items by expiry time), `seq`, `change:SEQ`, `waiting:OWNER:WATCHER` (sequence numbers), `watchers:OWNER`.
  *
  * A record is `VERSION UPDATED_AT EXPIRES_AT` (`-`: never), a line feed, and the JSON.
  *
- * Arguments: prefix, owner, most waiting deliveries, most bytes replaced, by how much the clock that gives `now` was set, which stored ends do not
- * follow, number of writes; for each write `set` or `delete`, scope, key, now, if_version
- * (or ""), the stored version that a plan was made for (or ""), JSON, end (or `-`), origin, number of watchers, and for each watcher its id and kinds.
- * Answers `{"done", {status, stored record or false, version, number of the first change, of the second}...}`, `{"conflict", index, actual}`, `{"moved"}`,
- * `{"overfull", watcher, waiting}` or `{"too_large", bytes}`.
+ * Arguments: prefix, owner, maximum pending deliveries, maximum bytes replaced, adjustment of the clock of `now` (see `itemOf`), number of
+ * writes; for each write: `set` or `delete`, scope, key, now, if_version (or ""), stored version that the plan expects (or ""), JSON,
+ * expiry time (or `-`), origin, number of watchers, and for each watcher its id and kinds.
+ * Returns `{"done", {status, stored record or false, version, sequence numbers of the first and second change}...}`,
+ * `{"conflict", index, actual}`, `{"moved"}`, `{"overfull", watcher, waiting}` or `{"too_large", bytes}`.
  */
 export const writeScript = `
 local P, OWNER, MOST_WAITING, MOST_BYTES = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -69,14 +69,14 @@ for index = 1, COUNT do
   plan.status = 'unchanged'
   plan.version = version
   local function change(name, number, previous, value)
-    local told = {}
+    local receivers = {}
     for _, watcher in ipairs(wanted) do
       if string.find(watcher.kinds, name, 1, true) then
-        told[#told + 1] = watcher.id
+        receivers[#receivers + 1] = watcher.id
         more[watcher.id] = (more[watcher.id] or 0) + 1
       end
     end
-    plan.changes[#plan.changes + 1] = { kind = name, version = print_version(number), previous = previous, json = value, at = print_version(now), told = told }
+    plan.changes[#plan.changes + 1] = { kind = name, version = print_version(number), previous = previous, json = value, at = print_version(now), receivers = receivers }
   end
   if kind == 'delete' then
     if old then
@@ -177,20 +177,20 @@ local function remove(plan)
 end
 
 local function deliver(plan, change)
-  if #change.told == 0 then
+  if #change.receivers == 0 then
     return false
   end
   local seq = print_version(redis.call('INCR', P .. 'seq'))
   local name = P .. 'change:' .. seq
   redis.call('HSET', name, 'kind', change.kind, 'scope', plan.scope, 'key', plan.key, 'version', change.version, 'at', change.at,
-    'origin', plan.origin, 'waiting', #change.told)
+    'origin', plan.origin, 'waiting', #change.receivers)
   if change.previous then
     redis.call('HSET', name, 'previous', change.previous)
   end
   if change.json then
     redis.call('HSET', name, 'json', change.json)
   end
-  for _, watcher in ipairs(change.told) do
+  for _, watcher in ipairs(change.receivers) do
     redis.call('ZADD', P .. 'waiting:' .. OWNER .. ':' .. watcher, seq, seq)
     redis.call('SADD', P .. 'watchers:' .. OWNER, watcher)
   end

@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
-import type { ItemWrite, OneOfMany } from "../../item-store.ts";
+import type { BatchedWrite, ItemWrite } from "../../item-store.ts";
 import { newValue, newWrite, noticeFor, type Suite } from "./harness.ts";
 
-function setting(scope: string, key: string, json: string, write: Partial<ItemWrite> = {}): OneOfMany {
+function setting(scope: string, key: string, json: string, write: Partial<ItemWrite> = {}): BatchedWrite {
   return { type: "set", scope, key, value: newValue(json), write: newWrite(write) };
 }
 
-function deleting(scope: string, key: string, write: Partial<ItemWrite> = {}): OneOfMany {
+function deleting(scope: string, key: string, write: Partial<ItemWrite> = {}): BatchedWrite {
   return { type: "delete", scope, key, write: newWrite(write) };
 }
 

@@ -32,7 +32,7 @@ export function outboxTests(suite: Suite): void {
       { watcher: "all", waiting: 3 },
       { watcher: "ends\u0000 😀", waiting: 1 },
     ]);
-    await suite.store.outbox.served(all);
+    await suite.store.outbox.acknowledge(all);
     expect(await pending("all")).toEqual([]);
     expect(await pending("ends\u0000 😀")).toMatchObject([{ change: { kind: "deleted", previous: "2" } }]);
     expect(await suite.store.outbox.watchers()).toEqual([{ watcher: "ends\u0000 😀", waiting: 1 }]);
@@ -64,8 +64,8 @@ export function outboxTests(suite: Suite): void {
       await suite.set("s", "k", String(index), { notice: noticeFor(["w"]) });
       const waiting = await pending("w");
       seqs.push(...waiting.map(({ seq }) => seq));
-      await suite.store.outbox.served(waiting);
-      await suite.store.outbox.served(waiting);
+      await suite.store.outbox.acknowledge(waiting);
+      await suite.store.outbox.acknowledge(waiting);
     }
     expect(seqs).toHaveLength(10);
     expect(seqs).toEqual([...new Set(seqs)].sort((a, b) => a - b));
@@ -75,7 +75,7 @@ export function outboxTests(suite: Suite): void {
     for (let index = 0; index < 3; index++) await suite.set("s", "k", String(index), { notice: noticeFor(["v", "w"]) });
     const [, second] = await pending("w");
     if (second === undefined) throw new Error("three deliveries wait");
-    await suite.store.outbox.served([second, { seq: 4_711, watcher: "w" }, { seq: second.seq, watcher: "nobody" }]);
+    await suite.store.outbox.acknowledge([second, { seq: 4_711, watcher: "w" }, { seq: second.seq, watcher: "nobody" }]);
     expect((await pending("w")).map(({ change }) => change.json)).toEqual(["0", "2"]);
     expect(await pending("v")).toHaveLength(3);
   });
@@ -89,7 +89,7 @@ export function outboxTests(suite: Suite): void {
         })),
       );
     }
-    const forgotten = suite.store.outbox.forget("w");
+    const forgotten = suite.store.outbox.discard("w");
     await suite.set("s", "later", "2", { notice: noticeFor(["w"]) });
     expect(await forgotten).toBe(1_200);
     expect(await pending("w")).toMatchObject([{ change: { key: "later" } }]);
@@ -97,8 +97,8 @@ export function outboxTests(suite: Suite): void {
 
   it("forgets a watcher, and no other", async () => {
     for (let index = 0; index < 3; index++) await suite.set("s", "k", String(index), { notice: noticeFor(["v", "w"]) });
-    expect(await suite.store.outbox.forget("w")).toBe(3);
-    expect(await suite.store.outbox.forget("w")).toBe(0);
+    expect(await suite.store.outbox.discard("w")).toBe(3);
+    expect(await suite.store.outbox.discard("w")).toBe(0);
     expect(await pending("w")).toEqual([]);
     expect(await pending("v")).toHaveLength(3);
     expect(await suite.store.outbox.watchers()).toEqual([{ watcher: "v", waiting: 3 }]);

@@ -1,7 +1,7 @@
 import { CallError } from "@svc/protocol";
 import { DatabaseFailed, runBatch } from "../../../store/batch.ts";
 import { openDatabase } from "../../../store/driver.ts";
-import type { Gathering } from "../../../store/procedures.ts";
+import type { WriteBuffer } from "../../../store/procedures.ts";
 import { openProcedures, schema } from "./procedures.ts";
 import type { QueueStore } from "./queue-store.ts";
 
@@ -9,7 +9,7 @@ import type { QueueStore } from "./queue-store.ts";
 export function openMemoryStore(): QueueStore {
   const database = openDatabase(":memory:");
   database.exec(schema.join(";\n"));
-  let gathering: Gathering | undefined;
+  let gathering: WriteBuffer | undefined;
   const procedures = openProcedures(database, (given) => {
     gathering = given;
   });

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from "vitest";
 import { type Database, openDatabase } from "../../../store/driver.ts";
-import type { Gathering, Procedure } from "../../../store/procedures.ts";
+import type { WriteBuffer, Procedure } from "../../../store/procedures.ts";
 import { openProcedures, schema } from "./procedures.ts";
 
 let database: Database;
@@ -20,7 +20,7 @@ it("what a file of the version before holds is that of trusted callers: jobs, de
     INSERT INTO backlog_counts (topic, messages, bytes) VALUES ('u', 1, 1), ('', 1, 1);
   `);
   database.exec(schema.slice(2).join(";\n"));
-  let gathering: Gathering | undefined;
+  let gathering: WriteBuffer | undefined;
   const procedures = openProcedures(database, (given) => {
     gathering = given;
   });

@@ -1,6 +1,6 @@
 // Runs in the store thread, so it imports nothing of the engine except the store and the text encoding of items.
 import type { Database } from "../../../store/driver.ts";
-import type { Gathering } from "../../../store/procedures.ts";
+import type { WriteBuffer } from "../../../store/procedures.ts";
 import { openAddJob, openAddProcedures } from "./add-job.ts";
 import { openCompleteProcedures } from "./complete-job.ts";
 import { openQueryProcedures } from "./job-queries.ts";
@@ -13,7 +13,7 @@ import { openTopicProcedures } from "./topic-procedures.ts";
 
 export { schema } from "./schema.ts";
 
-export function openProcedures(database: Database, gather: (gathering: Gathering) => void): JobProcedures {
+export function openProcedures(database: Database, gather: (gathering: WriteBuffer) => void): JobProcedures {
   const queues = new QueueTable(database);
   gather(queues);
   const jobs = new JobTable(database, queues);

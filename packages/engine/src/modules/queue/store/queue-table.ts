@@ -1,5 +1,5 @@
 import type { Database, Statement } from "../../../store/driver.ts";
-import type { Gathering } from "../../../store/procedures.ts";
+import type { WriteBuffer } from "../../../store/procedures.ts";
 import type { QueueCounts } from "./job.ts";
 import { ShareTable } from "./share-table.ts";
 
@@ -37,7 +37,7 @@ const COLUMNS: readonly Column[] = [
 ] as Column[];
 
 /** The queues and their counts. Many jobs of a batch change one row, so rows are written once, before the commit. */
-export class QueueTable implements Gathering {
+export class QueueTable implements WriteBuffer {
   readonly shares: ShareTable;
   readonly #byName = new Map<string, QueueRow>();
   readonly #byId = new Map<number, QueueRow>();

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { type Database, openDatabase, type SqlValue } from "../../../store/driver.ts";
-import type { Gathering } from "../../../store/procedures.ts";
+import type { WriteBuffer } from "../../../store/procedures.ts";
 import { openProcedures, schema } from "./procedures.ts";
 
 let database: Database;
@@ -30,7 +30,7 @@ function filled() {
       } as never;
     },
   };
-  let gathering: Gathering | undefined;
+  let gathering: WriteBuffer | undefined;
   const procedures = openProcedures(counting, (given) => {
     gathering = given;
   });

@@ -5,23 +5,23 @@ import type { Clock } from "../../../kernel/clock.ts";
 import type { Logger } from "../../../kernel/logger.ts";
 import type { Channel, ChannelWriter } from "../../../kernel/module.ts";
 
-/** Exports at once; each holds a page. */
+/** Maximum number of concurrent exports. Each holds a page in memory. */
 const MAX_EXPORTS = 16;
-/** A page that is read, and a piece of lines that is written, in bytes. */
 const PAGE_BYTES = 1024 * 1024;
-const PIECE_CHARACTERS = 64 * 1024;
+/** Lines are written to the channel in chunks of about this length. */
+const CHUNK_CHARACTERS = 64 * 1024;
 const PAGE_ITEMS = 500;
-/** A reader that takes nothing for so long is given up, in milliseconds. */
+/** An export is aborted if its reader reads nothing for this time, in milliseconds. */
 const STALL_LIMIT_MS = 300_000;
 
 export interface ExportRequest {
-  /** Undefined: all. */
+  /** Undefined: all scopes. */
   readonly scope: string | undefined;
-  /** Of keys. */
+  /** Prefix of the keys; "" for all. */
   readonly prefix: string;
 }
 
-/** Exports under way. Each goes into a channel as fast as its reader takes it, page by page. */
+/** Running exports. Each writes to a channel page by page, as fast as the reader reads. */
 export class Exports {
   readonly #store: ItemStore;
   readonly #clock: Clock;
@@ -34,11 +34,11 @@ export class Exports {
     this.#log = parts.log;
   }
 
-  /** Begins to write into the channel. Throws `overloaded` when as many are under way as may be. */
+  /** Starts an export to the channel. Throws `overloaded` if the maximum number is running. */
   start(channel: Channel, request: ExportRequest): ChannelRef {
     if (this.#running.size >= MAX_EXPORTS) {
       channel.close("too many exports");
-      throw new CallError("overloaded", `${MAX_EXPORTS} exports are under way, which is the limit; read them to their end, or close them`);
+      throw new CallError("overloaded", `the maximum of ${MAX_EXPORTS} concurrent exports is reached; read them to the end or close them`);
     }
     const done = this.#run(channel.takeWriter(), request).then(() => {
       this.#running.delete(running);
@@ -48,32 +48,32 @@ export class Exports {
     return channel.readerRef;
   }
 
-  /** Breaks off what is under way; readers learn that they have not got the whole. */
+  /** Aborts running exports. Their readers see that the export is incomplete. */
   async stop(): Promise<void> {
     const running = [...this.#running];
-    for (const { channel } of running) channel.close("svc-state stops");
+    for (const { channel } of running) channel.close("svc-state is stopping");
     await Promise.all(running.map(({ done }) => done));
   }
 
-  /** Never rejects: what goes wrong tears the channel. */
+  /** Never rejects. Aborts the channel on an error. */
   async #run(writer: ChannelWriter, request: ExportRequest): Promise<void> {
     try {
-      let piece = "";
+      let chunk = "";
       for await (const line of this.#lines(request)) {
-        piece += `${line}\n`;
-        if (piece.length < PIECE_CHARACTERS) continue;
-        if (!(await this.#write(writer, piece))) return;
-        piece = "";
+        chunk += `${line}\n`;
+        if (chunk.length < CHUNK_CHARACTERS) continue;
+        if (!(await this.#write(writer, chunk))) return;
+        chunk = "";
       }
-      if (piece !== "" && !(await this.#write(writer, piece))) return;
+      if (chunk !== "" && !(await this.#write(writer, chunk))) return;
       writer.end();
     } catch (error) {
-      this.#log.warn("an export broke off", { error });
-      writer.abort(`the export broke off: ${error instanceof Error ? error.message : String(error)}`);
+      this.#log.warn("export failed", { error });
+      writer.abort(`the export failed: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
 
-  /** False when the reader is gone or has taken nothing for too long. */
+  /** Returns false if the reader has closed the channel or has read nothing for too long. */
   async #write(writer: ChannelWriter, text: string): Promise<boolean> {
     const cancel = this.#clock.after(STALL_LIMIT_MS, () => writer.abort(`nothing was read for ${STALL_LIMIT_MS / 1000} s`));
     try {

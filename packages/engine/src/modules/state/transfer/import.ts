@@ -6,7 +6,7 @@ import type { WriteOrigin } from "../change-listener.ts";
 import type { SetRequest, Writes } from "../writes.ts";
 import { parseLine } from "./line.ts";
 
-/** What becomes of a line whose item exists: it replaces the item, it is left out, or it ends the import. */
+/** What to do with a line whose item exists: replace the item, skip the line, or stop the import. */
 export type OnExisting = "overwrite" | "skip" | "fail";
 
 export interface ImportCounts {
@@ -14,10 +14,10 @@ export interface ImportCounts {
   skipped: number;
 }
 
-/** Lines that are stored in one step: by number and by bytes of their values. */
+/** Maximum lines and bytes of values per batch. */
 const BATCH_LINES = 200;
 const BATCH_BYTES = 1024 * 1024;
-/** What a line holds besides its value, in characters: names with every character escaped, and room for members that are not looked at. */
+/** Maximum length of a line without its value, in characters: names with every character escaped, and room for unknown members. */
 const LINE_MARGIN_CHARACTERS = 64 * 1024;
 
 interface Line {
@@ -26,9 +26,8 @@ interface Line {
 }
 
 /**
- * Stores the lines of a stream as it comes. Lines are stored in batches and in order; the first bad one ends the import, and every line before it is
- * stored. Errors have `details: {line, imported, skipped}`, and
- * `executed: "yes"` when lines were stored. The writer is held back while a batch is under way.
+ * Stores the lines of a channel in batches and in order. The first invalid line ends the import; every line before it is stored. Errors have
+ * `details: {line, imported, skipped}`, and `executed: "yes"` if lines were stored. The writer is throttled while a batch is stored.
  */
 export async function importLines(parts: {
   readonly reader: ChannelReader;
@@ -79,7 +78,7 @@ export async function importLines(parts: {
   }
 }
 
-/** Stores what came before the bad line. A failure of that comes first. */
+/** Stores the lines before the invalid one. If that fails, returns its error instead. */
 async function afterFlush(thrown: unknown, flush: () => Promise<void>): Promise<unknown> {
   try {
     await flush();
@@ -101,20 +100,20 @@ const STORE: Readonly<Record<OnExisting, (lines: readonly Line[], parts: StorePa
       await atLines(lines, () => parts.writes.setMany(requestsOf(lines), parts.origin));
       parts.counts.imported += lines.length;
     } catch (thrown) {
-      // Small lines may replace values that are too large for one step together; nothing was written then.
+      // Small lines may replace values that are together too large for one batch. Nothing was written then, so split the batch.
       if (lines.length === 1 || !CallError.is(thrown) || thrown.code !== "payload_too_large") throw thrown;
       const middle = Math.ceil(lines.length / 2);
       await STORE.overwrite(lines.slice(0, middle), parts);
       await STORE.overwrite(lines.slice(middle), parts);
     }
   },
-  /** One by one, but in one step for the disk: who finds an item leaves it. */
+  /** Separate concurrent writes, which the store syncs together. A write to an existing item conflicts and is skipped. */
   async skip(lines, { writes, origin, counts }) {
     const outcomes = await Promise.allSettled(lines.map(({ request }) => writes.set(request, origin)));
     for (const [index, outcome] of outcomes.entries()) {
-      const isThere = outcome.status === "rejected" && CallError.is(outcome.reason) && outcome.reason.code === "state_conflict";
-      if (outcome.status === "rejected" && !isThere) throw lineError(lines[index]?.number ?? 0, outcome.reason);
-      if (isThere) counts.skipped += 1;
+      const exists = outcome.status === "rejected" && CallError.is(outcome.reason) && outcome.reason.code === "state_conflict";
+      if (outcome.status === "rejected" && !exists) throw lineError(lines[index]?.number ?? 0, outcome.reason);
+      if (exists) counts.skipped += 1;
       else counts.imported += 1;
     }
   },
@@ -130,7 +129,7 @@ const STORE: Readonly<Record<OnExisting, (lines: readonly Line[], parts: StorePa
       if (before.length > 0) await atLines(before, () => writes.setMany(requestsOf(before), origin));
       counts.imported += before.length;
       const { scope, key } = bad.request;
-      throw new CallError("state_conflict", `line ${bad.number}: ${JSON.stringify(key)} in scope ${JSON.stringify(scope)} exists already`, {
+      throw new CallError("state_conflict", `line ${bad.number}: ${JSON.stringify(key)} in scope ${JSON.stringify(scope)} already exists`, {
         details: { line: bad.number },
       });
     }

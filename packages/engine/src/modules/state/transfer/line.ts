@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type StoredJson, storedJson } from "../../../items/stored-json.ts";
 import { key, scope } from "../inputs.ts";
 
-/** What a line of an import says. Version and time of the item that was exported are not taken over. */
+/** A parsed line of an import. Version and time of the exported item are ignored. */
 export interface ImportLine {
   readonly scope: string;
   readonly key: string;
@@ -14,7 +14,7 @@ export interface ImportLine {
 
 const lineSchema = z.object({ scope, key, expires_at: z.iso.datetime({ offset: true }).nullish() });
 
-/** Throws CallError `invalid_input` or `payload_too_large`; the message does not name the line. */
+/** Parses a line. Throws CallError `invalid_input` or `payload_too_large`; the message does not include the line number. */
 export function parseLine(text: string, maxValueBytes: number): ImportLine {
   if (nestsDeeperThan(text, MAX_PAYLOAD_DEPTH)) throw new CallError("invalid_input", `is nested deeper than ${MAX_PAYLOAD_DEPTH} levels`);
   let raw: unknown;

@@ -3,16 +3,16 @@ import { join } from "node:path";
 import { CallError } from "@svc/protocol";
 import { z } from "zod";
 
-/** Below the data folder. */
+/** Folder of snapshots in the data folder. */
 const FOLDER = "snapshots";
 
-/** A file name without folders: it begins with a letter or a digit, so it is neither hidden nor a way up. */
+/** Schema of a file name without folders. It starts with a letter or digit, so it can be neither hidden nor `..`. */
 export const snapshotNameSchema = z
   .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, "must be 1 to 100 letters, digits, `.`, `_` or `-`, and begin with a letter or digit")
-  .meta({ description: "File name in the folder `snapshots` of the data folder. Default: state, the time and an ending, e.g. state-20260131T120000Z.db" });
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, "must be 1 to 100 letters, digits, `.`, `_` or `-`, and start with a letter or digit")
+  .meta({ description: "File name in the folder `snapshots` of the data folder. Default: state, the time and an extension, e.g. state-20260131T120000Z.db" });
 
-/** Absolute path of a file that does not exist, in a folder that does. Throws `invalid_input` when the name is taken. */
+/** Returns the absolute path of a new file, in a folder that exists. Throws `invalid_input` if the file exists. */
 export function snapshotFile(options: {
   readonly dataDir: string;
   readonly name: string | undefined;
@@ -23,12 +23,12 @@ export function snapshotFile(options: {
   const stamp = new Date(options.nowMs).toISOString().replace(/[-:]|[.]\d+/g, "");
   const file = join(folder, options.name ?? `state-${stamp}.${options.ending}`);
   try {
-    // Not recursive: that would make the data folder, too, while it is moved away.
+    // Not recursive: if the data folder is being moved, it must not be created again.
     if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
   } catch (cause) {
-    const reason = `the folder ${folder} cannot be made: ${(cause as Error).message}`;
+    const reason = `cannot create the folder ${folder}: ${(cause as Error).message}`;
     throw new CallError("storage_failed", reason, { cause, details: { reason } });
   }
-  if (existsSync(file)) throw new CallError("invalid_input", `\`name\`: ${file} exists already; choose another name`, { details: { file } });
+  if (existsSync(file)) throw new CallError("invalid_input", `\`name\`: ${file} already exists; choose another name`, { details: { file } });
   return file;
 }

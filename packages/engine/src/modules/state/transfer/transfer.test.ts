@@ -139,7 +139,7 @@ describe("state::import", () => {
     const text = ["a", "b", "c", "a"].map((key, index) => line(key, index)).join("\n");
     await expect(importText(text, { on_existing: "fail" })).rejects.toMatchObject({
       code: "state_conflict",
-      message: 'line 2: "b" in scope "s" exists already; 1 lines before it were imported, 0 skipped',
+      message: 'line 2: "b" in scope "s" already exists; 1 lines before it were imported, 0 skipped',
       details: { line: 2, imported: 1, skipped: 0 },
     });
     expect(await call("list", { scope: "s" })).toEqual([0, "old"]);
@@ -174,7 +174,7 @@ describe("state::import", () => {
     [`{"scope":"s","key":"k","value":${"[".repeat(129)}${"]".repeat(129)}}`, "invalid_input", /^line 3: `value`: is nested deeper than 128 levels/],
     [`{"scope":"s","key":"k","value":${"[".repeat(10_000)}`, "invalid_input", /^line 3: is nested deeper than 136 levels/],
     [line("k", "x".repeat(100_000)), "payload_too_large", /^line 3: `value`: is 100002 bytes of JSON; at most 100000/],
-    [`${" ".repeat(400_000)}`, "payload_too_large", /^line 3: is longer than \d+ characters/],
+    [`${" ".repeat(400_000)}`, "payload_too_large", /^line 3: is longer than the maximum of \d+ characters/],
   ])("ends at a bad line like %.60s, naming it; the lines before it are stored", async (bad, code, message) => {
     await expect(importText(`${line("a", 1)}\n\n${bad}\n${line("b", 2)}`)).rejects.toMatchObject({
       code,

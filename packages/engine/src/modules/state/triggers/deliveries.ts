@@ -9,103 +9,106 @@ import type { ActiveSpan, Telemetry } from "../../../kernel/telemetry-contract.t
 import { type DeliveryBudget, DeliveryWindow, type Entry } from "./delivery-window.ts";
 import { eventPayload } from "./event.ts";
 import { FailureReport } from "./failure-report.ts";
-import type { Firings } from "./firings.ts";
 import { type DeliveryOrigin, decodeOrigin } from "./origin.ts";
 import type { StateTriggerSettings } from "./settings.ts";
+import type { WriteCauses } from "./write-causes.ts";
 
-/** Events tell what this function would: who may not call it may not be told. */
+/** Function whose permission a state trigger requires, because its events contain the same data. */
 export const READS_VALUES = "state::get";
 
-/** So often in a row a worker went with one delivery in its hands before that is said. */
+/** Number of consecutive worker disconnects during one delivery after which a warning is logged. */
 const SUSPICIOUS_TRIES = 5;
 
-/** Items of one binding that are served at a time. */
+/** Maximum concurrent deliveries per binding. */
 const MAX_RUNNING = 16;
 
 export interface DeliveriesParts {
   readonly binding: TriggerBinding<StateTriggerSettings>;
   readonly watcher: string;
   readonly outbox: Outbox;
-  readonly firings: Firings;
+  readonly causes: WriteCauses;
   readonly budget: DeliveryBudget;
   readonly clock: Clock;
   readonly log: Logger;
   readonly telemetry: Pick<Telemetry, "startSpan">;
-  /** Aborts when calls under way must end. */
+  /** Aborts when running calls must end. */
   readonly signal: AbortSignal;
-  /** Whether a worker hands the traceparent of a call on. */
-  readonly tellsTraces: (workerId: string) => boolean;
-  /** An earlier run for the same watcher has finished what it had in hand. */
+  /** Whether a worker propagates the traceparent of a call to its own calls. */
+  readonly propagatesTrace: (workerId: string) => boolean;
+  /** Resolves when an earlier instance for the same watcher has no deliveries in flight. */
   readonly after: Promise<void>;
 }
 
 /**
- * Serves the deliveries of one binding: those of an item one after another in order of version, those of different items side by side.
+ * Runs the deliveries of a binding: those of an item one after another in order of version, those of different items concurrently.
  *
- * A delivery is taken out of the outbox before the next one of its item begins, so after a crash only the last one of each item may come again.
- * Deliveries come from memory as long as they fit the window. When they do not, they are read from the outbox, page by page, until all that was
- * stored has been seen.
+ * A delivery is acknowledged in the outbox before the next one of its item starts. So after a crash, only the last one of each item may be
+ * repeated. Deliveries come from memory as long as they fit in the window. Otherwise they are read from the outbox page by page, until
+ * memory has caught up with it.
  */
 export class Deliveries {
   readonly #parts: DeliveriesParts;
   readonly #window: DeliveryWindow;
   readonly #report: FailureReport;
-  /** Calls off what waits for a time. */
+  /** Cancels pending timers. */
   readonly #timers = new Set<() => void>();
   #running = 0;
   #stopped = false;
   readonly #idle: (() => void)[] = [];
   #pumpIsDue = false;
-  /** There may be deliveries in the outbox that are not in memory. */
+  /** True if the outbox may contain deliveries that are not in memory. */
   #behind = true;
   #reading = false;
-  /** Counts how often it was behind for reasons that a page read before cannot know. */
-  #looks = 0;
+  /** Number of `rereadOutbox` calls. A page that was requested before the last one does not prove that memory has caught up. */
+  #rereads = 0;
   #readFailures = 0;
-  /** Up to here everything was read from the outbox; it need not be told again. */
+  /** All deliveries up to this sequence number were read from the outbox, so `add` ignores them. */
   #readTo = 0;
-  /** The highest that was told while behind, and so must be read. */
-  #toldTo = 0;
-  /** Nobody provides the function; until the directory says otherwise. */
+  /** Highest sequence number that was added while behind. It must be read from the outbox. */
+  #addedTo = 0;
+  /** True if no worker provides the function. Reset by `wake`. */
   #missing = false;
-  /** Counts how often the directory said something. */
+  /** Number of `wake` calls. */
   #wakes = 0;
-  /** Whoever provides the function takes no calls for a while. */
+  /** Set while deliveries are paused, e.g. because the worker accepts no calls. Calling it ends the pause. */
   #pause: (() => void) | undefined;
   #busyTries = 0;
-  #isRefused = false;
-  #mayBegin = false;
+  #isForbidden = false;
+  #mayStart = false;
 
   constructor(parts: DeliveriesParts) {
     this.#parts = parts;
     this.#window = new DeliveryWindow(parts.budget);
     this.#report = new FailureReport(parts.clock, (problem) => parts.binding.report(problem));
     void parts.after.then(() => {
-      this.#mayBegin = true;
+      this.#mayStart = true;
       this.#pump();
     });
   }
 
-  /** A write was stored together with this delivery. */
+  /** Must be called after a write was stored with this delivery. */
   add(delivery: Delivery): void {
     if (this.#stopped || delivery.seq <= this.#readTo) return;
     if (delivery.seq > this.#window.highest && (this.#behind || this.#window.isFull)) {
       this.#behind = true;
-      this.#toldTo = Math.max(this.#toldTo, delivery.seq);
+      this.#addedTo = Math.max(this.#addedTo, delivery.seq);
     } else {
       this.#window.add(delivery);
     }
     this.#pumpSoon();
   }
 
-  /** A write may have stored a delivery that nobody tells of. What is told from now on was stored after it, and is read from the outbox behind it. */
-  lookAgain(): void {
+  /**
+   * Must be called if a failed write may have stored a delivery. Later deliveries are then read from the outbox too, so that the order is
+   * kept.
+   */
+  rereadOutbox(): void {
     this.#behind = true;
-    this.#looks += 1;
+    this.#rereads += 1;
     this.#pumpSoon();
   }
 
-  /** Something has changed about the binding or its functions. */
+  /** Must be called when the binding or its functions have changed. Ends a pause. */
   wake(): void {
     this.#wakes += 1;
     this.#missing = false;
@@ -114,7 +117,7 @@ export class Deliveries {
     this.#pumpSoon();
   }
 
-  /** Starts nothing more. Resolves when what was under way has ended. */
+  /** Stops. Resolves when the running deliveries have ended. */
   stop(): Promise<void> {
     this.#stopped = true;
     for (const cancel of this.#timers) cancel();
@@ -126,7 +129,7 @@ export class Deliveries {
     });
   }
 
-  /** All that one turn of the store brings is put in order before the first of it is served. */
+  /** Waits until all deliveries of this event loop turn are added, so that they are sorted before the first one starts. */
   #pumpSoon(): void {
     if (this.#pumpIsDue) return;
     this.#pumpIsDue = true;
@@ -138,9 +141,9 @@ export class Deliveries {
 
   #pump(): void {
     const { binding, signal } = this.#parts;
-    if (!this.#mayBegin || this.#stopped || signal.aborted || this.#pause !== undefined) return;
+    if (!this.#mayStart || this.#stopped || signal.aborted || this.#pause !== undefined) return;
     if (this.#behind && !this.#reading && this.#window.wantsMore) void this.#readPage();
-    if (this.#missing || binding.isAway || !this.#mayTell()) return;
+    if (this.#missing || binding.isAway || !this.#isPermitted()) return;
     while (this.#running < MAX_RUNNING && this.#pause === undefined) {
       const entry = this.#window.take();
       if (entry === undefined) return;
@@ -148,19 +151,19 @@ export class Deliveries {
     }
   }
 
-  /** Whoever asks for the binding may read values; it may have been asked for by somebody else, who has gone. */
-  #mayTell(): boolean {
+  /** Checked before each delivery, because the owner of a binding may change to a connection with fewer rights. */
+  #isPermitted(): boolean {
     const refusal = this.#parts.binding.callRefusal(READS_VALUES);
-    if (refusal !== undefined || this.#isRefused) this.#parts.binding.report(refusal?.message);
-    this.#isRefused = refusal !== undefined;
-    return !this.#isRefused;
+    if (refusal !== undefined || this.#isForbidden) this.#parts.binding.report(refusal?.message);
+    this.#isForbidden = refusal !== undefined;
+    return !this.#isForbidden;
   }
 
   async #readPage(): Promise<void> {
     this.#reading = true;
     const { outbox, watcher } = this.#parts;
     const after = this.#window.highest;
-    const looks = this.#looks;
+    const rereads = this.#rereads;
     const { entries, bytes } = this.#window.room;
     try {
       const page = await outbox.pending({ watcher, after, limit: Math.min(entries, 200), maxBytes: bytes });
@@ -168,12 +171,12 @@ export class Deliveries {
       if (this.#stopped) return;
       for (const delivery of page) this.#window.add(delivery);
       this.#readTo = this.#window.highest;
-      if (page.length === 0 && this.#toldTo <= this.#readTo && looks === this.#looks) this.#behind = false;
-      // What was told and is not there was served or forgotten by somebody else.
-      if (page.length === 0) this.#toldTo = 0;
+      if (page.length === 0 && this.#addedTo <= this.#readTo && rereads === this.#rereads) this.#behind = false;
+      // Added deliveries that are not in the outbox were already acknowledged or discarded.
+      if (page.length === 0) this.#addedTo = 0;
     } catch (error) {
       this.#readFailures += 1;
-      if (this.#readFailures === 1) this.#parts.log.warn("deliveries of a state trigger cannot be read at present", { watcher, error });
+      if (this.#readFailures === 1) this.#parts.log.warn("failed to read deliveries of a state trigger; retrying", { watcher, error });
       this.#pauseFor(backoffMs(UNAVAILABLE_BACKOFF, this.#readFailures));
     } finally {
       this.#reading = false;
@@ -185,15 +188,15 @@ export class Deliveries {
     this.#running += 1;
     try {
       const outcome = await this.#try(entry);
-      if (outcome === "over") {
-        await this.#record(entry);
+      if (outcome === "finished") {
+        await this.#acknowledge(entry);
         this.#window.done(entry);
       } else if (!this.#stopped) {
-        this.#tryLater(entry, outcome);
+        this.#retry(entry, outcome);
       }
     } catch (error) {
-      this.#parts.log.error("a delivery of a state trigger went wrong in the engine", { watcher: this.#parts.watcher, error });
-      this.#tryLater(entry, { waitMs: UNAVAILABLE_BACKOFF.maxMs });
+      this.#parts.log.error("internal error in a delivery of a state trigger", { watcher: this.#parts.watcher, error });
+      this.#retry(entry, { waitMs: UNAVAILABLE_BACKOFF.maxMs });
     } finally {
       this.#running -= 1;
       if (this.#running === 0) for (const resolve of this.#idle.splice(0)) resolve();
@@ -201,38 +204,38 @@ export class Deliveries {
     }
   }
 
-  #tryLater(entry: Entry, { waitMs }: { readonly waitMs: number }): void {
+  #retry(entry: Entry, { waitMs }: { readonly waitMs: number }): void {
     if (waitMs === 0) this.#window.again(entry);
     else this.#after(waitMs, () => this.#window.again(entry));
   }
 
-  /** Runs the condition and the function once. `over`: it is never to be delivered again. */
-  async #try(entry: Entry): Promise<"over" | { readonly waitMs: number }> {
-    const { binding, watcher, firings, signal, tellsTraces } = this.#parts;
+  /** Runs the condition and the function once. Returns `finished`, or the time until the next attempt. */
+  async #try(entry: Entry): Promise<"finished" | { readonly waitMs: number }> {
+    const { binding, watcher, causes, signal, propagatesTrace } = this.#parts;
     const { change, origin: text } = entry.delivery;
     const { scope, key } = change;
     const origin = decodeOrigin(text);
     const span = this.#startSpan(change, origin, entry.attempts + 1);
-    const firing = firings.begin(origin, watcher, entry.item, { functionId: binding.functionId, scope, key }, span.traceparent);
+    const tracked = causes.begin(origin, watcher, entry.item, { functionId: binding.functionId, scope, key }, span.traceparent);
     const wakes = this.#wakes;
     const attempt = new DeliveryAttempt();
     try {
       const payload = eventPayload(change);
-      const trace = { traceparent: firing.traceparent, baggage: firing.baggage, signal };
+      const trace = { traceparent: tracked.traceparent, baggage: tracked.baggage, signal };
       if (binding.settings.conditionFunctionId === undefined || (await binding.passes(payload, attempt.callOptions(trace)))) {
-        const onStarted = ({ workerId }: StartedCall): void => firing.runsOn(workerId, tellsTraces(workerId));
+        const onStarted = ({ workerId }: StartedCall): void => tracked.runsOn(workerId, propagatesTrace(workerId));
         await binding.fire(payload, attempt.callOptions({ ...trace, onStarted }));
       }
       this.#busyTries = 0;
-      this.#report.served();
+      this.#report.succeeded();
       span.end();
-      return "over";
+      return "finished";
     } catch (thrown) {
       const error = CallError.from(thrown);
       span.end({ error });
       return this.#failed(entry, error, attempt.failureOf(error), wakes);
     } finally {
-      firing.end();
+      tracked.end();
     }
   }
 
@@ -243,13 +246,13 @@ export class Deliveries {
     return telemetry.startSpan({ name: `state:${kind} ${scope}`, kind: "consumer", traceparent, baggage, attributes });
   }
 
-  #failed(entry: Entry, error: CallError, failure: DeliveryFailure, wakes: number): "over" | { readonly waitMs: number } {
+  #failed(entry: Entry, error: CallError, failure: DeliveryFailure, wakes: number): "finished" | { readonly waitMs: number } {
     const { binding, signal } = this.#parts;
     if (this.#stopped || signal.aborted) return { waitMs: 0 };
     entry.tries += 1;
     switch (failure) {
       case "missing":
-        // It may have come meanwhile; then nobody will say so again.
+        // The function may have been registered meanwhile. Then no further wake will come, so retry.
         if (wakes !== this.#wakes) return { waitMs: backoffMs(UNAVAILABLE_BACKOFF, entry.tries) };
         this.#missing = true;
         entry.tries = 0;
@@ -259,30 +262,30 @@ export class Deliveries {
         this.#pauseFor(backoffMs(UNAVAILABLE_BACKOFF, this.#busyTries));
         return { waitMs: 0 };
       case "interrupted":
-        if (entry.tries === SUSPICIOUS_TRIES) this.#warnOfEnds(entry);
+        if (entry.tries === SUSPICIOUS_TRIES) this.#warnOfDisconnects(entry);
         return { waitMs: backoffMs(UNAVAILABLE_BACKOFF, entry.tries) };
       case "failed":
         entry.attempts += 1;
         if (entry.attempts < binding.settings.maxAttempts) return { waitMs: backoffMs(UNAVAILABLE_BACKOFF, entry.attempts) };
         this.#giveUp(entry, error);
-        return "over";
+        return "finished";
       case "permanent":
         entry.attempts += 1;
         this.#giveUp(entry, error);
-        return "over";
+        return "finished";
     }
   }
 
-  /** Nothing is given up: it may be chance. But it may also be this change that its worker dies of. */
-  #warnOfEnds({ delivery: { change }, tries }: Entry): void {
+  /** Only warns: the disconnects may be coincidence, but the change may also crash the worker. */
+  #warnOfDisconnects({ delivery: { change }, tries }: Entry): void {
     const fields = { functionId: this.#parts.binding.functionId, ...whichChange(change), tries };
-    this.#parts.log.warn("workers went again and again while they had this change in their hands; it is tried on", fields);
+    this.#parts.log.warn("workers keep crashing while handling this change; retrying", fields);
   }
 
   #giveUp({ delivery: { change }, attempts }: Entry, error: CallError): void {
     const { binding, log } = this.#parts;
     const { code, message } = error;
-    log.error("a state trigger failed as often as it may, or for good; the change is not delivered", {
+    log.error("change not delivered: state trigger failed permanently or attempts are exhausted", {
       functionId: binding.functionId,
       ...whichChange(change),
       attempts,
@@ -292,17 +295,17 @@ export class Deliveries {
     this.#report.failed(`${JSON.stringify(change.key)} in scope ${JSON.stringify(change.scope)} (version ${change.version}): ${code}: ${message}`);
   }
 
-  /** Takes it out of the outbox; until that is done the next one of its item waits. */
-  async #record({ delivery }: Entry): Promise<void> {
+  /** Acknowledges the delivery in the outbox. The next delivery of its item waits for this. */
+  async #acknowledge({ delivery }: Entry): Promise<void> {
     const { outbox, log, watcher } = this.#parts;
     for (let failures = 1; ; failures++) {
       try {
-        await outbox.served([{ seq: delivery.seq, watcher: delivery.watcher }]);
+        await outbox.acknowledge([{ seq: delivery.seq, watcher: delivery.watcher }]);
         return;
       } catch (error) {
-        // It stays in the outbox, and comes again after the next start.
+        // The delivery stays in the outbox and is repeated after the next start.
         if (this.#stopped) return;
-        if (failures === 1) log.warn("a served delivery cannot be recorded at present", { watcher, ...whichChange(delivery.change), error });
+        if (failures === 1) log.warn("failed to acknowledge a delivery; retrying", { watcher, ...whichChange(delivery.change), error });
         await new Promise<void>((resolve) => this.#after(backoffMs(UNAVAILABLE_BACKOFF, failures), resolve));
       }
     }
@@ -315,7 +318,7 @@ export class Deliveries {
     });
   }
 
-  /** Runs `action`, then goes on; also when the stop comes first, since someone may wait for it. */
+  /** Runs `action` after the time, or at once on stop, because callers may wait for it. */
   #after(ms: number, action: () => void): () => void {
     const cancelTimer = this.#parts.clock.after(ms, () => {
       this.#timers.delete(end);

@@ -1,67 +1,67 @@
 import { itemName } from "../../../items/item-cache.ts";
 import type { Delivery } from "../../../items/outbox.ts";
 
-/** What an entry weighs besides its texts, in bytes. */
+/** Size of an entry without its strings, in bytes. */
 const ENTRY_OVERHEAD_BYTES = 500;
-/** Deliveries of one binding in memory. */
+/** Maximum deliveries in memory per binding. */
 const MAX_ENTRIES = 1_000;
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** Bytes that deliveries take in memory, over all bindings. */
+/** Memory that the deliveries of all bindings use, in bytes. */
 export class DeliveryBudget {
   static readonly MAX_BYTES = 64 * 1024 * 1024;
   bytes = 0;
 }
 
-/** One delivery that waits or is under way. */
+/** A pending or running delivery. */
 export interface Entry {
   readonly delivery: Delivery;
   readonly item: string;
   readonly bytes: number;
-  /** Times that the function failed on it. */
+  /** Number of failures of the function. */
   attempts: number;
-  /** Tries in a row that did not end with an answer. */
+  /** Number of consecutive tries without success. */
   tries: number;
 }
 
-/** Deliveries of one item, in order; the first may be under way. */
+/** Deliveries of an item, in order. */
 interface Lane {
   readonly entries: Entry[];
-  /** The first is under way, or waits for its next try. */
+  /** True if the first delivery is running or waits for its next try. */
   busy: boolean;
 }
 
-/** The part of a binding's deliveries that is in memory: in order for each item, and items in the order in which they became ready. */
+/** Deliveries of a binding in memory: in order per item; items in the order in which they became ready. */
 export class DeliveryWindow {
   readonly #budget: DeliveryBudget;
   readonly #lanes = new Map<string, Lane>();
   readonly #ready = new Set<Lane>();
   #entries = 0;
   #bytes = 0;
-  /** The highest number that was ever in here. */
+  /** Highest sequence number that was ever added. */
   highest = 0;
 
   constructor(budget: DeliveryBudget) {
     this.#budget = budget;
   }
 
-  /** No further delivery should come in. There is always room for one. */
+  /** True if no further delivery should be added. An empty window is never full. */
   get isFull(): boolean {
     return this.#entries >= MAX_ENTRIES || this.#bytes >= MAX_BYTES || (this.#entries > 0 && this.#budget.bytes >= DeliveryBudget.MAX_BYTES);
   }
 
-  /** How many more may come in. */
+  /** Number of deliveries and bytes that may still be added. */
   get room(): { readonly entries: number; readonly bytes: number } {
     const bytes = Math.min(MAX_BYTES - this.#bytes, DeliveryBudget.MAX_BYTES - this.#budget.bytes);
     return { entries: Math.max(1, MAX_ENTRIES - this.#entries), bytes: Math.max(1, bytes) };
   }
 
-  /** So much has gone out that reading the next page is worth it. */
+  /** True if the window has enough room to read the next page. */
   get wantsMore(): boolean {
     return this.#entries === 0 || (!this.isFull && this.#entries <= MAX_ENTRIES / 2 && this.#bytes <= MAX_BYTES / 2);
   }
 
-  /** Takes its place by its number among those of its item that are not under way. */
+  /** Adds a delivery, sorted by sequence number among those of its item that are not running. */
   add(delivery: Delivery): void {
     const { scope, key, previous, json } = delivery.change;
     const item = itemName(scope, key);
@@ -83,7 +83,7 @@ export class DeliveryWindow {
     this.highest = Math.max(this.highest, delivery.seq);
   }
 
-  /** The next that may be served; its item waits until `done` or `again`. */
+  /** Returns the next delivery to run. Its item is blocked until `done` or `again`. */
   take(): Entry | undefined {
     const [lane] = this.#ready;
     if (lane === undefined) return undefined;
@@ -92,18 +92,18 @@ export class DeliveryWindow {
     return lane.entries[0];
   }
 
-  /** It was served, or is given up. */
+  /** Removes a finished delivery. */
   done(entry: Entry): void {
     const lane = this.#lanes.get(entry.item);
     if (lane === undefined || lane.entries[0] !== entry) return;
     lane.entries.shift();
-    this.#forget(entry);
+    this.#subtract(entry);
     lane.busy = false;
     if (lane.entries.length > 0) this.#ready.add(lane);
     else this.#lanes.delete(entry.item);
   }
 
-  /** It may be tried again now. */
+  /** Makes a delivery ready for another try. */
   again(entry: Entry): void {
     const lane = this.#lanes.get(entry.item);
     if (lane === undefined || lane.entries[0] !== entry) return;
@@ -119,7 +119,7 @@ export class DeliveryWindow {
     this.#ready.clear();
   }
 
-  #forget(entry: Entry): void {
+  #subtract(entry: Entry): void {
     this.#entries -= 1;
     this.#bytes -= entry.bytes;
     this.#budget.bytes -= entry.bytes;

@@ -1,12 +1,12 @@
 import { Payload } from "@svc/protocol";
 import type { ItemChange } from "../../../items/outbox.ts";
 
-/** Largest JSON of both values in an event, in bytes: a frame holds 16 MiB, and each value alone fits. */
+/** Maximum size of both values in an event, in bytes. A frame has 16 MiB; each value alone fits. */
 const MAX_VALUES_BYTES = 15.5 * 1024 * 1024;
 
 /**
- * What the bound function gets. The values are the stored texts, digits and all. When old and new value together do not fit a frame, `old_value` is null
- * and `old_value_omitted` says so.
+ * Returns the payload for the bound function. The values are the stored JSON texts. If the old and the new value together do not fit in a
+ * frame, `old_value` is null and `old_value_omitted` is true.
  */
 export function eventPayload({ kind, scope, key, version, previous, json, at }: ItemChange): Payload {
   const omitted = previous !== undefined && json !== undefined && !fitsFrame(previous, json);
@@ -22,7 +22,7 @@ export function eventPayload({ kind, scope, key, version, previous, json, at }: 
 }
 
 function fitsFrame(previous: string, json: string): boolean {
-  // A text of n UTF-16 units has at most 3n bytes, so most need no counting.
+  // A string of n UTF-16 units has at most 3n bytes, so the bytes of most values need not be counted.
   if ((previous.length + json.length) * 3 <= MAX_VALUES_BYTES) return true;
   return Buffer.byteLength(previous) + Buffer.byteLength(json) <= MAX_VALUES_BYTES;
 }

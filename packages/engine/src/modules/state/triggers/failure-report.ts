@@ -1,9 +1,9 @@
 import type { Clock } from "../../../kernel/clock.ts";
 
-/** A binding that fails often is not shown anew each time. */
+/** Minimum time between two reports of a binding, in milliseconds. */
 const REPORT_EVERY_MS = 5_000;
 
-/** Shows in the listings that deliveries were given up, until one is served again. */
+/** Reports failed deliveries of a binding in listings, until one succeeds. */
 export class FailureReport {
   readonly #clock: Clock;
   readonly #show: (problem: string | undefined) => void;
@@ -23,7 +23,7 @@ export class FailureReport {
     this.#show(`${this.#failures} ${this.#failures === 1 ? "delivery" : "deliveries"} failed, last: ${last}`);
   }
 
-  served(): void {
+  succeeded(): void {
     if (this.#shownAt === undefined) return;
     this.#shownAt = undefined;
     this.#show(undefined);

@@ -1,26 +1,26 @@
 import { randomBytes } from "node:crypto";
 
-/** One firing that led to a write: which function, by which item. */
+/** A delivery that led to a write: the called function and the changed item. */
 export interface ChainLink {
   readonly functionId: string;
   readonly scope: string;
   readonly key: string;
 }
 
-/** What a delivery remembers of the write that it tells of. */
+/** Data about a write that is stored with its deliveries. */
 export interface DeliveryOrigin {
-  /** W3C trace context that the write came with. */
+  /** W3C trace context of the write. */
   readonly traceparent: string | undefined;
   readonly baggage: string | undefined;
-  /** How many firings, one because of the other, led to the write. */
+  /** Number of chained deliveries that led to the write. */
   readonly depth: number;
-  /** The last of them, in order. */
+  /** The last of these deliveries, in order. */
   readonly chain: readonly ChainLink[];
 }
 
-/** Of `Notice.origin`. */
+/** Maximum size of `Notice.origin`. */
 const MAX_ORIGIN_BYTES = 1024;
-/** Firings that are remembered of a chain; enough to see a circle of two. */
+/** Maximum number of stored links of a chain. Three are enough to recognize a loop of two functions. */
 const MAX_LINKS = 3;
 const MAX_NAME_CHARACTERS = 60;
 
@@ -28,12 +28,12 @@ export function extendChain(chain: readonly ChainLink[], { functionId, scope, ke
   return [...chain, { functionId: cut(functionId), scope: cut(scope), key: cut(key) }].slice(-MAX_LINKS);
 }
 
-/** `a (by "k" in "s") -> b (by ...)`. */
+/** Returns e.g. `a (fired by "k" in scope "s") -> b (fired by ...)`. */
 export function describeChain(chain: readonly ChainLink[]): string {
   return chain.map(({ functionId, scope, key }) => `${functionId} (fired by ${JSON.stringify(key)} in scope ${JSON.stringify(scope)})`).join(" -> ");
 }
 
-/** As it is stored. What does not fit goes: first the baggage, then the chain. */
+/** Returns the stored form. If it is too long, omits first the baggage, then the chain. */
 export function encodeOrigin({ traceparent, baggage, depth, chain }: DeliveryOrigin): string {
   const links = chain.map(({ functionId, scope, key }) => [functionId, scope, key]);
   const forms = [
@@ -48,7 +48,7 @@ export function encodeOrigin({ traceparent, baggage, depth, chain }: DeliveryOri
   return JSON.stringify({ t: traceparent, d: depth, c: [] });
 }
 
-/** The text is our own. One that is not (another release's) counts as the beginning of a chain. */
+/** Parses the stored form. An unknown form, e.g. of another release, counts as the start of a chain. */
 export function decodeOrigin(text: string): DeliveryOrigin {
   const read = parsed(text);
   return {
@@ -68,12 +68,12 @@ function parsed(text: string): { readonly t?: unknown; readonly d?: unknown; rea
   }
 }
 
-/** W3C Trace Context: a new trace, sampled. */
+/** Returns the traceparent of a new, sampled trace. */
 export function newTraceparent(): string {
   return `00-${randomBytes(16).toString("hex")}-${randomBytes(8).toString("hex")}-01`;
 }
 
-/** The same trace, or a new one, with a span of its own for one firing. */
+/** Returns a traceparent with a new span in the same trace, or in a new one. */
 export function childTraceparent(parent: string | undefined): string {
   if (parent === undefined) return newTraceparent();
   const [version = "00", traceId = "", , flags = "01"] = parent.split("-");

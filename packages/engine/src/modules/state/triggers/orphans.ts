@@ -4,49 +4,46 @@ import type { Logger } from "../../../kernel/logger.ts";
 import type { StateTriggerSettings } from "./settings.ts";
 import type { WatcherIndex } from "./watcher-index.ts";
 
-/** How long deliveries wait for a binding that nobody has asked for since the start, or since it lapsed. */
+/** Time for which deliveries of a missing binding are kept after the start or after the binding lapsed, in milliseconds. */
 export const KEEP_ORPHANS_MS = 10 * 60_000;
-/** So many that wait for a return together; the oldest go first. */
+/** Maximum number of orphaned watchers. The oldest are discarded first. */
 const MAX_ORPHANS = 10_000;
-/**
- * What may be added for one of them while it is away, and what may wait with what waited before: whoever writes must not be refused for somebody who may
- * never come.
- */
+/** Maximum number of deliveries that are added for an orphaned watcher, so that a watcher that never returns does not block writes. */
 const MAX_ADDED = 50_000;
 
 interface Orphan {
-  /** What it is called in logs. */
+  /** Name in logs. */
   readonly name: string;
-  /** Set while writes are still kept for it. */
+  /** Set if deliveries of further writes are stored. */
   readonly watching: { readonly filter: StateTriggerSettings; readonly watcher: Watcher } | undefined;
-  readonly forgotten: () => void;
+  readonly onDiscarded: () => void;
   readonly cancel: () => void;
   added: number;
-  /** Deliveries that there were when it was added. */
+  /** Number of deliveries that were pending when it was added. */
   waiting: number;
-  /** When it is given up, while that is still to be said. */
-  unsaidUntil: number | undefined;
+  /** Time at which it is discarded; undefined after this was logged. */
+  unreportedUntil: number | undefined;
 }
 
 export interface OrphanOptions {
-  /** What is written meanwhile is kept for it too. */
+  /** Set if deliveries of further writes must be stored. */
   readonly filter?: StateTriggerSettings;
-  /** Called when it is given up. */
-  readonly forgotten?: () => void;
-  /** Deliveries that wait for it already. Default 0; counts only with a filter. */
+  /** Called when it is discarded. */
+  readonly onDiscarded?: () => void;
+  /** Number of pending deliveries. Default 0; counts only with a filter. */
   readonly waiting?: number | undefined;
-  /** Its worker went in this run: the deliveries that wait are counted, and as soon as there is one it is said until when they are kept. */
+  /** True if its worker disconnected in this run. With the first pending delivery, the time of discarding is logged. */
   readonly isAway?: boolean;
 }
 
-/** Watchers whose binding is not there: it was before the last start, or nobody came back for it. Their deliveries wait for a while. */
+/** Watchers without a binding, since the start or since the binding lapsed. Their deliveries are kept for `KEEP_ORPHANS_MS`. */
 export class Orphans {
   readonly #index: WatcherIndex;
   readonly #outbox: Outbox;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #orphans = new Map<string, Orphan>();
-  /** Those whose waiting deliveries are to be counted. */
+  /** Watchers whose pending deliveries must be counted. */
   readonly #uncounted = new Set<string>();
   #counting = false;
 
@@ -61,29 +58,29 @@ export class Orphans {
     return this.#orphans.has(id);
   }
 
-  add(id: string, name: string, { filter, forgotten = () => {}, waiting = 0, isAway = false }: OrphanOptions = {}): void {
+  add(id: string, name: string, { filter, onDiscarded = () => {}, waiting = 0, isAway = false }: OrphanOptions = {}): void {
     this.adopt(id);
     const watching = filter === undefined ? undefined : { filter, watcher: { id, kinds: filter.kinds } };
     if (watching !== undefined) this.#index.add(watching.filter, watching.watcher);
-    const cancel = this.#clock.after(KEEP_ORPHANS_MS, () => this.#giveUp(id, "nobody asked for it again within 10 minutes"));
-    const unsaidUntil = isAway ? this.#clock.now() + KEEP_ORPHANS_MS : undefined;
-    this.#orphans.set(id, { name, watching, forgotten, cancel, added: 0, waiting, unsaidUntil });
+    const cancel = this.#clock.after(KEEP_ORPHANS_MS, () => this.#discard(id, "the trigger was not registered again within 10 minutes"));
+    const unreportedUntil = isAway ? this.#clock.now() + KEEP_ORPHANS_MS : undefined;
+    this.#orphans.set(id, { name, watching, onDiscarded, cancel, added: 0, waiting, unreportedUntil });
     if (isAway) this.#countSoon(id);
     const [oldest] = this.#orphans.keys();
-    if (this.#orphans.size > MAX_ORPHANS && oldest !== undefined) this.#giveUp(oldest, `${MAX_ORPHANS} others wait too`);
+    if (this.#orphans.size > MAX_ORPHANS && oldest !== undefined) this.#discard(oldest, `the limit of ${MAX_ORPHANS} triggers without a worker is reached`);
   }
 
-  /** A delivery was stored for it. */
+  /** Must be called after a delivery was stored for the watcher. */
   addedTo(id: string): void {
     const orphan = this.#orphans.get(id);
     if (orphan === undefined) return;
     orphan.added += 1;
-    this.#sayKept(orphan);
+    this.#reportKept(orphan);
     const isOver = orphan.added >= MAX_ADDED || orphan.waiting + orphan.added >= MAX_WAITING_DELIVERIES;
-    if (isOver) this.#giveUp(id, `${orphan.added} changes came while nobody asked for it, and ${orphan.waiting} waited before`);
+    if (isOver) this.#discard(id, `${orphan.added} changes were added without a worker, and ${orphan.waiting} were pending before`);
   }
 
-  /** Its binding is there again, or it is forgotten otherwise. */
+  /** Removes a watcher, e.g. because its binding is registered again. Its deliveries are kept. */
   adopt(id: string): void {
     const orphan = this.#orphans.get(id);
     if (orphan === undefined) return;
@@ -97,7 +94,7 @@ export class Orphans {
     this.#orphans.clear();
   }
 
-  /** Bindings of one worker lapse together, and are counted together. */
+  /** Delays counting, because all bindings of a worker lapse together. */
   #countSoon(id: string): void {
     this.#uncounted.add(id);
     if (this.#counting) return;
@@ -116,7 +113,7 @@ export class Orphans {
         const found = new Map((await this.#outbox.watchers()).map(({ watcher, waiting }) => [watcher, waiting]));
         for (const id of ids) this.#counted(id, found.get(id) ?? 0);
       } catch (error) {
-        if (this.#orphans.size > 0) this.#log.warn("deliveries that wait for state triggers cannot be counted at present", { error });
+        if (this.#orphans.size > 0) this.#log.warn("failed to count pending deliveries of state triggers", { error });
       }
     }
   }
@@ -124,32 +121,32 @@ export class Orphans {
   #counted(id: string, found: number): void {
     const orphan = this.#orphans.get(id);
     if (orphan === undefined || found === 0) return;
-    // Some of them may have been added since.
+    // Subtract those that were added since.
     orphan.waiting = Math.max(0, found - orphan.added);
-    this.#sayKept(orphan);
+    this.#reportKept(orphan);
   }
 
-  #sayKept(orphan: Orphan): void {
-    const { name, unsaidUntil } = orphan;
-    if (unsaidUntil === undefined) return;
-    orphan.unsaidUntil = undefined;
-    const until = new Date(unsaidUntil).toISOString();
-    this.#log.warn(`the worker of a state trigger is away; its changes are kept until ${until}, and then forgotten unless an equal trigger is asked for`, {
+  #reportKept(orphan: Orphan): void {
+    const { name, unreportedUntil } = orphan;
+    if (unreportedUntil === undefined) return;
+    orphan.unreportedUntil = undefined;
+    const until = new Date(unreportedUntil).toISOString();
+    this.#log.warn(`the worker of a state trigger is disconnected; its changes are kept until ${until}, then discarded unless an equal trigger is registered`, {
       trigger: name,
       until,
     });
   }
 
-  #giveUp(id: string, reason: string): void {
+  #discard(id: string, reason: string): void {
     const orphan = this.#orphans.get(id);
     if (orphan === undefined) return;
     this.adopt(id);
-    orphan.forgotten();
-    this.#outbox.forget(id).then(
+    orphan.onDiscarded();
+    this.#outbox.discard(id).then(
       (deliveries) => {
-        if (deliveries > 0) this.#log.warn("deliveries of a state trigger were forgotten", { trigger: orphan.name, deliveries, reason });
+        if (deliveries > 0) this.#log.warn("discarded deliveries of a state trigger", { trigger: orphan.name, deliveries, reason });
       },
-      (error: unknown) => this.#log.warn("deliveries of a state trigger cannot be forgotten at present", { trigger: orphan.name, error }),
+      (error: unknown) => this.#log.warn("failed to discard deliveries of a state trigger", { trigger: orphan.name, error }),
     );
   }
 }

@@ -94,13 +94,13 @@ describe("state triggers after a restart", () => {
     await set("k", 4);
     await pass(599_000);
     await storeAnswered();
-    expect(engine.logs.filter(({ message }) => message.includes("forgotten"))).toEqual([]);
+    expect(engine.logs.filter(({ message }) => message.includes("discarded"))).toEqual([]);
     await pass(1_000);
     await storeAnswered();
-    expect(engine.logs.find(({ message }) => message === "deliveries of a state trigger were forgotten")?.fields).toMatchObject({
+    expect(engine.logs.find(({ message }) => message === "discarded deliveries of a state trigger")?.fields).toMatchObject({
       trigger: "on::change on any key in any scope",
       deliveries: 4,
-      reason: "nobody asked for it again within 10 minutes",
+      reason: "the trigger was not registered again within 10 minutes",
     });
     await set("k", 5);
     const changes = await listener(engine);

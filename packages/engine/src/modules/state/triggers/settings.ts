@@ -7,7 +7,7 @@ const HIGHEST_MAX_ATTEMPTS = 100;
 
 export const CHANGE_KINDS: readonly ChangeKind[] = ["created", "updated", "deleted"];
 
-/** The trigger types, and the changes that each is about. */
+/** The trigger types with their kinds of changes. */
 export const STATE_TRIGGER_TYPES: Readonly<Record<string, readonly ChangeKind[]>> = {
   state: CHANGE_KINDS,
   "state:created": ["created"],
@@ -15,26 +15,27 @@ export const STATE_TRIGGER_TYPES: Readonly<Record<string, readonly ChangeKind[]>
   "state:deleted": ["deleted"],
 };
 
-/** Which changes a binding is about, and how it is served. */
+/** Settings of a state trigger. */
 export interface StateTriggerSettings {
-  /** Undefined: any. */
+  /** Undefined: any scope. */
   readonly scope: string | undefined;
+  /** Undefined: any key. */
   readonly key: string | undefined;
-  /** Keys begin with it; "" is any. */
+  /** Prefix of the keys; "" for any. */
   readonly prefix: string;
   readonly kinds: ReadonlySet<ChangeKind>;
   readonly conditionFunctionId: string | undefined;
-  /** How often the function may fail on one change before the change is given up. */
+  /** Maximum number of calls of the function for a change, while it fails. */
   readonly maxAttempts: number;
 }
 
 const kindNames = z.enum(["state:created", "state:updated", "state:deleted", "created", "updated", "deleted"]);
 
-/** The config of a trigger of one of the types. Members that are null count as absent. Strict: a filter that was mistyped would let everything through. */
+/** Returns the config schema of a trigger type. Null members count as absent. Strict, because a mistyped filter would match everything. */
 export function stateTriggerSettings(typeKinds: readonly ChangeKind[]): z.ZodType<StateTriggerSettings> {
   return z
     .strictObject({
-      // Said once more, because what is nullish shows the description of neither of its forms.
+      // Descriptions are repeated, because a nullish schema does not show that of its inner schema.
       scope: described(itemNameSchema("Only this scope")),
       key: described(itemNameSchema("Only this key")),
       prefix: described(prefixSchema),
@@ -43,19 +44,19 @@ export function stateTriggerSettings(typeKinds: readonly ChangeKind[]): z.ZodTyp
         .string()
         .min(1)
         .nullish()
-        .meta({ description: "Called first with the same payload; when it answers `false`, the change is passed over" }),
+        .meta({ description: "Called first with the same payload; if it returns `false`, the change is skipped" }),
       max_attempts: z
         .int()
         .min(1)
         .max(HIGHEST_MAX_ATTEMPTS)
         .nullish()
-        .meta({ description: `Calls of the function for one change, while it fails; 1 to ${HIGHEST_MAX_ATTEMPTS}, default ${DEFAULT_MAX_ATTEMPTS}` }),
+        .meta({ description: `Maximum calls of the function for a change, while it fails; 1 to ${HIGHEST_MAX_ATTEMPTS}, default ${DEFAULT_MAX_ATTEMPTS}` }),
     })
     .superRefine((config, context) => {
       if (config.key != null && config.prefix != null && !config.key.startsWith(config.prefix))
-        context.addIssue({ code: "custom", path: ["prefix"], message: "`key` does not begin with it, so nothing would ever match" });
+        context.addIssue({ code: "custom", path: ["prefix"], message: "`key` does not start with this prefix, so nothing would match" });
       if (config.event_types != null && kindsOf(config.event_types, typeKinds).size === 0)
-        context.addIssue({ code: "custom", path: ["event_types"], message: "names none of the changes that this trigger type is about" });
+        context.addIssue({ code: "custom", path: ["event_types"], message: "contains no change of this trigger type" });
     })
     .transform((config) => ({
       scope: config.scope ?? undefined,

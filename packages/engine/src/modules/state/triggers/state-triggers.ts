@@ -10,42 +10,42 @@ import type { Undo } from "../../../kernel/scope.ts";
 import { SavedSet } from "../../../store/saved-set.ts";
 import type { ChangeListener, WriteOrigin } from "../change-listener.ts";
 import { Deliveries, READS_VALUES } from "./deliveries.ts";
+import { withoutDelivery } from "./delivery-baggage.ts";
 import { DeliveryBudget } from "./delivery-window.ts";
-import { withoutFiring } from "./firing-baggage.ts";
-import { Firings } from "./firings.ts";
 import { describeChain, encodeOrigin } from "./origin.ts";
 import { Orphans } from "./orphans.ts";
 import { STATE_TRIGGER_TYPES, type StateTriggerSettings, stateTriggerSettings } from "./settings.ts";
 import { WatcherIndex } from "./watcher-index.ts";
+import { WriteCauses } from "./write-causes.ts";
 
-/** Firings, one because of the other, after which a further one is refused. */
+/** Maximum number of chained deliveries. A write that would trigger a further one is rejected. */
 const MAX_DEPTH = 16;
 
-/** How long calls of bound functions may go on when the module stops, in milliseconds; the module itself has twice that. */
+/** Time for running calls when the module stops, in milliseconds. The module itself has twice that. */
 const STOP_GRACE_MS = 5_000;
 
-/** Lies in the data folder, beside the database. */
+/** File in the data folder, beside the database. */
 const REMEMBERED_FILE = "state-triggers.json";
 
-/** Begins the entries of bindings that no trusted worker asked for. The others are JSON. */
+/** Prefix of the entries of bindings that only restricted connections registered. Other entries are JSON. */
 const RESTRICTED = "restricted ";
 
-/** Fires functions when items change. See README.md. */
+/** Calls functions when items change. See README.md. */
 export class StateTriggers implements ChangeListener {
   readonly #context: ModuleContext<unknown>;
   readonly #store: Pick<ItemStore, "outbox" | "durability">;
   readonly #index = new WatcherIndex();
-  readonly #firings: Firings;
+  readonly #causes: WriteCauses;
   readonly #budget = new DeliveryBudget();
   readonly #orphans: Orphans;
   readonly #remembered: SavedSet | undefined;
-  /** By watcher. */
+  /** Deliveries by watcher id. */
   readonly #bound = new Map<string, Deliveries>();
-  /** Watchers of trusted workers, bound or awaited: a restricted connection that leaves an equal trigger must not drop what waits for them. */
+  /** Watchers of trusted workers, bound or orphaned. A restricted connection that removes an equal trigger must not discard their deliveries. */
   readonly #trusted = new Set<string>();
-  /** What withdrawn bindings have still in hand, by watcher. */
+  /** Resolves when removed bindings have no deliveries in flight, by watcher id. */
   readonly #ending = new Map<string, Promise<void>>();
-  /** Watchers to wake, by binding. */
+  /** Watcher ids by binding id. */
   readonly #watcherOf = new Map<string, string>();
   readonly #abort = new AbortController();
   readonly #signal: AbortSignal;
@@ -56,17 +56,17 @@ export class StateTriggers implements ChangeListener {
     const { clock, log, dataDir } = context;
     this.#context = context;
     this.#store = store;
-    this.#firings = new Firings(clock);
+    this.#causes = new WriteCauses(clock);
     this.#signal = AbortSignal.any([context.signal, this.#abort.signal]);
-    // Each call under way listens.
+    // Each running call adds a listener.
     setMaxListeners(0, this.#signal);
     this.#orphans = new Orphans({ index: this.#index, outbox: store.outbox, clock, log });
-    // What lives in memory ends with its bindings.
+    // Nothing is saved for an in-memory store, because its deliveries do not survive either.
     this.#remembered =
       store.durability === "memory" ? undefined : new SavedSet({ file: join(dataDir, REMEMBERED_FILE), what: "the list of state triggers", clock, log });
   }
 
-  /** Takes up what the last run left, and makes the trigger types known. Resolve this before the first write. */
+  /** Loads the triggers of the last run and registers the trigger types. Must resolve before the first write. */
   async start(): Promise<void> {
     const context = this.#context;
     const waiting = new Map((await this.#store.outbox.watchers()).map((one) => [one.watcher, one.waiting]));
@@ -74,7 +74,7 @@ export class StateTriggers implements ChangeListener {
     for (const watcher of waiting.keys()) {
       if (this.#orphans.has(watcher)) continue;
       this.#trusted.add(watcher);
-      this.#orphans.add(watcher, watcher, { forgotten: () => this.#trusted.delete(watcher) });
+      this.#orphans.add(watcher, watcher, { onDiscarded: () => this.#trusted.delete(watcher) });
     }
     this.#unlisten = context.directory.onChange(({ kind, id }) => {
       const watcher = kind === "trigger" ? this.#watcherOf.get(id) : undefined;
@@ -93,15 +93,15 @@ export class StateTriggers implements ChangeListener {
   notice(scope: string, key: string, origin: WriteOrigin): Notice | undefined {
     const watchers = this.#index.matching(scope, key);
     if (watchers.length === 0) return undefined;
-    const cause = this.#firings.causeOf(origin, itemName(scope, key), watchers);
+    const cause = this.#causes.causeOf(origin, itemName(scope, key), watchers);
     const depth = cause?.depth ?? 0;
     if (depth >= MAX_DEPTH) throw loop(scope, key, describeChain(cause?.chain ?? []));
-    const text = encodeOrigin({ traceparent: origin.traceparent, baggage: withoutFiring(origin.baggage), depth, chain: cause?.chain ?? [] });
+    const text = encodeOrigin({ traceparent: origin.traceparent, baggage: withoutDelivery(origin.baggage), depth, chain: cause?.chain ?? [] });
     return { watchers, origin: text };
   }
 
   changed(changes: readonly NumberedChange[], notice: Notice | undefined): void {
-    // Most writes concern nobody, and a copy of each would cost them more than the rest of this.
+    // Fast path: most writes have no watchers, and copying their changes would be the slowest part.
     if (notice === undefined) return;
     for (const { seq, watchers, ...change } of changes) {
       if (seq === undefined) continue;
@@ -114,10 +114,10 @@ export class StateTriggers implements ChangeListener {
 
   unclear(notices: readonly Notice[]): void {
     const ids = new Set(notices.flatMap(({ watchers }) => watchers.map(({ id }) => id)));
-    for (const id of ids) this.#bound.get(id)?.lookAgain();
+    for (const id of ids) this.#bound.get(id)?.rereadOutbox();
   }
 
-  /** Starts nothing more and resolves when what is under way has ended. What was not served stays for the next start. */
+  /** Stops. Resolves when the running deliveries have ended. Pending deliveries stay for the next start. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#unlisten();
@@ -131,7 +131,7 @@ export class StateTriggers implements ChangeListener {
   #bind(binding: TriggerBinding<StateTriggerSettings>): Undo {
     const refusal = binding.callRefusal(READS_VALUES);
     if (refusal !== undefined) {
-      throw new CallError("FORBIDDEN", `a trigger on state is told what ${READS_VALUES} would tell, which this connection may not call: ${refusal.message}`);
+      throw new CallError("FORBIDDEN", `a state trigger requires the permission to call ${READS_VALUES}: ${refusal.message}`);
     }
     const { settings, functionId, key } = binding;
     const id = watcherId(key, functionId);
@@ -142,13 +142,13 @@ export class StateTriggers implements ChangeListener {
       binding,
       watcher: id,
       outbox: this.#store.outbox,
-      firings: this.#firings,
+      causes: this.#causes,
       budget: this.#budget,
       clock,
       log,
       telemetry,
       signal: this.#signal,
-      tellsTraces: (workerId) => (directory.workerById(workerId)?.features.length ?? 0) > 0,
+      propagatesTrace: (workerId) => (directory.workerById(workerId)?.features.length ?? 0) > 0,
       after: this.#ending.get(id) ?? Promise.resolve(),
     });
     this.#bound.set(id, deliveries);
@@ -167,26 +167,26 @@ export class StateTriggers implements ChangeListener {
       this.#index.remove(settings, watcher);
       this.#watcherOf.delete(binding.id);
       this.#bound.delete(id);
-      this.#letEnd(id, deliveries);
+      this.#stopDeliveries(id, deliveries);
       if (this.#stopped || binding.ended === undefined) return;
-      const forgotten = (): void => this.#forgotten(key, id);
+      const onDiscarded = (): void => this.#removeSaved(key, id);
       if (binding.ended === "lapsed" || (!binding.principal.isTrusted && this.#trusted.has(id))) {
-        this.#orphans.add(id, nameOf(functionId, settings), { filter: settings, forgotten, isAway: true });
+        this.#orphans.add(id, nameOf(functionId, settings), { filter: settings, onDiscarded, isAway: true });
       } else {
-        forgotten();
-        this.#forget(id, nameOf(functionId, settings));
+        onDiscarded();
+        this.#discard(id, nameOf(functionId, settings));
       }
     };
   }
 
-  #letEnd(id: string, deliveries: Deliveries): void {
+  #stopDeliveries(id: string, deliveries: Deliveries): void {
     const ended = Promise.all([this.#ending.get(id), deliveries.stop()]).then(() => {
       if (this.#ending.get(id) === ended) this.#ending.delete(id);
     });
     this.#ending.set(id, ended);
   }
 
-  /** Takes a binding of the last run for one that will come again. */
+  /** Adds a binding of the last run as an orphan, because it may be registered again. */
   #expect(entry: string, waiting: ReadonlyMap<string, number>): void {
     const isRestricted = entry.startsWith(RESTRICTED);
     const key = isRestricted ? entry.slice(RESTRICTED.length) : entry;
@@ -198,8 +198,8 @@ export class StateTriggers implements ChangeListener {
     const { functionId, settings } = binding;
     const id = watcherId(key, functionId);
     if (!isRestricted) this.#trusted.add(id);
-    const forgotten = (): void => this.#forgotten(key, id);
-    this.#orphans.add(id, nameOf(functionId, settings), { filter: settings, forgotten, waiting: waiting.get(id) });
+    const onDiscarded = (): void => this.#removeSaved(key, id);
+    this.#orphans.add(id, nameOf(functionId, settings), { filter: settings, onDiscarded, waiting: waiting.get(id) });
   }
 
   #remember(key: string, id: string): void {
@@ -208,36 +208,36 @@ export class StateTriggers implements ChangeListener {
     this.#remembered?.remove(isTrusted ? RESTRICTED + key : key);
   }
 
-  #forgotten(key: string, id: string): void {
+  #removeSaved(key: string, id: string): void {
     this.#trusted.delete(id);
     this.#remembered?.remove(key);
     this.#remembered?.remove(RESTRICTED + key);
   }
 
-  #forget(id: string, trigger: string): void {
+  #discard(id: string, trigger: string): void {
     const { log } = this.#context;
-    this.#store.outbox.forget(id).then(
+    this.#store.outbox.discard(id).then(
       (deliveries) => {
-        if (deliveries > 0) log.info("a state trigger was taken back; its deliveries that waited are dropped", { trigger, deliveries });
+        if (deliveries > 0) log.info("state trigger removed; its pending deliveries are discarded", { trigger, deliveries });
       },
-      // They are orphans after the next start, and go then.
-      (error: unknown) => log.warn("deliveries of a state trigger cannot be forgotten at present", { trigger, error }),
+      // The next start adds them as orphans and discards them later.
+      (error: unknown) => log.warn("failed to discard deliveries of a state trigger", { trigger, error }),
     );
   }
 }
 
 function loop(scope: string, key: string, chain: string): CallError {
   const item = `${JSON.stringify(key)} in scope ${JSON.stringify(scope)}`;
-  const message = `writing ${item} would fire triggers that already fired one another ${MAX_DEPTH} times; the chain ends with ${chain}; nothing was written`;
+  const message = `trigger loop: writing ${item} would be the next of ${MAX_DEPTH} chained trigger deliveries; the chain ends with ${chain}; nothing was written`;
   return new CallError("trigger_loop", message, { details: { scope, key, depth: MAX_DEPTH, chain } });
 }
 
-/** Stable over restarts, and short, because it stands beside each delivery. */
+/** Returns a watcher id. It is stable across restarts, and short, because it is stored with each delivery. */
 function watcherId(key: string, functionId: string): string {
   return `${functionId}#${createHash("sha256").update(key).digest("hex").slice(0, 24)}`;
 }
 
-/** Type, function and config of a binding's key; undefined when this release takes no such binding. */
+/** Parses a binding's key. Returns undefined if this release does not support the binding. */
 function readKey(key: string): { readonly functionId: string; readonly settings: StateTriggerSettings } | undefined {
   try {
     const [type, functionId, config] = JSON.parse(key) as [unknown, unknown, unknown];

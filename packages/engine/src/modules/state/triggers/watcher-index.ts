@@ -3,11 +3,11 @@ import type { StateTriggerSettings } from "./settings.ts";
 
 type Filter = Pick<StateTriggerSettings, "scope" | "key" | "prefix">;
 
-/** Watchers of one scope, or of any. */
+/** Watchers of one scope, or of all scopes. */
 class ScopeWatchers {
   readonly #byKey = new Map<string, Set<Watcher>>();
   readonly #byPrefix = new Map<string, Set<Watcher>>();
-  /** How many prefixes have each length, so that a key is cut only at lengths that occur. */
+  /** Number of prefixes by length, so that only existing lengths are looked up. */
   readonly #prefixLengths = new Map<number, number>();
 
   get isEmpty(): boolean {
@@ -41,7 +41,7 @@ class ScopeWatchers {
   }
 }
 
-/** Who watches an item, without asking every watcher: by scope, then by key, then by the lengths of prefixes. */
+/** Index of watchers by scope, key and prefix. Avoids a scan of all watchers. */
 export class WatcherIndex {
   readonly #scopes = new Map<string, ScopeWatchers>();
   readonly #anyScope = new ScopeWatchers();
@@ -56,7 +56,7 @@ export class WatcherIndex {
     if (filter.scope !== undefined && entry.isEmpty) this.#scopes.delete(filter.scope);
   }
 
-  /** Empty for most items. */
+  /** Returns the watchers of an item. Empty for most items. */
   matching(scope: string, key: string): readonly Watcher[] {
     const found: Watcher[] = [];
     this.#scopes.get(scope)?.collect(key, found);
@@ -75,7 +75,7 @@ export class WatcherIndex {
   }
 }
 
-/** True when it is the first of its name. */
+/** Returns true if the watcher is the first with the name. */
 function addTo(table: Map<string, Set<Watcher>>, name: string, watcher: Watcher): boolean {
   const others = table.get(name);
   if (others !== undefined) {
@@ -86,7 +86,7 @@ function addTo(table: Map<string, Set<Watcher>>, name: string, watcher: Watcher)
   return true;
 }
 
-/** True when none of its name is left. */
+/** Returns true if no watcher with the name is left. */
 function removeFrom(table: Map<string, Set<Watcher>>, name: string, watcher: Watcher): boolean {
   const others = table.get(name);
   if (others === undefined || !others.delete(watcher) || others.size > 0) return false;

@@ -2,14 +2,14 @@ import { expect } from "vitest";
 import type { InMemoryEngine, InMemoryWorker } from "../../../../testing/index.ts";
 
 /** What a handler was told, e.g. `updated k@3`. */
-export interface Told {
+export interface OutboxEntry {
   readonly event: Readonly<Record<string, unknown>>;
   readonly frame: Readonly<Record<string, unknown>>;
 }
 
 export interface Listener {
   readonly worker: InMemoryWorker;
-  readonly told: readonly Told[];
+  readonly told: readonly OutboxEntry[];
   /** `created k@1`, in the order in which the handler began. */
   names(): string[];
   /** Resolves when the handler has begun so often. */
@@ -20,14 +20,14 @@ export interface Listener {
 export async function listener(
   engine: InMemoryEngine,
   functionId = "on::change",
-  handle: (told: Told, times: number) => unknown = () => null,
+  handle: (told: OutboxEntry, times: number) => unknown = () => null,
   options: Parameters<InMemoryEngine["connectWorker"]>[0] = {},
 ): Promise<Listener> {
   const worker = await engine.connectWorker({ name: functionId, ...options });
-  const told: Told[] = [];
+  const told: OutboxEntry[] = [];
   const waiting = new Set<() => void>();
   worker.serve(functionId, (event, frame) => {
-    const one = { event: event as Told["event"], frame };
+    const one = { event: event as OutboxEntry["event"], frame };
     told.push(one);
     for (const look of waiting) look();
     return handle(one, told.length);

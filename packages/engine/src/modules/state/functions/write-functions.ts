@@ -12,15 +12,15 @@ import type { SetRequest } from "../writes.ts";
 const version = z.int().min(1);
 const opError = z.object({ op_index: z.int(), code: z.string(), message: z.string() });
 
-/** The functions that write items by their names. */
-export function provideWriting(context: ModuleContext<unknown>, services: StateServices): void {
+/** Provides the functions that write items by key. */
+export function provideWriteFunctions(context: ModuleContext<unknown>, services: StateServices): void {
   const { writes, clock, limits } = services;
 
   function expiresAt(inMs: number | undefined): number | undefined {
     return inMs === undefined ? undefined : clock.now() + inMs;
   }
 
-  /** `where` is the path to the item in the payload, e.g. `items.3.`. */
+  /** `where` is the path of the item in the payload, e.g. `items.3.`. */
   function setRequest(input: z.output<typeof setInput>, where = ""): SetRequest {
     const { scope, key, value = input.data ?? Payload.null } = input;
     const name = `${where}${input.value === undefined ? "data" : "value"}`;
@@ -33,7 +33,7 @@ export function provideWriting(context: ModuleContext<unknown>, services: StateS
 
   context.provideFunction({
     id: "state::set",
-    summary: "Stores a value; answers the old one, the new one and the item's version",
+    summary: "Stores a value; returns the old and the new value and the item's version",
     input: setInput,
     rawMembers: RAW_VALUE_MEMBERS,
     output: z.object({ old_value: anyValue, new_value: anyValue, version, durability }),
@@ -41,7 +41,7 @@ export function provideWriting(context: ModuleContext<unknown>, services: StateS
   });
   context.provideFunction({
     id: "state::update",
-    summary: "Changes a value in place by operations, in one step; answers the old value, the new one and the operations that failed",
+    summary: "Applies operations to a value in one step; returns the old and the new value and the operations that failed",
     input: updateInput,
     rawMembers: RAW_OP_MEMBERS,
     output: z.object({ old_value: anyValue, new_value: anyValue, version: z.int().min(0), errors: z.array(opError).optional(), durability }),
@@ -53,7 +53,7 @@ export function provideWriting(context: ModuleContext<unknown>, services: StateS
   });
   context.provideFunction({
     id: "state::delete",
-    summary: "Removes a key; answers the value that was there, or null",
+    summary: "Deletes a key; returns the deleted value, or null",
     input: deleteInput,
     output: anyValue,
     handle: async ({ scope, key, if_version: ifVersion }, caller) => valueOrNull((await writes.delete({ scope, key, ifVersion }, originOf(caller))).previous),

@@ -1,15 +1,15 @@
 import { compareKeys, endOfPrefix } from "./key-order.ts";
 
-/** A block is divided when it holds twice as many. */
+/** Block size after a split. A block is split when it has twice this size. */
 const BLOCK = 512;
 
-/** A set of texts in the order of their code points. Adding, removing and finding cost about the same for a thousand and a million. */
-export class OrderedTexts {
-  /** None is empty. */
+/** A set of strings sorted by code point. The cost of its operations hardly grows with its size. */
+export class SortedStrings {
+  /** Sorted blocks. No block is empty. */
   readonly #blocks: string[][] = [];
   #size = 0;
 
-  /** `texts` without repetition, in any order. */
+  /** `texts` must be unique. They may be in any order. */
   constructor(texts: Iterable<string>) {
     const sorted = [...texts].sort(compareKeys);
     this.#size = sorted.length;
@@ -20,7 +20,7 @@ export class OrderedTexts {
     return this.#size;
   }
 
-  /** `text` is not in the set. */
+  /** Adds a text. It must not be in the set. */
   add(text: string): void {
     this.#size += 1;
     const at = Math.max(0, this.#blockOf(text));
@@ -33,7 +33,7 @@ export class OrderedTexts {
     if (block.length >= 2 * BLOCK) this.#blocks.splice(at, 1, block.slice(0, BLOCK), block.slice(BLOCK));
   }
 
-  /** `text` is in the set. */
+  /** Removes a text if it is in the set. */
   delete(text: string): void {
     const at = this.#blockOf(text);
     const block = this.#blocks[at];
@@ -44,14 +44,14 @@ export class OrderedTexts {
     if (block.length === 0) this.#blocks.splice(at, 1);
   }
 
-  /** How many begin with `prefix`. */
+  /** Returns the number of texts that start with `prefix`. */
   count(prefix: string): number {
     if (prefix === "") return this.#size;
     const end = endOfPrefix(prefix);
     return (end === undefined ? this.#size : this.#rank(end)) - this.#rank(prefix);
   }
 
-  /** Those that begin with `prefix` and lie behind `after`, in order. The set must not change meanwhile. */
+  /** Yields the texts that start with `prefix` and come after `after`, in order. The set must not change meanwhile. */
   *from(prefix: string, after: string | undefined): Generator<string, void> {
     const start = after !== undefined && compareKeys(after, prefix) >= 0 ? after : prefix;
     for (let at = Math.max(0, this.#blockOf(start)); at < this.#blocks.length; at++) {
@@ -65,7 +65,7 @@ export class OrderedTexts {
     }
   }
 
-  /** How many lie before `text`. */
+  /** Returns the number of texts before `text`. */
   #rank(text: string): number {
     const at = this.#blockOf(text);
     if (at < 0) return 0;
@@ -74,7 +74,7 @@ export class OrderedTexts {
     return before + firstNotBefore(this.#blocks[at] ?? [], text);
   }
 
-  /** The last block that begins at or before `text`; -1 when all begin behind it. */
+  /** Returns the index of the last block that starts at or before `text`, or -1. */
   #blockOf(text: string): number {
     let low = 0;
     let high = this.#blocks.length;

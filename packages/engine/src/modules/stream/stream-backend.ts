@@ -10,10 +10,10 @@ export interface ItemAddress extends GroupAddress {
   readonly id: string;
 }
 
-/** What a write depends on. */
+/** Options of a write. */
 export interface WriteChoices {
   readonly ifVersion: number | undefined;
-  /** Milliseconds from now until the item is deleted by itself; undefined: never, or for an update as before. */
+  /** Time until the item expires, in milliseconds. Undefined: it does not expire; an update keeps the expiry time. */
   readonly expiresInMs: number | undefined;
 }
 
@@ -22,16 +22,16 @@ export interface Update extends WriteChoices {
   readonly atomic: boolean;
 }
 
-/** Who asked, for what the work leads to. */
+/** Trace context and cancellation of a call. */
 export interface Cause {
   readonly traceparent: string | undefined;
   readonly baggage: string | undefined;
-  /** Aborts when the answer is not wanted any more. */
+  /** Aborts when the caller cancels. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Whoever keeps the items of a stream. Each method answers what the function of its name answers; writes publish what they changed. */
-export interface StreamKeeper {
+/** Storage of a stream's items. Each method returns the result of the function with its name. Writes publish their changes. */
+export interface StreamBackend {
   get(address: ItemAddress, cause: Cause): Promise<Payload>;
   getEntry(address: ItemAddress): Promise<Payload>;
   /** `data` is JSON. */

@@ -9,31 +9,31 @@ import { type RequestLimits, Requests } from "./requests.ts";
 import { type Script, scripts } from "./script.ts";
 import { WriteRefusal } from "./write-refusal.ts";
 
-export interface LinkOptions extends RequestLimits {
-  /** May hold credentials, which are shown nowhere. */
+export interface ConnectionOptions extends RequestLimits {
+  /** May contain credentials, which are never logged. */
   readonly url: string;
-  /** A key that holds nothing of the items; written to find out whether the server takes writes again. */
+  /** Key that is written to check whether the server accepts writes again. It holds no item. */
   readonly probeKey: string;
   readonly log: Logger;
   readonly clock: Clock;
-  /** Deadline of connecting, until the server takes commands, in milliseconds. */
+  /** Timeout until a new connection accepts commands, in milliseconds. */
   readonly connectTimeoutMs: number;
 }
 
-/** Gets the reply, or why there is none. Called exactly once. */
+/** Receives the reply or an error. Called exactly once. */
 export type OnReply = (error: CallError | undefined, reply: unknown) => void;
 
 type Arguments = readonly (string | number)[];
 
-/** One request of a caller, which may take several commands. */
-export interface Ticket {
-  /** The caller was told that the deadline passed. */
+/** A request of a caller. It may send several commands. */
+export interface RequestHandle {
+  /** True after the request was rejected because of its timeout. */
   readonly isOver: boolean;
   run(script: Script, args: Arguments, onReply: OnReply): void;
   command(name: string, args: Arguments, onReply: OnReply): void;
 }
 
-/** Ends a request. */
+/** Settles a request. */
 export interface Settle<T> {
   resolve(value: T): void;
   reject(error: unknown): void;
@@ -42,12 +42,12 @@ export interface Settle<T> {
 const RECONNECT_BACKOFF: BackoffOptions = { firstMs: 50, maxMs: 1_000, jitter: 0 };
 
 /**
- * One connection to a Redis server. Commands run in the order in which they were given, and their callbacks are called in that order, each in the turn
- * in which its reply came.
+ * A connection to a Redis server. Commands run in the order in which they are sent. Callbacks are called in the same order, each in the
+ * event loop turn of its reply.
  *
- * A lost connection is made again, and what was under way on it fails: nothing is sent twice. While there is none, requests fail at once.
+ * Reconnects if the connection is lost. Commands in flight then fail; none is sent twice. Requests fail at once while disconnected.
  */
-export class RedisLink {
+export class RedisConnection {
   readonly #address: string;
   readonly #log: Logger;
   readonly #clock: Clock;
@@ -56,30 +56,30 @@ export class RedisLink {
   readonly #redis: Redis;
   readonly #requests: Requests;
   readonly #writeRefusal: WriteRefusal;
-  #state: "starting" | "ready" | "lost" | "closed" = "starting";
+  #state: "starting" | "ready" | "disconnected" | "closed" = "starting";
   #lastError: Error | undefined;
   #durability: Durability = "memory";
-  /** The server's name for the connection in use or the last one. */
+  /** Redis client id of the current or last connection. */
   #clientId: number | undefined;
-  /** Ends the wait for a connection that was made and is not ready. */
+  /** Cancels the timeout of a connection that is not ready yet. */
   #cancelConnectDeadline = () => {};
   #closing: Promise<void> | undefined;
 
-  constructor(options: LinkOptions) {
+  constructor(options: ConnectionOptions) {
     this.#address = printAddress(options.url);
     this.#log = options.log.with({ redis: this.#address });
     this.#clock = options.clock;
     this.#requestTimeoutMs = options.requestTimeoutMs;
     this.#connectTimeoutMs = options.connectTimeoutMs;
-    this.#requests = new Requests(options, options.clock, () => this.#abandon());
+    this.#requests = new Requests(options, options.clock, () => this.#reconnect());
     this.#redis = new Redis(options.url, {
       lazyConnect: true,
       connectTimeout: options.connectTimeoutMs,
-      // What is under way when the connection ends is neither kept nor sent again: it may have been done.
+      // Commands in flight must not be sent again after a disconnect: the server may have executed them.
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
-      // Asked before `close` is told.
+      // ioredis calls this before it emits `close`.
       retryStrategy: (attempt) => (this.#state === "starting" || this.#state === "closed" ? null : backoffMs(RECONNECT_BACKOFF, attempt)),
       keepAlive: 10_000,
       connectionName: "svc",
@@ -90,9 +90,9 @@ export class RedisLink {
       this.#lastError = error;
     });
     this.#redis.on("connect", () => this.#limitConnecting());
-    this.#redis.on("close", () => this.#lose());
+    this.#redis.on("close", () => this.#onDisconnected());
     this.#redis.on("ready", () => {
-      if (this.#state === "lost") this.#regain();
+      if (this.#state === "disconnected") this.#onReconnected();
     });
   }
 
@@ -100,7 +100,7 @@ export class RedisLink {
     return this.#durability;
   }
 
-  /** Rejects with an Error for people when the server cannot be used. */
+  /** Connects. Rejects with an Error with a user message if the server cannot be used. */
   async open(): Promise<void> {
     try {
       await this.#redis.connect();
@@ -116,18 +116,18 @@ export class RedisLink {
     this.#cancelConnectDeadline();
   }
 
-  /** Why nothing can be written at present; undefined when it can. */
+  /** Returns the reason why writes fail at present, or undefined if they work. */
   problem(): string | undefined {
-    if (this.#state === "lost") return this.#lostText();
+    if (this.#state === "disconnected") return this.#disconnectedText();
     const { reason } = this.#writeRefusal;
-    return reason === undefined ? undefined : `Redis at ${this.#address} refuses writes: ${reason}`;
+    return reason === undefined ? undefined : `Redis at ${this.#address} rejects writes: ${reason}`;
   }
 
   /**
-   * Takes on a request of about so many bytes. `work` sends its commands; `settle` ends it. Rejects with CallError: `storage_failed`, whose
-   * `details.outcome` is `unknown` when a write may have been done; `overloaded`; `call_timeout` past the deadline; `draining` after `close`.
+   * Starts a request of about `bytes` bytes. `work` sends its commands and settles it. Rejects with CallError: `storage_failed`
+   * (`details.outcome` is `unknown` if a write may have been executed), `overloaded`, `call_timeout`, or `draining` after `close`.
    */
-  request<T>(bytes: number, work: (ticket: Ticket, settle: Settle<T>) => void): Promise<T> {
+  request<T>(bytes: number, work: (request: RequestHandle, settle: Settle<T>) => void): Promise<T> {
     const refusal = this.#refusalFor(bytes);
     if (refusal !== undefined) return Promise.reject(refusal);
     return new Promise<T>((resolve, reject) => {
@@ -142,32 +142,32 @@ export class RedisLink {
           reject(error);
         },
       };
-      const ticket: Ticket = {
+      const request: RequestHandle = {
         get isOver() {
           return pending.isOver;
         },
         run: (script, args, onReply) => this.#run(script, args, guarded(onReply, settle)),
         command: (name, args, onReply) => this.#command(name, args, guarded(onReply, settle)),
       };
-      work(ticket, settle);
+      work(request, settle);
     });
   }
 
-  /** Waits for what is under way, then ends the connection. */
+  /** Waits for pending requests, then disconnects. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
   }
 
   #refusalFor(bytes: number): CallError | undefined {
-    if (this.#closing !== undefined) return new CallError("draining", "the connection to Redis is closing and takes no more requests");
-    if (this.#state !== "ready") return storageFailed(this.#lostText(), "not_written");
+    if (this.#closing !== undefined) return new CallError("draining", "the connection to Redis is closing and accepts no more requests");
+    if (this.#state !== "ready") return storageFailed(this.#disconnectedText(), "not_written");
     return this.#requests.refusalFor(bytes);
   }
 
   #run(script: Script, args: Arguments, onReply: OnReply): void {
     this.#command("EVALSHA", [script.sha, 0, ...args], (error, reply) => {
-      // Somebody emptied the server's cache of scripts. Nothing was run.
+      // The server's script cache was flushed, so the script did not run.
       if (error !== undefined && String(error.details?.reason).startsWith("NOSCRIPT")) this.#command("EVAL", [script.lua, 0, ...args], onReply);
       else onReply(error, reply);
     });
@@ -175,7 +175,7 @@ export class RedisLink {
 
   #command(name: string, args: Arguments, onReply: OnReply): void {
     if (this.#state !== "ready") {
-      onReply(storageFailed(this.#lostText(), "not_written"), undefined);
+      onReply(storageFailed(this.#disconnectedText(), "not_written"), undefined);
       return;
     }
     this.#redis.call(name, [...args]).then(
@@ -186,45 +186,45 @@ export class RedisLink {
 
   #explain(error: Error): CallError {
     if (error.name !== "ReplyError") {
-      const reason = `the connection to Redis at ${this.#address} ended before the answer came; a write may have been done`;
+      const reason = `the connection to Redis at ${this.#address} was lost before the reply; a write may have been executed`;
       return storageFailed(reason, "unknown", error);
     }
     this.#writeRefusal.note(error.message);
     return storageFailed(error.message, "not_written", error);
   }
 
-  /** A server that says nothing for so long gets a new connection. */
-  #abandon(): void {
+  /** Reconnects after a request timed out: the connection may be dead. */
+  #reconnect(): void {
     if (this.#state !== "ready" || this.#closing !== undefined) return;
-    this.#lastError = new Error(`it did not answer within ${this.#requestTimeoutMs} ms`);
+    this.#lastError = new Error(`no reply within ${this.#requestTimeoutMs} ms`);
     this.#redis.disconnect(true);
-    this.#lose();
+    this.#onDisconnected();
   }
 
-  /** The client limits how long a connection takes to be made, and not how long the server then says nothing or reads its files. */
+  /** ioredis limits the time to connect, but not the time until the server is ready, e.g. while it loads its files. */
   #limitConnecting(): void {
     this.#cancelConnectDeadline = this.#clock.after(this.#connectTimeoutMs, () => {
-      this.#lastError = new Error(`it is not ready after ${this.#connectTimeoutMs} ms`);
-      this.#redis.disconnect(this.#state === "lost");
+      this.#lastError = new Error(`not ready within ${this.#connectTimeoutMs} ms`);
+      this.#redis.disconnect(this.#state === "disconnected");
     });
   }
 
-  #lose(): void {
+  #onDisconnected(): void {
     this.#cancelConnectDeadline();
     if (this.#state !== "ready") return;
-    this.#state = "lost";
+    this.#state = "disconnected";
     this.#writeRefusal.stop();
-    if (this.#closing === undefined) this.#log.error("the connection to Redis was lost; connecting again", { reason: this.#lastError?.message });
+    if (this.#closing === undefined) this.#log.error("connection to Redis lost; reconnecting", { reason: this.#lastError?.message });
   }
 
-  #regain(): void {
+  #onReconnected(): void {
     this.#prepare().then(
       () => {
-        if (this.#state !== "lost") return;
+        if (this.#state !== "disconnected") return;
         this.#state = "ready";
         this.#cancelConnectDeadline();
         this.#lastError = undefined;
-        this.#log.info("connected to Redis again");
+        this.#log.info("reconnected to Redis");
       },
       (error: Error) => {
         this.#lastError = error;
@@ -233,10 +233,10 @@ export class RedisLink {
     );
   }
 
-  /** What a new connection needs before it is used: the one before must not do anything any more, and the server must know the scripts. */
+  /** Prepares a new connection: kills the former one, so that its commands cannot run later, and loads the scripts. */
   async #prepare(): Promise<void> {
     const former = this.#clientId;
-    // Either may be forbidden to us; then the server ends the former connection in its own time.
+    // The user may lack permission for these commands. The server then closes the former connection itself, later.
     if (former !== undefined) await this.#redis.client("KILL", "ID", former).catch(() => undefined);
     this.#clientId = await this.#redis.client("ID").catch(() => undefined);
     for (const { lua } of Object.values(scripts)) await this.#redis.call("SCRIPT", "LOAD", lua);
@@ -245,9 +245,9 @@ export class RedisLink {
     for (const { message, fields } of warningsOf(found)) this.#log.warn(message, fields);
   }
 
-  #lostText(): string {
+  #disconnectedText(): string {
     const reason = this.#lastError === undefined ? "" : ` (${this.#lastError.message || this.#lastError.name})`;
-    return `there is no connection to Redis at ${this.#address}${reason}; it is tried again every second`;
+    return `not connected to Redis at ${this.#address}${reason}; retrying every second`;
   }
 
   async #close(): Promise<void> {
@@ -259,7 +259,7 @@ export class RedisLink {
   }
 }
 
-/** What fails in reading a reply fails the request. */
+/** Rejects the request if `onReply` throws. */
 function guarded(onReply: OnReply, settle: Settle<never>): OnReply {
   return (error, reply) => {
     try {
@@ -274,12 +274,12 @@ function storageFailed(reason: string, outcome: "not_written" | "unknown", cause
   return new CallError("storage_failed", reason, { details: { reason, outcome }, cause });
 }
 
-/** Protocol, host, port and database of a Redis URL: what may be logged. The user and the password are left out. */
+/** Returns protocol, host, port and database of a Redis URL for logs, without user and password. */
 function printAddress(url: string): string {
   try {
     const { protocol, host, pathname } = new URL(url);
     return `${protocol}//${host}${pathname === "/" ? "" : pathname}`;
   } catch {
-    return "the address in redis_url, which is no URL";
+    return "the address in redis_url, which is not a URL";
   }
 }

@@ -1,19 +1,19 @@
 import type { StreamSource } from "../../kernel/stream-contract.ts";
 import type { Measurement } from "../../kernel/telemetry-contract.ts";
 
-/** Streams that are told by name; others are counted together. */
+/** Maximum number of streams that are counted by name. Others are counted together. */
 const MAX_STREAMS = 1_000;
 const OTHERS = "(other)";
 
-/** Events and subscribers of each stream since the module started. */
-export class StreamFigures {
+/** Counts events and subscriptions of each stream since the module started. */
+export class StreamMetrics {
   readonly #streams = new Map<string, { events: number; subscribers: number }>();
 
   published(stream: string): void {
     this.#of(stream).events++;
   }
 
-  /** The same source; who joins and leaves is counted. */
+  /** Wraps a source to count subscriptions. */
   counting(source: StreamSource): StreamSource {
     return {
       ...source,
@@ -23,8 +23,8 @@ export class StreamFigures {
         return verdict;
       },
       left: (join) => {
-        const figures = this.#of(join.stream);
-        figures.subscribers = Math.max(0, figures.subscribers - 1);
+        const counts = this.#of(join.stream);
+        counts.subscribers = Math.max(0, counts.subscribers - 1);
         source.left(join);
       },
     };

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { KeyTurns } from "./key-turns.ts";
+import { KeyedLocks } from "./keyed-locks.ts";
 
-describe("turns on keys", () => {
-  it("run jobs on one name one after another, and those on others at once", () => {
-    const turns = new KeyTurns();
+describe("keyed locks", () => {
+  it("run jobs on one key one after another, and jobs on other keys at once", () => {
+    const locks = new KeyedLocks();
     const ran: string[] = [];
     const releases: (() => void)[] = [];
     for (const [label, name] of [
@@ -11,7 +11,7 @@ describe("turns on keys", () => {
       ["a2", "a"],
       ["b1", "b"],
     ] as const) {
-      turns.take([name], (release) => {
+      locks.acquire([name], (release) => {
         ran.push(label);
         releases.push(release);
       });
@@ -21,19 +21,19 @@ describe("turns on keys", () => {
     expect(ran).toEqual(["a1", "b1", "a2"]);
   });
 
-  it("run a job on several names when all before it on any of them are done, and hold back those behind it", () => {
-    const turns = new KeyTurns();
+  it("run a job on several keys after all earlier jobs on these keys, and block later ones", () => {
+    const locks = new KeyedLocks();
     const ran: string[] = [];
     const releases = new Map<string, () => void>();
-    const take = (label: string, names: readonly string[]) =>
-      turns.take(names, (release) => {
+    const acquire = (label: string, names: readonly string[]) =>
+      locks.acquire(names, (release) => {
         ran.push(label);
         releases.set(label, release);
       });
-    take("a", ["a"]);
-    take("b", ["b"]);
-    take("both", ["a", "b", "a"]);
-    take("after", ["b"]);
+    acquire("a", ["a"]);
+    acquire("b", ["b"]);
+    acquire("both", ["a", "b", "a"]);
+    acquire("after", ["b"]);
     releases.get("a")?.();
     expect(ran).toEqual(["a", "b"]);
     releases.get("b")?.();
@@ -42,15 +42,15 @@ describe("turns on keys", () => {
     expect(ran).toEqual(["a", "b", "both", "after"]);
   });
 
-  it("run any number of jobs that are done at once, in order", () => {
-    const turns = new KeyTurns();
+  it("run many jobs that release at once, in order", () => {
+    const locks = new KeyedLocks();
     const ran: number[] = [];
     let releaseFirst = () => {};
-    turns.take(["a"], (release) => {
+    locks.acquire(["a"], (release) => {
       releaseFirst = release;
     });
     for (let index = 0; index < 50_000; index++) {
-      turns.take(["a"], (release) => {
+      locks.acquire(["a"], (release) => {
         ran.push(index);
         release();
       });

@@ -15,53 +15,53 @@ const cursor = z.string().nullable();
 const total = z.int().min(0);
 const group = z.object({ scope: z.string(), items: z.int().min(1), bytes: z.int().min(1) });
 
-/** The functions that change nothing. */
-export function provideReading(context: ModuleContext<unknown>, reads: Reads): void {
+/** Provides the functions that read. */
+export function provideReadFunctions(context: ModuleContext<unknown>, reads: Reads): void {
   context.provideFunction({
     id: "state::get",
-    summary: "The value of a key, or null",
+    summary: "Returns the value of a key, or null",
     input: addressInput,
     output: anyValue,
     handle: (input) => reads.get(input),
   });
   context.provideFunction({
     id: "state::get_entry",
-    summary: "One item with its version, or null",
+    summary: "Returns an item with its version, or null",
     input: addressInput,
     output: entry.nullable(),
     handle: (input) => reads.getEntry(input),
   });
   context.provideFunction({
     id: "state::get_many",
-    summary: "Items of one scope with their versions, in the order of the keys asked for; null where there is none",
+    summary: "Returns items of a scope with their versions, in the order of the given keys; null for keys without an item",
     input: getManyInput,
     output: z.object({ items: z.array(entry.nullable()) }),
     handle: (input) => reads.getMany(input),
   });
   context.provideFunction({
     id: "state::list",
-    summary: "All values of a scope, in the order of their keys",
+    summary: "Returns all values of a scope, sorted by key",
     input: scopeInput,
     output: z.array(anyValue),
     handle: (input) => reads.list(input),
   });
   context.provideFunction({
     id: "state::entries",
-    summary: "A page of a scope's items with keys and versions, in the order of keys",
+    summary: "Returns a page of a scope's items with keys and versions, sorted by key",
     input: entriesInput,
     output: z.object({ items: z.array(entry), cursor, total }),
     handle: (input) => reads.entries(input),
   });
   context.provideFunction({
     id: "state::list_groups",
-    summary: "The scopes that hold something, in order",
+    summary: "Returns the scopes that contain items, sorted",
     input: noInput,
     output: z.object({ groups: z.array(z.string()) }),
     handle: () => reads.listGroups(),
   });
   context.provideFunction({
     id: "state::groups",
-    summary: "A page of the scopes that hold something, with how many items and bytes, in order",
+    summary: "Returns a page of the scopes that contain items, with the number of items and bytes, sorted",
     input: groupsInput,
     output: z.object({ items: z.array(group), cursor, total }),
     handle: (input) => reads.groups(input),

@@ -1,9 +1,9 @@
 import { parentPort, workerData } from "node:worker_threads";
-import type { AsideStart } from "./aside.ts";
 import { openDatabase } from "./driver.ts";
+import type { QueryThreadStart } from "./query-thread.ts";
 
-// A thread with a connection of its own: readers keep nobody waiting, and the store's thread goes on meanwhile.
-const { file, driver, sql, parameters } = workerData as AsideStart;
+// A separate thread with its own connection, so that neither readers nor the store's thread have to wait.
+const { file, driver, sql, parameters } = workerData as QueryThreadStart;
 const database = openDatabase(file, driver);
 try {
   database.exec("PRAGMA busy_timeout=5000");

@@ -1,25 +1,25 @@
 import type { Clock } from "../../../kernel/clock.ts";
 import type { WriteOrigin } from "../change-listener.ts";
-import { firingIn, withFiring } from "./firing-baggage.ts";
+import { deliveryIn, withDelivery } from "./delivery-baggage.ts";
 import { type ChainLink, childTraceparent, type DeliveryOrigin, extendChain } from "./origin.ts";
 
-/** Firings that are remembered after they ended: what a handler does later still belongs to it. */
+/** Limits for remembered deliveries that have ended: a handler's later writes are still caused by its delivery. */
 const MAX_REMEMBERED = 10_000;
 const REMEMBER_MS = 10 * 60_000;
 
-/** What a firing leaves with the writes that it causes. */
+/** Cause of a write: the chain of deliveries that led to it. */
 export interface Cause {
   readonly depth: number;
   readonly chain: readonly ChainLink[];
 }
 
-/** One delivery on its way through the bound function. */
-export interface Firing {
-  /** To be passed on to the function, both. */
+/** A running delivery. */
+export interface TrackedDelivery {
+  /** Trace context to pass to the function. */
   readonly traceparent: string;
   readonly baggage: string | undefined;
-  /** The worker runs it. `tellsTraces`: it hands the traceparent of a call on to the calls that it makes meanwhile. */
-  runsOn(workerId: string, tellsTraces: boolean): void;
+  /** Sets the worker that runs it. `propagatesTrace`: the worker propagates the traceparent of a call to its own calls. */
+  runsOn(workerId: string, propagatesTrace: boolean): void;
   end(): void;
 }
 
@@ -30,26 +30,27 @@ interface Running extends Cause {
 }
 
 /**
- * Which writes were caused by which firing. Each firing has a span of its own in the trace of the write that it tells of, and its name in the baggage: whoever
- * passes them on is known by them, and nobody else is: a function that writes a hundred items in one trace has caused nothing yet. The baggage is what tells it
- * while telemetry is recorded, since every call on the way has a span of its own then.
+ * Tracks which writes a trigger delivery caused, to stop trigger loops. Each delivery has its own span in the trace of its write, and the
+ * baggage names it. A write was caused by a delivery if its trace context contains the delivery's span or baggage. The trace id alone is not
+ * enough: a function may write many items in one trace without a loop. The baggage is needed if telemetry is recorded, because every call then
+ * has its own span.
  *
- * A client that does not pass them on is known by its worker: what the worker writes while it runs a firing counts as caused by it when the write is in the
- * same trace, or would fire the same watcher by the same item.
+ * For clients that do not propagate the trace context, the worker counts: a write of the worker that runs a delivery was caused by it if the
+ * write is in the same trace, or would trigger the same watcher with the same item.
  */
-export class Firings {
+export class WriteCauses {
   readonly #clock: Clock;
-  /** By `traceId-spanId`, in the order of their beginning. */
+  /** Causes by `traceId-spanId`, in the order of their start. */
   readonly #bySpan = new Map<string, Cause & { readonly endsAt: number }>();
-  /** Of workers that do not tell traces. */
+  /** Running deliveries by worker, for workers that do not propagate the trace context. */
   readonly #byWorker = new Map<string, Set<Running>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** `recorded`: the traceparent of the span that is recorded of it; that of the write, or none, when nobody records. */
-  begin(origin: DeliveryOrigin, watcher: string, item: string, link: ChainLink, recorded?: string): Firing {
+  /** `recorded` is the traceparent of the delivery's recorded span. If nothing is recorded, it is that of the write or undefined. */
+  begin(origin: DeliveryOrigin, watcher: string, item: string, link: ChainLink, recorded?: string): TrackedDelivery {
     const traceparent = recorded === undefined || recorded === origin.traceparent ? childTraceparent(origin.traceparent) : recorded;
     const cause: Cause = { depth: origin.depth + 1, chain: extendChain(origin.chain, link) };
     const span = spanOf(traceparent);
@@ -57,9 +58,9 @@ export class Firings {
     let leave = (): void => {};
     return {
       traceparent,
-      baggage: withFiring(origin.baggage, span),
-      runsOn: (workerId, tellsTraces) => {
-        if (tellsTraces) return;
+      baggage: withDelivery(origin.baggage, span),
+      runsOn: (workerId, propagatesTrace) => {
+        if (propagatesTrace) return;
         const running: Running = { ...cause, watcher, item, traceId: traceIdOf(traceparent) };
         const others = this.#byWorker.get(workerId) ?? new Set();
         this.#byWorker.set(workerId, others.add(running));
@@ -69,25 +70,25 @@ export class Firings {
         };
       },
       end: () => {
-        // It may have run for long; what it does afterwards is remembered from now on.
+        // Remember it from now on, because it may have run for a long time.
         this.#remember(span, cause);
         leave();
       },
     };
   }
 
-  /** What caused a write of the item; undefined when no firing did. */
+  /** Returns the cause of a write to the item, or undefined if no delivery caused it. */
   causeOf(origin: WriteOrigin, item: string, watchers: readonly { readonly id: string }[]): Cause | undefined {
     const { traceparent, baggage, caller } = origin;
-    const exact = this.#remembered(traceparent === undefined ? undefined : spanOf(traceparent)) ?? this.#remembered(firingIn(baggage));
+    const exact = this.#remembered(traceparent === undefined ? undefined : spanOf(traceparent)) ?? this.#remembered(deliveryIn(baggage));
     if (exact !== undefined) return exact;
     const running = caller === undefined ? undefined : this.#byWorker.get(caller.worker_id);
     if (running === undefined) return undefined;
     const traceId = traceparent === undefined ? undefined : traceIdOf(traceparent);
     let deepest: Running | undefined;
-    for (const firing of running) {
-      const isSame = firing.traceId === traceId || (firing.item === item && watchers.some(({ id }) => id === firing.watcher));
-      if (isSame && firing.depth > (deepest?.depth ?? -1)) deepest = firing;
+    for (const delivery of running) {
+      const isSame = delivery.traceId === traceId || (delivery.item === item && watchers.some(({ id }) => id === delivery.watcher));
+      if (isSame && delivery.depth > (deepest?.depth ?? -1)) deepest = delivery;
     }
     return deepest;
   }

@@ -6,15 +6,15 @@ import { deleteManyInput } from "../inputs.ts";
 import { originOf, type StateServices } from "../state-services.ts";
 import type { Writes } from "../writes.ts";
 
-/** Items of a prefix that are deleted in one step; their values are read for it. */
+/** Maximum items and bytes per step. The items' values are read before they are deleted. */
 const BATCH_ITEMS = 500;
 const BATCH_BYTES = 4 * 1024 * 1024;
 
-/** `state::delete_many`. */
-export function provideDeletingMany(context: ModuleContext<unknown>, { store, writes }: StateServices): void {
+/** Provides `state::delete_many`. */
+export function provideDeleteMany(context: ModuleContext<unknown>, { store, writes }: StateServices): void {
   context.provideFunction({
     id: "state::delete_many",
-    summary: "Removes the keys named, in one step, or all keys that begin with a prefix, in steps of 500; answers how many there were",
+    summary: "Deletes the given keys in one step, or all keys with a prefix in steps of 500; returns the number of deleted items",
     input: deleteManyInput,
     output: z.object({ deleted: z.int().min(0) }),
     async handle({ scope, keys, prefix = "" }, caller) {
@@ -25,7 +25,7 @@ export function provideDeletingMany(context: ModuleContext<unknown>, { store, wr
   });
 }
 
-/** Goes once through the keys that are there. What was deleted before a failure, or before the caller gave up, stays deleted. */
+/** Deletes the keys of a prefix in steps. After a failure or cancellation, keys that are already deleted stay deleted. */
 async function deletePrefix(parts: {
   readonly store: ItemStore;
   readonly writes: Writes;

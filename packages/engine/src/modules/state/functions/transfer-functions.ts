@@ -8,40 +8,40 @@ import type { Exports } from "../transfer/exports.ts";
 import { importLines } from "../transfer/import.ts";
 import { snapshotFile, snapshotNameSchema } from "../transfer/snapshot-file.ts";
 
-/** Imports at once; each holds a batch of lines. */
+/** Maximum number of concurrent imports. Each holds a batch of lines in memory. */
 const MAX_IMPORTS = 16;
 
-const lines = channelRefSchema.meta({ description: "The reading end of a channel of NDJSON" });
+const lines = channelRefSchema.meta({ description: "Reader of a channel of NDJSON" });
 
-/** The functions that move items in bulk. */
-export function provideTransferring(
+/** Provides the functions for export, import and snapshots. */
+export function provideTransferFunctions(
   context: ModuleContext<unknown>,
   services: StateServices & { readonly exports: Exports; readonly snapshotEnding: string },
 ): void {
   const { store, writes, clock, limits, exports } = services;
   let imports = 0;
-  let snapshotUnderWay = false;
+  let isSnapshotRunning = false;
 
   context.provideFunction({
     id: "state::export",
-    summary: "Writes items into a channel as lines of JSON: all of them, a scope's, or those of a prefix",
+    summary: "Writes items to a channel as NDJSON: all items, those of a scope, or those with a prefix",
     input: z.strictObject({ scope: scope.optional(), prefix: prefixSchema.default("") }),
     output: z.object({ lines }),
     handle: (input, { caller }) => ({ lines: exports.start(context.createChannel({ ownedBy: caller }), { scope: input.scope, prefix: input.prefix }) }),
   });
   context.provideFunction({
     id: "state::import",
-    summary: "Stores the items that a channel brings, as state::export writes them; answers how many",
+    summary: "Stores the items of a channel in the format of state::export; returns the number of items",
     input: z.strictObject({
       lines,
       on_existing: z
         .enum(["overwrite", "skip", "fail"])
         .default("overwrite")
-        .meta({ description: "What becomes of a line whose item exists. Default overwrite; fail ends the import there" }),
+        .meta({ description: "What to do with a line whose item exists. Default overwrite; fail stops the import" }),
     }),
     output: z.object({ imported: z.int().min(0), skipped: z.int().min(0) }),
     async handle(input, caller) {
-      if (imports >= MAX_IMPORTS) throw new CallError("overloaded", `${MAX_IMPORTS} imports are under way, which is the limit`);
+      if (imports >= MAX_IMPORTS) throw new CallError("overloaded", `the maximum of ${MAX_IMPORTS} concurrent imports is reached`);
       imports += 1;
       try {
         const reader = context.takeChannelReader(input.lines);
@@ -58,19 +58,19 @@ export function provideTransferring(
   });
   context.provideFunction({
     id: "state::snapshot",
-    summary: "Writes all items of this moment to a file below the data folder, while others go on; it administers the engine",
+    summary: "Writes a consistent snapshot of all items to a file in the data folder, while writes continue; an administrative function",
     input: z.strictObject({ name: snapshotNameSchema.optional() }),
     output: z.object({ file: z.string(), bytes: z.int().min(0) }),
     async handle({ name }) {
-      // Each has a thread that reads the whole store, and two of one name would not see each other's file.
-      if (snapshotUnderWay) throw new CallError("overloaded", "a snapshot is under way, and one is written at a time; ask again when it is done");
-      snapshotUnderWay = true;
+      // Each snapshot reads the whole store in its own thread, and two with the same name would not see each other's file.
+      if (isSnapshotRunning) throw new CallError("overloaded", "another snapshot is running; try again when it is done");
+      isSnapshotRunning = true;
       try {
         const file = snapshotFile({ dataDir: context.dataDir, name, nowMs: clock.now(), ending: services.snapshotEnding });
         const { bytes } = await store.snapshot(file);
         return { file, bytes };
       } finally {
-        snapshotUnderWay = false;
+        isSnapshotRunning = false;
       }
     },
   });
