@@ -29,8 +29,9 @@ export function accessSettings(block: BridgeBlock, address: ListenAddress, expos
 }
 
 /**
- * Returns the reason why a listener may not be bound as configured, or undefined if it may. Listening off loopback requires a
- * token, so that nobody opens the engine to other machines by mistake. `key` is the listener's key, e.g. `engine.bridge`.
+ * Returns the reason why a listener may not be bound as configured, or undefined if it may. Listening off loopback
+ * requires a token, so that nobody opens the engine to other machines by mistake. `key` is the listener's key, e.g.
+ * `engine.bridge`.
  */
 export function bindProblem(
   key: string,

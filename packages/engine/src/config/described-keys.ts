@@ -6,7 +6,10 @@ type JsonSchema = z.core.JSONSchema.BaseSchema;
 
 /** Description of one key of the config file. */
 export interface DescribedKey {
-  /** `engine.bridge.port`, `svc-http.port` (a key of that module's `config`), or `workers[].replicas` (a key of a local worker's entry). */
+  /**
+   * `engine.bridge.port`, `svc-http.port` (a key of that module's `config`), or `workers[].replicas` (a key of a local
+   * worker's entry).
+   */
   readonly key: string;
   /** The keys below `engine`, the module's `config` or the worker's entry. */
   readonly path: readonly string[];

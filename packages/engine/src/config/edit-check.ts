@@ -13,8 +13,9 @@ export interface Edited {
 }
 
 /**
- * Throws ConfigEditError `would_be_refused` if the edit adds a problem for which the engine would refuse the file. The engine would
- * otherwise keep the former config. Existing problems do not block an edit, because the edit may fix them one by one.
+ * Throws ConfigEditError `would_be_refused` if the edit adds a problem for which the engine would refuse the file. The
+ * engine would otherwise keep the former config. Existing problems do not block an edit, because the edit may fix them
+ * one by one.
  */
 export function refuseNewProblems({ file, before, after }: Edited, options: LoadOptions): void {
   // The engine may run with other variables than this process. Only variables that the edit adds must be set here.

@@ -44,9 +44,10 @@ export interface EditOptions {
 }
 
 /**
- * Adds an entry at the end of `workers:` and creates the file if it is missing. Comments, order and layout of the rest stay.
- * Does nothing if the entry exists (a module by any of its names; a local worker with the same name and path).
- * Keeps the old content as `<file>.bak`. Rejects with ConfigError if the file is not valid YAML, else with ConfigEditError.
+ * Adds an entry at the end of `workers:` and creates the file if it is missing. Comments, order and layout of the rest
+ * stay. Does nothing if the entry exists (a module by any of its names; a local worker with the same name and path).
+ * Keeps the old content as `<file>.bak`. Rejects with ConfigError if the file is not valid YAML, else with
+ * ConfigEditError.
  */
 export async function addWorkerToConfig(file: string, entry: NewEntry, options: EditOptions & { readonly comment?: string } = {}): Promise<EditResult> {
   const written = entryFor(file, entry);
@@ -57,7 +58,10 @@ export async function addWorkerToConfig(file: string, entry: NewEntry, options: 
   return await editConfigText(file, change, options);
 }
 
-/** Removes the entry of a local worker, or all entries of a module by any of its names. Otherwise like `addWorkerToConfig`. */
+/**
+ * Removes the entry of a local worker, or all entries of a module by any of its names. Otherwise like
+ * `addWorkerToConfig`.
+ */
 export async function removeWorkerFromConfig(file: string, name: string, options: EditOptions = {}): Promise<EditResult> {
   const matches = (entry: unknown): boolean => isNamed(entry, name);
   const change = (text: string): string | undefined => {
@@ -73,8 +77,8 @@ const LOCK_WAIT_MS = 5_000;
 const MAX_ATTEMPTS = 5;
 
 /**
- * Changes the file's content under the lock, like `addWorkerToConfig`. `change` returns the new content, or undefined for no change;
- * it may be called more than once.
+ * Changes the file's content under the lock, like `addWorkerToConfig`. `change` returns the new content, or undefined
+ * for no change; it may be called more than once.
  */
 export async function editConfigText(named: string, change: (text: string) => string | undefined, { check }: EditOptions = {}): Promise<EditResult> {
   const file = await linkTarget(resolve(named));
@@ -101,8 +105,8 @@ export function lockFileOf(file: string): string {
 }
 
 /**
- * Runs `work` while holding the file's edit lock. Rejects with ConfigEditError `locked` after `waitMs`, or `not_written` if the lock
- * cannot be created.
+ * Runs `work` while holding the file's edit lock. Rejects with ConfigEditError `locked` after `waitMs`, or
+ * `not_written` if the lock cannot be created.
  */
 export async function withEditLock<T>(file: string, work: () => Promise<T>, waitMs = LOCK_WAIT_MS): Promise<T> {
   const path = lockFileOf(file);

@@ -14,7 +14,10 @@ interface EffectiveModule {
   readonly settings: readonly Setting[];
 }
 
-/** Returns all effective settings: those of the engine, the modules' blocks with defaults, and the local workers. Secrets are not masked. */
+/**
+ * Returns all effective settings: those of the engine, the modules' blocks with defaults, and the local workers.
+ * Secrets are not masked.
+ */
 export function effectiveConfig(config: LoadedConfig, modules: readonly { readonly name: string; readonly config: z.ZodType }[]) {
   const { file, effective, localWorkers, warnings } = config;
   return {

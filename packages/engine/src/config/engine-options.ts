@@ -50,8 +50,9 @@ const hostNameSchema = z
   .toLowerCase();
 
 /**
- * The options of the `engine:` block, except the listeners. They define the type `EngineSettings`, the config file's schema and
- * reference, `svc config explain`, the environment variables, the flags of `svc` and which changes need a restart.
+ * The options of the `engine:` block, except the listeners. They define the type `EngineSettings`, the config file's
+ * schema and reference, `svc config explain`, the environment variables, the flags of `svc` and which changes need a
+ * restart.
  */
 export const engineOptions = {
   mode: z

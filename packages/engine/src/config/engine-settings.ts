@@ -61,7 +61,9 @@ export interface ResolvedSettings {
   readonly problems: readonly FileProblem[];
 }
 
-/** Resolves each setting from flag, environment, file and default, in this order. An empty variable counts as not set. */
+/**
+ * Resolves each setting from flag, environment, file and default, in this order. An empty variable counts as not set.
+ */
 export function resolveSettings(inputs: SettingInputs): ResolvedSettings {
   const { engine } = inputs;
   const resolver = new SettingResolver(inputs);
@@ -246,7 +248,9 @@ class SettingResolver {
     return undefined;
   }
 
-  /** Returns an option's value from its environment variable. Problems never quote the value, since it may be a secret. */
+  /**
+   * Returns an option's value from its environment variable. Problems never quote the value, since it may be a secret.
+   */
   #fromVariable(name: string, schema: z.ZodType, isPath: boolean | undefined): EffectiveSetting["value"] | undefined {
     const text = this.variable(name);
     if (text === undefined) return undefined;

@@ -31,14 +31,9 @@ export const commandSchema = z.strictObject({
 export const execBlockSchema = z
   .strictObject({
     commands: z.array(commandSchema).max(100).optional().meta({ description: "Commands that the engine keeps running" }),
-    exec: z
-      .array(shellCommand)
-      .min(1)
-      .max(100)
-      .optional()
-      .meta({
-        description: "Older form: commands that run one after another with `sh -c`; all but the last must end with exit code 0, the last is kept running",
-      }),
+    exec: z.array(shellCommand).min(1).max(100).optional().meta({
+      description: "Older form: commands that run one after another with `sh -c`; all but the last must end with exit code 0, the last is kept running",
+    }),
     watch: patternsSchema.optional().meta({ description: "Older form: files whose changes restart `exec`, e.g. src/**/*.ts" }),
   })
   .refine(({ exec, watch }) => watch === undefined || exec !== undefined, {
@@ -47,8 +42,8 @@ export const execBlockSchema = z
   });
 
 /**
- * Returns the commands of one block. `instance` is the number of the `svc-exec` entry in the file, from 1. `writtenEnv` returns a
- * variable's value as spelled in the file.
+ * Returns the commands of one block. `instance` is the number of the `svc-exec` entry in the file, from 1. `writtenEnv`
+ * returns a variable's value as spelled in the file.
  */
 export function commandsOf(
   block: z.output<typeof execBlockSchema>,

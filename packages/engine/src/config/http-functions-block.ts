@@ -1,6 +1,7 @@
 import { z } from "zod";
 
-// A host glob, optionally with a port, or a URL of scheme, host, port and path. `*` matches any characters within its part.
+// A host glob, optionally with a port, or a URL of scheme, host, port and path. `*` matches any characters within its
+// part.
 const HOST = "(?:[a-z0-9*_.-]{1,253}|\\[[0-9a-f:.]{2,45}\\])(?::(?:[0-9]{1,5}|\\*))?";
 const PATTERN = new RegExp(`^(?:(?:\\*|https?)://${HOST}(?:/[^\\s?#]{0,2048})?|${HOST})$`, "i");
 

@@ -36,7 +36,10 @@ export function withEntry(text: string, entry: Readonly<Record<string, unknown>>
   return means(rewritten, wanted) ? rewritten : undefined;
 }
 
-/** Returns the text without the matching entries, or undefined if that cannot be done safely. An empty list becomes `[]`. */
+/**
+ * Returns the text without the matching entries, or undefined if that cannot be done safely. An empty list becomes
+ * `[]`.
+ */
 export function withoutEntries(text: string, matches: (entry: unknown) => boolean): string | undefined {
   let result: string | undefined = text;
   for (const { key, entries } of entryLists(text)) {

@@ -1,8 +1,8 @@
 import { isScalar, isSeq, type Scalar } from "yaml";
 
 /**
- * Location of a list of entries in a text. Inserting lines there leaves all other bytes unchanged. Printing the parsed document
- * would normalize indentation, quotes and blank lines.
+ * Location of a list of entries in a text. Inserting lines there leaves all other bytes unchanged. Printing the parsed
+ * document would normalize indentation, quotes and blank lines.
  */
 export type ListPlace =
   /** The file does not have the key. `afterContent`: it has other keys. */
@@ -40,7 +40,10 @@ export function placeOfList(key: Scalar, value: unknown): ListPlace {
   return known.length === items.length && known.length > 0 ? { kind: "block", keyEnd: key.range[1], items: known } : { kind: "unknown" };
 }
 
-/** Adds `lines` as the last item. They include the dash and are not indented. Returns undefined if the layout is not supported. */
+/**
+ * Adds `lines` as the last item. They include the dash and are not indented. Returns undefined if the layout is not
+ * supported.
+ */
 export function appendItem(text: string, place: ListPlace, { key, lines }: { readonly key: string; readonly lines: readonly string[] }): string | undefined {
   const eol = text.includes("\r\n") ? "\r\n" : "\n";
   const block = (column: number): string => lines.map((line) => (line === "" ? "" : " ".repeat(column) + line) + eol).join("");
@@ -72,8 +75,8 @@ export function appendItem(text: string, place: ListPlace, { key, lines }: { rea
 }
 
 /**
- * Removes items with the comments inside and directly above them. Comments above the first item stay: they may describe the
- * whole list.
+ * Removes items with the comments inside and directly above them. Comments above the first item stay: they may describe
+ * the whole list.
  */
 export function removeItems(text: string, place: ListPlace, indexes: ReadonlySet<number>): string | undefined {
   if (place.kind !== "block") return undefined;
@@ -100,8 +103,8 @@ function cutLines(text: string, from: number, to: number): string {
 }
 
 /**
- * Returns the offset after the last line of an item. Includes comment lines that are indented at least like the dash (`same`) or more
- * (`deeper`).
+ * Returns the offset after the last line of an item. Includes comment lines that are indented at least like the dash
+ * (`same`) or more (`deeper`).
  */
 function endOfItem(text: string, item: ItemPlace, { comments }: { readonly comments: "same" | "deeper" }): number {
   const least = columnOf(text, item.dashAt) + (comments === "same" ? 0 : 1);

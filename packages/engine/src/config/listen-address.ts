@@ -35,7 +35,10 @@ function isLoopbackIPv6(host: string): boolean {
   return !host.includes("%") && new URL(`http://[${host}]`).hostname === "[::1]";
 }
 
-/** True if two listeners would bind the same port. Loopback names are equal here, because both address families are bound. */
+/**
+ * True if two listeners would bind the same port. Loopback names are equal here, because both address families are
+ * bound.
+ */
 export function collide(a: ListenAddress, b: ListenAddress): boolean {
   if (a.port === 0 || a.port !== b.port) return false;
   return isWildcard(a.host) || isWildcard(b.host) || bindName(a.host) === bindName(b.host);

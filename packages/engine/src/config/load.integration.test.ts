@@ -372,10 +372,7 @@ engine:
     ],
     ["engine: {bridge: {host: example.com}}\n", expect.stringMatching(/engine\.bridge\.host is example\.com, .*--insecure-bind/)],
     ["engine: {bridge: {host: 'a b'}}\n", expect.stringContaining("engine.bridge.host: must be an address of this machine")],
-    [
-      "engine: {bridge: {port: 3111}}\n",
-      "- -: the worker socket (engine.bridge) and the HTTP listener (svc-http) both use port 3111; change one of them",
-    ],
+    ["engine: {bridge: {port: 3111}}\n", "- -: the worker socket (engine.bridge) and the HTTP listener (svc-http) both use port 3111; change one of them"],
     ["engine: {allowed_origins: ['*']}\n", expect.stringContaining("must be an origin")],
     ["engine: {allowed_origins: ['null']}\n", expect.stringContaining("must be an origin")],
     ["engine: {allowed_hosts: ['http://x']}\n", expect.stringContaining("must be a host name")],

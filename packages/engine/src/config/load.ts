@@ -30,8 +30,8 @@ export interface LoadOptions {
 }
 
 /**
- * Reads and checks a config file. Throws ConfigError with all problems, in the order of the file. If the text is not YAML, only that
- * problem is reported.
+ * Reads and checks a config file. Throws ConfigError with all problems, in the order of the file. If the text is not
+ * YAML, only that problem is reported.
  */
 export function loadConfig(file: string, options: LoadOptions): LoadedConfig {
   const absolute = resolve(options.cwd ?? process.cwd(), file);

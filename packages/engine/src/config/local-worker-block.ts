@@ -46,8 +46,8 @@ export function envFilesOf({ env_file: named }: LocalWorkerBlock, { folder, base
 }
 
 /**
- * Returns the environment variables of a local worker: those of `config` by their flattened names, overridden by those of `env`.
- * Numbers keep the spelling of the file.
+ * Returns the environment variables of a local worker: those of `config` by their flattened names, overridden by those
+ * of `env`. Numbers keep the spelling of the file.
  */
 export function readEnvironment(block: LocalWorkerBlock, path: KeyPath, yaml: YamlSource): Record<string, string> {
   const variables = new Map<string, string>();

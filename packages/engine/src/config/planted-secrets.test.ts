@@ -25,7 +25,7 @@ afterAll(async () => {
   await engine.stop();
 });
 
-/** What the engine's log says of a config with mistakes, or else what `engine::config::effective` returns. */
+/** Returns the engine's log for an invalid config, or else the result of `engine::config::effective`. */
 async function shownOf(config: unknown): Promise<string> {
   try {
     current = parseConfig("/p/config.yaml", JSON.stringify(config), { env: {}, modules: configurableModules });
@@ -48,7 +48,7 @@ it("neither the log of a reload nor the effective config shows a secret that is 
   const leaks: unknown[] = [];
   const forms = selfEvidentForms("40404040404040");
   for (const [at, key] of configKeys.entries()) {
-    // Each form at a sixth of the keys, each key with a sixth of the forms: how a form is found does not depend on the key.
+    // Tests each form with a sixth of the keys, because the detection of a form does not depend on the key.
     for (const form of forms.filter((_, number) => number % 6 === at % 6)) {
       const found = await leaksOf("40404040404040", configWith(key, form));
       if (found.length > 0) leaks.push([key.key, form, ...found]);
@@ -68,7 +68,7 @@ it.each(Object.entries(freeFormPlaces))("nor what has a secret's name in %s", { 
 
 it.each(settingForms("50505050505050"))("nor what is a setting's: %j", async (form) => {
   expect(await leaksOf("50505050505050", freeFormPlaces["the context of a role"]?.(form))).toEqual([]);
-  // Flattened into variables, the kind of an action no longer stands beside its address.
+  // After flattening into variables, the kind of an action is no longer beside its address.
   if (!("action" in form)) expect(await leaksOf("50505050505050", freeFormPlaces["a worker's config"]?.(form))).toEqual([]);
   expect(await leaksOf("50505050505050", freeFormPlaces["an unknown block"]?.(form))).toEqual([]);
 });

@@ -24,7 +24,7 @@ const settings = (...bridges: BridgeListener[]): EngineSettings =>
     bridgeAccess: listener(1).access,
     bridges,
   }) as Partial<EngineSettings> as EngineSettings;
-/** Port and token of each listener in force. */
+/** Returns port and token requirement of each active listener. */
 const inForce = ({ bridges }: EngineSettings) =>
   bridges.map(({ address, access }) => [address.port, access.isRemoved === true ? "removed" : access.rbac?.tokens[0]?.token]);
 

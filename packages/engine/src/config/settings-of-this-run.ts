@@ -11,8 +11,9 @@ const KEPT = Object.entries(engineOptions)
   .map(([name]) => camelCase(name) as keyof EngineOptionSettings);
 
 /**
- * Returns the settings in force after the file changes. Settings that need a restart keep their values, e.g. the addresses of
- * bridges and the folders with open files. A listener that keeps its address does not relax its token requirement.
+ * Returns the settings in force after the file changes. Settings that need a restart keep their values, e.g. the
+ * addresses of bridges and the folders with open files. A listener that keeps its address does not relax its token
+ * requirement.
  */
 export function settingsOfThisRun(before: EngineSettings, next: EngineSettings): EngineSettings {
   const { bridge } = before;
@@ -35,8 +36,8 @@ export function settingsOfThisRun(before: EngineSettings, next: EngineSettings):
 }
 
 /**
- * Returns the listener of the new file that corresponds to a running one: the one with the same address, else the one at the same
- * index if the number of listeners is unchanged.
+ * Returns the listener of the new file that corresponds to a running one: the one with the same address, else the one
+ * at the same index if the number of listeners is unchanged.
  */
 function counterpartOf(index: number, running: readonly BridgeListener[], listeners: readonly BridgeListener[]): BridgeListener | undefined {
   const sameAddress = listeners.find(({ address }) => isSameAddress(address, running[index]?.address));

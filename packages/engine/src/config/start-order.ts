@@ -17,8 +17,8 @@ export interface OrderProblem<Path> {
 }
 
 /**
- * Returns unknown names, entries that depend on themselves, and dependency cycles. Each cycle is reported once, at the entry that closes it.
- * `others` are further valid names: those of modules and of entries with problems.
+ * Returns unknown names, entries that depend on themselves, and dependency cycles. Each cycle is reported once, at the
+ * entry that closes it. `others` are further valid names: those of modules and of entries with problems.
  */
 export function orderProblems<Path>(entries: readonly Ordered<Path>[], others: readonly string[]): OrderProblem<Path>[] {
   const byName = new Map(entries.map((entry) => [entry.name, entry]));

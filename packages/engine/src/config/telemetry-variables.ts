@@ -22,7 +22,10 @@ const headers: Reading = (text) => {
   }
 };
 
-/** Standard variables of OpenTelemetry and their settings (capabilities 9.1). The file overrides them, because other programs share them. */
+/**
+ * Standard variables of OpenTelemetry and their settings (capabilities 9.1). The file overrides them, because other
+ * programs share them.
+ */
 const VARIABLES: readonly (readonly [variable: string, key: string, read: Reading])[] = [
   ["OTEL_ENABLED", "enabled", boolean],
   ["OTEL_SERVICE_NAME", "service_name", asIs],
@@ -42,7 +45,9 @@ const VARIABLES: readonly (readonly [variable: string, key: string, read: Readin
   ["OTEL_LOGS_FLUSH_INTERVAL_MS", "logs_flush_interval_ms", number],
 ];
 
-/** Returns the variable of a setting, e.g. OTEL_ENABLED for `svc-observability.enabled`, or undefined if it has none. */
+/**
+ * Returns the variable of a setting, e.g. OTEL_ENABLED for `svc-observability.enabled`, or undefined if it has none.
+ */
 export function telemetryVariableOf(setting: string): string | undefined {
   return VARIABLES.find(([, key]) => setting === `${MODULE}.${key}`)?.[0];
 }
@@ -54,8 +59,8 @@ export interface WithVariables {
 }
 
 /**
- * Fills in settings that the file does not set. An invalid value is ignored with a warning: the variable may be meant for another
- * program and must not prevent the engine from starting.
+ * Fills in settings that the file does not set. An invalid value is ignored with a warning: the variable may be meant
+ * for another program and must not prevent the engine from starting.
  */
 export function withTelemetryVariables(
   modules: readonly ModuleEntry[],

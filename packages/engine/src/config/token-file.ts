@@ -3,7 +3,9 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync
 import { dirname, join } from "node:path";
 import { tokenSchema } from "./engine-options.ts";
 
-/** Returns the path of the generated token: `.svc/token` beside the config file. It is used if no token is configured. */
+/**
+ * Returns the path of the generated token: `.svc/token` beside the config file. It is used if no token is configured.
+ */
 export function tokenFileOf(configFile: string): string {
   return join(dirname(configFile), ".svc", "token");
 }
@@ -13,8 +15,8 @@ export function hasStoredToken(configFile: string): boolean {
 }
 
 /**
- * Returns the token in the file. Creates the file with a new token of 256 random bits if it is missing. Removes access rights of other users.
- * Throws an Error that names the file if it cannot be used.
+ * Returns the token in the file. Creates the file with a new token of 256 random bits if it is missing. Removes access
+ * rights of other users. Throws an Error that names the file if it cannot be used.
  */
 export function storedToken(file: string): string {
   try {

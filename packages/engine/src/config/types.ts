@@ -20,7 +20,10 @@ export interface TlsFiles {
   readonly clientCa?: string;
 }
 
-/** The `engine:` block of the config file, with defaults filled in. Environment and flags are already applied. Paths are absolute. */
+/**
+ * The `engine:` block of the config file, with defaults filled in. Environment and flags are already applied. Paths are
+ * absolute.
+ */
 export interface EngineSettings extends EngineOptionSettings {
   /** Worker WebSocket. Default 127.0.0.1:49134. */
   readonly bridge: ListenAddress;
@@ -48,8 +51,8 @@ export interface ModuleEntry {
 }
 
 /**
- * Patterns of files and folders. A name (`data`, `*.csv`) matches at any depth. A path (`src/generated`, with `**` for any folders)
- * is relative to the watched folder.
+ * Patterns of files and folders. A name (`data`, `*.csv`) matches at any depth. A path (`src/generated`, with `**` for
+ * any folders) is relative to the watched folder.
  */
 export interface WatchPatterns {
   /** Watch only these; empty: all. */
@@ -109,7 +112,10 @@ export type SettingSource = "flag" | "env" | "file" | "default";
 
 /** An effective setting. */
 export interface EffectiveSetting {
-  /** As in the file, e.g. `engine.bridge.port`; the listeners of modules are `svc-http.port`, `svc-stream.host` and so on. */
+  /**
+   * As in the file, e.g. `engine.bridge.port`; the listeners of modules are `svc-http.port`, `svc-stream.host` and so
+   * on.
+   */
   readonly key: string;
   readonly value: string | number | boolean | readonly string[];
   readonly source: SettingSource;

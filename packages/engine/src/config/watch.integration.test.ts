@@ -26,7 +26,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Changes in the order in which they come; `next` waits for one, 5 s at most. */
+/** Collects changes in order. `next` waits for one, at most 5 s. */
 class Changes {
   readonly all: ConfigFileChange[] = [];
   readonly #arrivals = new EventEmitter();
@@ -45,7 +45,7 @@ class Changes {
     return change;
   }
 
-  /** Waits for a change, 5 s at most from the last one that came. */
+  /** Waits for a change, at most 5 s after the last one. */
   async until(wanted: ConfigFileChange): Promise<void> {
     while (!isDeepStrictEqual(await this.next(), wanted));
   }

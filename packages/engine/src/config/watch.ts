@@ -8,19 +8,31 @@ import { ConfigError } from "./types.ts";
 export type ConfigFileChange =
   /** New content. `revision` is the one that `loadConfig` gives to the same content. */
   | { readonly kind: "changed"; readonly revision: string }
-  /** The file is empty, truncated or less than half its size: a program may be writing it. Reported as `changed` if it stays so for `waitMs`. */
+  /**
+   * The file is empty, truncated or less than half its size: a program may be writing it. Reported as `changed` if it
+   * stays so for `waitMs`.
+   */
   | { readonly kind: "shrunk"; readonly waitMs: number }
-  /** The file was removed, is not a regular file, or cannot be read; `reason` says which, with the file's name. Watching continues. */
+  /**
+   * The file was removed, is not a regular file, or cannot be read; `reason` says which, with the file's name. Watching
+   * continues.
+   */
   | { readonly kind: "unreadable"; readonly reason: string };
 
 export interface WatchOptions {
   /** Quiet time after the last event before the file is read, in milliseconds. Default 200. */
   readonly debounceMs?: number;
-  /** Revision of the content already loaded, so that an edit between loading and watching is not missed. Default: the current one. */
+  /**
+   * Revision of the content already loaded, so that an edit between loading and watching is not missed. Default: the
+   * current one.
+   */
   readonly revision?: string;
   /** Called for each change of the content, one at a time. Rejections go to `onError`. */
   readonly onChange: (change: ConfigFileChange) => void | Promise<void>;
-  /** Called if watching failed, e.g. because of too many watches, or if `onChange` rejected. Watching continues if possible. */
+  /**
+   * Called if watching failed, e.g. because of too many watches, or if `onChange` rejected. Watching continues if
+   * possible.
+   */
   readonly onError: (error: unknown) => void;
   readonly clock?: Clock;
 }
@@ -35,7 +47,10 @@ export interface ConfigWatch {
 const DEFAULT_DEBOUNCE_MS = 200;
 /** Number of debounce intervals before a missing or unreadable file is reported: it is often being replaced. */
 const UNREADABLE_RETRIES = 5;
-/** How long a shrunk file must stay unchanged before it is reported, in milliseconds: a writing editor or a full disk may have truncated it. */
+/**
+ * How long a shrunk file must stay unchanged before it is reported, in milliseconds: a writing editor or a full disk
+ * may have truncated it.
+ */
 const SHRUNK_MS = 5_000;
 
 type Content =
@@ -43,8 +58,8 @@ type Content =
   | { readonly state: "unreadable"; readonly reason: string; readonly revision: undefined };
 
 /**
- * Reports each change of a config file's content. Follows editors that write a new file and rename it, deletion and re-creation,
- * and a symbolic link to the file. Saves that change nothing are not reported.
+ * Reports each change of a config file's content. Follows editors that write a new file and rename it, deletion and
+ * re-creation, and a symbolic link to the file. Saves that change nothing are not reported.
  */
 export function watchConfig(file: string, options: WatchOptions): ConfigWatch {
   const watcher = new ConfigFileWatcher(resolve(file), options);

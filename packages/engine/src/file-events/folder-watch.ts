@@ -6,20 +6,30 @@ import { type Clock, every } from "../kernel/clock.ts";
 const MAX_FOLDERS = 10_000;
 /** Interval between two reports of every folder where the file system raises no events. */
 const POLL_MS = 1_000;
-/** macOS starts the event stream a moment after `fs.watch` returns. One more event after this time covers missed changes. */
+/**
+ * macOS starts the event stream a moment after `fs.watch` returns. One more event after this time covers missed
+ * changes.
+ */
 const LATE_START_MS = 1_000;
 /**
- * Linux drops events without notice when 16,384 of them are queued (`fs.inotify.max_queued_events`). The queue is shared by all watches of the
- * process and is delivered in full after a loss, so one report of every folder per this many events comes after any lost event.
+ * Linux drops events without notice when 16,384 of them are queued (`fs.inotify.max_queued_events`). The queue is
+ * shared by all watches of the process and is delivered in full after a loss, so one report of every folder per this
+ * many events comes after any lost event.
  */
 const MAX_TRUSTED_EVENTS = 8_192;
 
 export interface FolderEvent {
   /** Path of the folder as it was given to `arm`. */
   readonly folder: string;
-  /** Name of the changed entry, if known. Use it only to skip irrelevant entries: one event may stand for several changes. */
+  /**
+   * Name of the changed entry, if known. Use it only to skip irrelevant entries: one event may stand for several
+   * changes.
+   */
   readonly name: string | undefined;
-  /** False if an existing entry's content or attributes changed; true if an entry may have been created, removed or replaced. */
+  /**
+   * False if an existing entry's content or attributes changed; true if an entry may have been created, removed or
+   * replaced.
+   */
   readonly isStructural: boolean;
 }
 
@@ -50,8 +60,9 @@ interface ArmedFolder {
 }
 
 /**
- * Watches folders, each on its own and without its sub-folders. It reports that a folder may have changed, and never what has changed:
- * the caller arms a folder first and reads it afterwards, so that a change is either seen by that read or raises an event.
+ * Watches folders, each on its own and without its sub-folders. It reports that a folder may have changed, and never
+ * what has changed: the caller arms a folder first and reads it afterwards, so that a change is either seen by that
+ * read or raises an event.
  */
 export class FolderWatch {
   static readonly #instances = new Set<FolderWatch>();
@@ -72,8 +83,9 @@ export class FolderWatch {
   }
 
   /**
-   * Watches a folder, unless it is watched already. `identity` distinguishes folders at the same path (see `folderIdentity`). The caller reads
-   * it before the call, so that the next scan arms a folder again that was replaced in between.
+   * Watches a folder, unless it is watched already. `identity` distinguishes folders at the same path (see
+   * `folderIdentity`). The caller reads it before the call, so that the next scan arms a folder again that was replaced
+   * in between.
    */
   arm(folder: string, identity: string): ArmOutcome {
     if (this.#closed) return "failed";
@@ -179,7 +191,9 @@ export function isMissing(error: unknown): boolean {
   return code === "ENOENT" || code === "ENOTDIR";
 }
 
-/** Interprets the variable like the library chokidar. It is often set for all tools if the file system raises no events. */
+/**
+ * Interprets the variable like the library chokidar. It is often set for all tools if the file system raises no events.
+ */
 function isPollingRequested(value: string | undefined): boolean {
   return value !== undefined && !["", "0", "false"].includes(value.toLowerCase());
 }

@@ -25,8 +25,8 @@ interface DecidingFolder {
 }
 
 /**
- * Watches the targets of paths. For each path it watches the folder of the file, the folders of symbolic links in the path and, if the
- * file is missing, the deepest folder that exists.
+ * Watches the targets of paths. For each path it watches the folder of the file, the folders of symbolic links in the
+ * path and, if the file is missing, the deepest folder that exists.
  */
 export class PathWatch {
   readonly #paths: readonly string[];
@@ -44,7 +44,10 @@ export class PathWatch {
     });
   }
 
-  /** Watches the current targets of the paths. Call it before each read of the files, so that later changes raise an event. */
+  /**
+   * Watches the current targets of the paths. Call it before each read of the files, so that later changes raise an
+   * event.
+   */
   arm(): void {
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const folders = new Map<string, DecidingFolder>();
@@ -79,7 +82,8 @@ function collectFolders(path: string, folders: Map<string, DecidingFolder>): voi
     const stats = statsOf(entry);
     const target = stats?.isSymbolicLink() === true ? targetOf(entry) : undefined;
     const isOnTheWay = stats?.isDirectory() === true && after.length > 0;
-    // Links in the root folder, e.g. macOS's /tmp, do not change. On macOS a watch of the root folder raises events for all files of the machine.
+    // Links in the root folder, e.g. macOS's /tmp, do not change. On macOS a watch of the root folder raises events for
+    // all files of the machine.
     if (!isOnTheWay && !(target !== undefined && after.length > 0 && folder === root)) add(folders, folder, name);
     if (target !== undefined) {
       links += 1;

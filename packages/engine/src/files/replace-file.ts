@@ -9,13 +9,17 @@ const PRIVATE_FILE = 0o600;
 export interface ReplaceOptions {
   /** Permissions of the new file. Default 0o600. */
   readonly mode?: number;
-  /** Path of a file whose permissions and, if the process is allowed, owner are copied. No effect if the file does not exist. */
+  /**
+   * Path of a file whose permissions and, if the process is allowed, owner are copied. No effect if the file does not
+   * exist.
+   */
   readonly like?: string;
 }
 
 /**
- * Replaces a file atomically. After a crash it has either the old or the new content. After the promise resolves, the new content
- * survives a power cut. The folder must exist. Rejects with the file system's error and then leaves no temporary file.
+ * Replaces a file atomically. After a crash it has either the old or the new content. After the promise resolves, the
+ * new content survives a power cut. The folder must exist. Rejects with the file system's error and then leaves no
+ * temporary file.
  */
 export function replaceFile(file: string, content: string | Iterable<string>, { mode = PRIVATE_FILE, like }: ReplaceOptions = {}): Promise<void> {
   return putInPlace(file, async (draft) => {
@@ -25,7 +29,10 @@ export function replaceFile(file: string, content: string | Iterable<string>, { 
   });
 }
 
-/** Creates a file atomically. `write` fills a temporary file. Resolves with the size in bytes. Rejects if the file exists, else like `replaceFile`. */
+/**
+ * Creates a file atomically. `write` fills a temporary file. Resolves with the size in bytes. Rejects if the file
+ * exists, else like `replaceFile`.
+ */
 export async function createFile(file: string, write: (draft: string) => Promise<void>): Promise<{ readonly bytes: number }> {
   let bytes = 0;
   await putInPlace(file, async (draft) => {
@@ -73,7 +80,8 @@ async function putInPlace(file: string, write: (draft: string) => Promise<void>)
     await rm(draft, { force: true }).catch(() => {});
     throw error;
   }
-  // A rename survives a power cut only after its folder is synced. Windows cannot open folders and syncs renames itself.
+  // A rename survives a power cut only after its folder is synced. Windows cannot open folders and syncs renames
+  // itself.
   if (process.platform !== "win32") await sync(dirname(file), "r");
 }
 
@@ -85,8 +93,8 @@ function draftOf(file: string): string {
 const DRAFT = /^\..+\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/;
 
 /**
- * Removes temporary files that killed processes left. Must not run while another process replaces a file in the folder. `isOurs` gets
- * the name of the replaced file; default: all files of the folder.
+ * Removes temporary files that killed processes left. Must not run while another process replaces a file in the folder.
+ * `isOurs` gets the name of the replaced file; default: all files of the folder.
  */
 export function removeDrafts(folder: string, isOurs: (name: string) => boolean = () => true): void {
   const drafts = readdirSync(folder).filter((name) => DRAFT.test(name) && isOurs(name.slice(1, -".".length - 36 - ".tmp".length)));

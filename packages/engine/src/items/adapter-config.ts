@@ -22,13 +22,15 @@ const inMemory = z.strictObject({
 
 /** Settings that differ between the modules that store items. */
 export interface AdapterDefaults {
-  /** Name of the database file, e.g. `state.db`. Without its extension it is also the key prefix of the module in Redis. */
+  /**
+   * Name of the database file, e.g. `state.db`. Without its extension it is also the key prefix of the module in Redis.
+   */
   readonly file: string;
 }
 
 /**
- * Returns the schema of a module's `adapter`: `{name: file_based | in_memory | redis, config}`. Default `file_based`. Accepts `kv` with
- * `store_method` of older configs.
+ * Returns the schema of a module's `adapter`: `{name: file_based | in_memory | redis, config}`. Default `file_based`.
+ * Accepts `kv` with `store_method` of older configs.
  */
 export function adapterConfigSchema(defaults: AdapterDefaults) {
   const space = parse(defaults.file).name;

@@ -30,7 +30,7 @@ const op: fc.Arbitrary<UpdateOp> = fc.oneof(
 const FAILED = Symbol("failed");
 type Root = Json | undefined;
 
-/** What one operation does to a value, without mutation and in the order in which the specification tells it. */
+/** Reference implementation of one operation, without mutation, in the order of the specification. */
 function model(root: Root, each: UpdateOp): Root | typeof FAILED {
   const segments = typeof each.path === "string" ? (each.path === "" ? [] : [each.path]) : each.path;
   if (each.type === "merge") {

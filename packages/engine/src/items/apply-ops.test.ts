@@ -84,10 +84,10 @@ describe("update operations", () => {
     expect(apply('{"a":[0]}', { type: "append", path: "a", value, json })).toBe(`{"a":[0,${json}]}`);
     expect(apply(undefined, { type: "append", path: "a", value, json })).toBe(`{"a":[${json}]}`);
     expect(apply('{"a":1}', { type: "merge", path: "", value, json })).toBe('{"a":1,"n":[9007199254740993]}');
-    // What is there already changes nothing; what differs in a digit does.
+    // An equal value changes nothing; a value with another digit does.
     expect(apply('{ "a": 9007199254740993}', { type: "set", path: "a", value: 2 ** 53, json: "9007199254740993" })).toBe('{ "a": 9007199254740993}');
     expect(apply('{"a":9007199254740992}', { type: "set", path: "a", value: 2 ** 53, json: "9007199254740993" })).toBe('{"a":9007199254740993}');
-    // It is a number for the operations behind it.
+    // Later operations see it as a number.
     const big: UpdateOp = { type: "set", path: "", value: 2 ** 53, json: "9007199254740993" };
     expect(apply(undefined, big, { type: "increment", path: "", by: 1 })).toBe("9007199254740994");
     expect(applyOps(undefined, [big, { type: "append", path: "", value: "x" }], { atomic: true }).errors).toHaveLength(1);

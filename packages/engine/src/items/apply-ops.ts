@@ -1,4 +1,5 @@
-// Runs in the store thread: must not import the rest of the engine. Validates only what capabilities 7.3 reports as operation errors.
+// Runs in the store thread: must not import the rest of the engine. Validates only what capabilities 7.3 reports as
+// operation errors.
 import { parseExact, stringifyExact } from "./exact-json.ts";
 import { copyOf, isObject, type JsonObject, sameValue, typeName } from "./json-value.ts";
 import { mergeProblem } from "./merge-value.ts";
@@ -7,16 +8,19 @@ import type { OpValue, UpdateOp, UpdateOpError } from "./update-op.ts";
 import { pathProblem, printPath, segmentsOf } from "./update-path.ts";
 
 export interface AppliedOps {
-  /** JSON after the operations. The unchanged input text if nothing changed; undefined if there was no item and none was created. */
+  /**
+   * JSON after the operations. The unchanged input text if nothing changed; undefined if there was no item and none was
+   * created.
+   */
   readonly json: string | undefined;
   /** Operations that failed. */
   readonly errors: readonly UpdateOpError[];
 }
 
 /**
- * Applies operations in order to an item's JSON. If `json` is undefined, the item starts as `{}`, or as a missing value for an operation on
- * the root. If an operation fails and `atomic` is true, nothing changes; otherwise the other operations are applied. All failures are
- * reported.
+ * Applies operations in order to an item's JSON. If `json` is undefined, the item starts as `{}`, or as a missing value
+ * for an operation on the root. If an operation fails and `atomic` is true, nothing changes; otherwise the other
+ * operations are applied. All failures are reported.
  *
  * Numbers keep all digits, also beyond 2^53. Sums of integers are exact from -2^63 to 2^63-1.
  */
@@ -76,7 +80,9 @@ function carriedValue({ value, json }: OpValue): unknown {
 /** Result of an operation for the old value: a new value, a problem, or `done` if nothing has to be replaced. */
 type Next = { readonly value: unknown } | "done" | Problem;
 
-/** Replaces a value by the result of `next`. Creates missing objects on the path, but only if the operation succeeds. */
+/**
+ * Replaces a value by the result of `next`. Creates missing objects on the path, but only if the operation succeeds.
+ */
 function change(document: JsonDocument, op: UpdateOp, segments: readonly string[], next: (old: unknown) => Next): Problem | undefined {
   const place = placeAt(document, segments);
   if ("blockedBy" in place) return notObject(op.type, segments, place.blockedBy);

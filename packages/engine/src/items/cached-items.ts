@@ -5,9 +5,10 @@ import type { Item } from "./item-store.ts";
 import { type ItemAddress, isExpired } from "./plan-write.ts";
 
 /**
- * Read cache in front of a store that settles requests in the order in which it ran them. The cache is updated when a request settles, so it
- * holds the state after the last settled request. While a write to an item is in flight, reads of the item go to the store. A write with an
- * unknown outcome (disk failure, end of the thread, timeout) clears the cache, and requests sent before that no longer update it.
+ * Read cache in front of a store that settles requests in the order in which it ran them. The cache is updated when a
+ * request settles, so it holds the state after the last settled request. While a write to an item is in flight, reads
+ * of the item go to the store. A write with an unknown outcome (disk failure, end of the thread, timeout) clears the
+ * cache, and requests sent before that no longer update it.
  */
 export class CachedItems {
   readonly #cache: ItemCache;
@@ -31,13 +32,18 @@ export class CachedItems {
     return known;
   }
 
-  /** Sends a read to the store and returns the result of `read`. `read` calls `remember` for each item that it found. */
+  /**
+   * Sends a read to the store and returns the result of `read`. `read` calls `remember` for each item that it found.
+   */
   read<Output, Answer>(send: () => Promise<Output>, read: (output: Output, remember: Remember) => Answer): Promise<Answer> {
     const remember = this.#remember();
     return send().then((output) => read(output, remember));
   }
 
-  /** Like `read`, for a write to these items. Uses a single reaction to the store's promise, which preserves the order of results. */
+  /**
+   * Like `read`, for a write to these items. Uses a single reaction to the store's promise, which preserves the order
+   * of results.
+   */
   write<Output, Answer>(addresses: readonly ItemAddress[], send: () => Promise<Output>, read: (output: Output, remember: Remember) => Answer): Promise<Answer> {
     const remember = this.#remember();
     const names = addresses.map(({ scope, key }) => itemName(scope, key));

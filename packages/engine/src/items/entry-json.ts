@@ -1,12 +1,17 @@
 import type { Item } from "./item-store.ts";
 
-/** Returns JSON of an entry: `{key, value, version, updated_at, bytes, expires_at?}`; times are ISO 8601 in UTC. `keyMember` is the key's name. */
+/**
+ * Returns JSON of an entry: `{key, value, version, updated_at, bytes, expires_at?}`; times are ISO 8601 in UTC.
+ * `keyMember` is the key's name.
+ */
 export function entryJson(item: Item, keyMember: "key" | "item_id" = "key"): string {
   const end = expiryMember(item);
   return `{"${keyMember}":${JSON.stringify(item.key)},"value":${item.json},"version":${item.version},"updated_at":"${isoTime(item.updatedAt)}","bytes":${item.bytes}${end}}`;
 }
 
-/** Returns an item as a line of `state::export` and of NDJSON snapshots, without line feed. Times are ISO 8601 in UTC. */
+/**
+ * Returns an item as a line of `state::export` and of NDJSON snapshots, without line feed. Times are ISO 8601 in UTC.
+ */
 export function itemLine(scope: string, item: Item): string {
   const name = `"scope":${JSON.stringify(scope)},"key":${JSON.stringify(item.key)}`;
   return `{${name},"value":${item.json},"version":${item.version},"updated_at":"${isoTime(item.updatedAt)}"${expiryMember(item)}}`;

@@ -16,7 +16,10 @@ export class ExactNumber {
   }
 }
 
-/** Prefix of strings that represent exact numbers for `JSON.parse` and `JSON.stringify`. It is random, so that no data contains it. */
+/**
+ * Prefix of strings that represent exact numbers for `JSON.parse` and `JSON.stringify`. It is random, so that no data
+ * contains it.
+ */
 const MARK = `${randomUUID()}:`;
 const marked = new RegExp(`"${MARK}([^"]*)"`, "g");
 
@@ -66,7 +69,10 @@ function markExact(json: string): string {
 const QUOTE = 0x22;
 const LOWER_E = 0x65;
 
-/** True for digits, sign, point and exponent. Outside strings, `e` also occurs in `true` and `false`, but not at the start of a number. */
+/**
+ * True for digits, sign, point and exponent. Outside strings, `e` also occurs in `true` and `false`, but not at the
+ * start of a number.
+ */
 function isNumberUnit(unit: number): boolean {
   return (unit >= 0x30 && unit <= 0x39) || unit === 0x2d || unit === 0x2b || unit === 0x2e || unit === LOWER_E || unit === 0x45;
 }

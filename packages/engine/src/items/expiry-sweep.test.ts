@@ -4,7 +4,7 @@ import { createLogger, type LogRecord } from "../kernel/logger.ts";
 import { type ManualClock, manualClock } from "../testing/manual-clock.ts";
 import { ExpirySweep } from "./expiry-sweep.ts";
 
-/** Ends of items, and what the sweep asked of them. */
+/** Fake store of expiry times that records the sweep's calls. */
 class Ends {
   readonly clock: ManualClock = manualClock(1_000_000);
   readonly logs: LogRecord[] = [];
@@ -35,7 +35,7 @@ class Ends {
     this.sweep.note(end);
   }
 
-  /** Moves on, and lets what came due do its work. */
+  /** Advances the clock and runs due work. */
   async advance(ms: number): Promise<void> {
     this.clock.advance(ms);
     for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
@@ -104,7 +104,7 @@ describe("the sweep of items past their end", () => {
     await current.sweep.start();
     current.put("k", 30_000);
     current.clock.jumpTo(current.clock.now() + byMs);
-    // The store moves the ends that it keeps.
+    // The store shifts its own expiry times.
     current.items.set("k", current.clock.now() + 30_000);
     await current.advance(29_999);
     expect([...current.items.keys()]).toEqual(["k"]);

@@ -22,8 +22,8 @@ export interface ExpirySweepOptions {
 }
 
 /**
- * Deletes expired items. Readers do not see expired items anyway; the sweep frees their space and publishes their deletion. It queries the
- * store only when the next item expires.
+ * Deletes expired items. Readers do not see expired items anyway; the sweep frees their space and publishes their
+ * deletion. It queries the store only when the next item expires.
  */
 export class ExpirySweep {
   readonly #options: ExpirySweepOptions;

@@ -61,7 +61,10 @@ export class ItemCache {
   }
 }
 
-/** Returns a unique map key for scope and key. Both may contain any character, so it starts with the length of the scope. */
+/**
+ * Returns a unique map key for scope and key. Both may contain any character, so it starts with the length of the
+ * scope.
+ */
 export function itemName(scope: string, key: string): string {
   return `${scope.length}:${scope}${key}`;
 }

@@ -7,7 +7,10 @@ export const MAX_NAME_BYTES = 1024;
 const loneSurrogate = /\p{Surrogate}/u;
 const UNPAIRED_SURROGATE = "contains an unpaired surrogate, which is not valid Unicode";
 
-/** Returns the schema of a scope or key: 1 to 1,024 bytes of Unicode text, except `__proto__`. `what` starts the description, e.g. "scope". */
+/**
+ * Returns the schema of a scope or key: 1 to 1,024 bytes of Unicode text, except `__proto__`. `what` starts the
+ * description, e.g. "scope".
+ */
 export function itemNameSchema(what: string) {
   return z
     .string()

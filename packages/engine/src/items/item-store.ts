@@ -17,8 +17,8 @@ export interface Item {
 }
 
 /**
- * What an acknowledged write survives. `durable`: a power cut. `relaxed`: a crash of the process; a power cut may lose up to 1 s. `memory`:
- * neither.
+ * What an acknowledged write survives. `durable`: a power cut. `relaxed`: a crash of the process; a power cut may lose
+ * up to 1 s. `memory`: neither.
  */
 export type Durability = "durable" | "relaxed" | "memory";
 
@@ -43,7 +43,10 @@ export interface ItemValue {
 /** Operations on an item. The store applies them to its JSON. */
 export interface ItemUpdate {
   readonly ops: readonly UpdateOp[];
-  /** True: nothing is written if an operation fails. False: the other operations are applied (nothing is written if they change nothing). */
+  /**
+   * True: nothing is written if an operation fails. False: the other operations are applied (nothing is written if they
+   * change nothing).
+   */
   readonly atomic: boolean;
   /** Maximum size of the resulting JSON, in bytes. Above it, the update fails with `payload_too_large`. */
   readonly maxBytes: number;
@@ -65,7 +68,10 @@ export interface ItemWritten {
   readonly item: Item | undefined;
   /** JSON before the write; undefined if the item did not exist. */
   readonly previous: string | undefined;
-  /** Changes in order, with their outbox numbers. Empty for `unchanged`; two if the write replaced an expired item, which is deleted first. */
+  /**
+   * Changes in order, with their outbox numbers. Empty for `unchanged`; two if the write replaced an expired item,
+   * which is deleted first.
+   */
   readonly changes: readonly NumberedChange[];
 }
 
@@ -90,7 +96,10 @@ export type BatchResult =
   | { readonly status: "written"; readonly writes: readonly ItemWritten[] }
   | { readonly status: "conflict"; readonly index: number; readonly actual: number };
 
-/** Maximum size of the JSON that `getMany` returns or `writeMany` replaces, in bytes. Above it, both fail with `payload_too_large`. */
+/**
+ * Maximum size of the JSON that `getMany` returns or `writeMany` replaces, in bytes. Above it, both fail with
+ * `payload_too_large`.
+ */
 export const MAX_MANY_BYTES = 64 * 1024 * 1024;
 
 export interface PageRequest {
@@ -140,25 +149,30 @@ export interface ExpiredItem {
 }
 
 /**
- * Versioned items by scope and key, with an adapter (`in_memory`, `file_based`, `redis`). svc-state and svc-stream use it. Scopes and keys are
- * well-formed Unicode strings, sorted by code point. Values are JSON text; only `update` parses them.
+ * Versioned items by scope and key, with an adapter (`in_memory`, `file_based`, `redis`). svc-state and svc-stream use
+ * it. Scopes and keys are well-formed Unicode strings, sorted by code point. Values are JSON text; only `update` parses
+ * them.
  *
  * Guarantees:
  * - Writes to a key are serialized and atomic. A read that starts after a write resolved sees the write.
  * - `durability` says what a resolved write survives.
- * - A write with the same JSON as the stored one is `unchanged`: version and time stay, and no watcher is notified. A new expiry time is
- *   stored nevertheless.
- * - An item starts at version 1. Each change adds 1, including its deletion. A new item starts above every version that was deleted in its
- *   scope, so versions of a key never repeat.
- * - Reads and writes ignore an expired item at once. A write to its key first deletes it (a change with its own version), and the new item has
- *   the next version. A delete with `ifVersion` may still name the expired version; the sweep does that.
- * - Expiry times are wall-clock times. If the wall clock is set while the store is open, they are shifted, so that the lifetime stays the same.
+ * - A write with the same JSON as the stored one is `unchanged`: version and time stay, and no watcher is notified. A
+ *   new expiry time is stored nevertheless.
+ * - An item starts at version 1. Each change adds 1, including its deletion. A new item starts above every version that
+ *   was deleted in its scope, so versions of a key never repeat.
+ * - Reads and writes ignore an expired item at once. A write to its key first deletes it (a change with its own
+ *   version), and the new item has the next version. A delete with `ifVersion` may still name the expired version; the
+ *   sweep does that.
+ * - Expiry times are wall-clock times. If the wall clock is set while the store is open, they are shifted, so that the
+ *   lifetime stays the same.
  * - Deliveries for the watchers of a write are stored in the same transaction as the write.
  * - Paging by key lists an item that exists throughout exactly once, whatever is written between two pages.
- * - Results come in the order in which the store ran the requests, and each promise settles in the event loop turn of its result. Of two calls
- *   on one key, the first reaction (`.then`) to the first call runs first. So publishing a write in that reaction keeps the order of versions.
- * - A write that rejects with CallError `overloaded`, `draining` or `payload_too_large` changes nothing. After `storage_failed` and
- *   `call_timeout` the write may have happened, unless `details.outcome` is `not_written` (`unclear-outcome.ts`); later reads agree on it.
+ * - Results come in the order in which the store ran the requests, and each promise settles in the event loop turn of
+ *   its result. Of two calls on one key, the first reaction (`.then`) to the first call runs first. So publishing a
+ *   write in that reaction keeps the order of versions.
+ * - A write that rejects with CallError `overloaded`, `draining` or `payload_too_large` changes nothing. After
+ *   `storage_failed` and `call_timeout` the write may have happened, unless `details.outcome` is `not_written`
+ *   (`unclear-outcome.ts`); later reads agree on it.
  * - The cost of a write does not depend on the size of its scope.
  */
 export interface ItemStore {
@@ -170,7 +184,10 @@ export interface ItemStore {
   /** Applies operations to an item. A failed update is `unchanged`, with the reasons in `errors`. */
   update(scope: string, key: string, update: ItemUpdate, write: ItemWrite): Promise<ItemUpdated | Conflict>;
   delete(scope: string, key: string, write: ItemWrite): Promise<ItemWritten | Conflict>;
-  /** Runs at most 1,000 writes in order, in one transaction. Rejects with `payload_too_large` if they replace more than `MAX_MANY_BYTES`. */
+  /**
+   * Runs at most 1,000 writes in order, in one transaction. Rejects with `payload_too_large` if they replace more than
+   * `MAX_MANY_BYTES`.
+   */
   writeMany(writes: readonly BatchedWrite[]): Promise<BatchResult>;
   /** Returns all values of a scope, unless their total size exceeds `maxBytes`. */
   list(scope: string, options: { readonly maxBytes: number }): Promise<Listing>;
@@ -185,9 +202,9 @@ export interface ItemStore {
   nextExpiry(): Promise<number | undefined>;
   readonly outbox: Outbox;
   /**
-   * Writes a consistent snapshot to `file` (absolute path; must not exist, but its folder must), while reads and writes continue.
-   * `file_based` writes a database file that can replace the store's file; the other adapters write NDJSON like `state::export`. Rejects with
-   * `storage_failed` and then leaves no file.
+   * Writes a consistent snapshot to `file` (absolute path; must not exist, but its folder must), while reads and writes
+   * continue. `file_based` writes a database file that can replace the store's file; the other adapters write NDJSON
+   * like `state::export`. Rejects with `storage_failed` and then leaves no file.
    */
   snapshot(file: string): Promise<{ readonly bytes: number }>;
   /** Returns the reason why writes fail at present, or undefined if they work. */

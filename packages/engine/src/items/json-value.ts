@@ -31,7 +31,10 @@ export function copyOf(value: unknown): unknown {
   return typeof value === "object" && value !== null ? parseExact(stringifyExact(value)) : value;
 }
 
-/** Returns the nesting depth of arrays and objects; 0 for other values. Not recursive, so that deep values cannot overflow the stack. */
+/**
+ * Returns the nesting depth of arrays and objects; 0 for other values. Not recursive, so that deep values cannot
+ * overflow the stack.
+ */
 export function depthOf(value: unknown): number {
   let depth = 0;
   let level = [value].filter(isContainer);

@@ -7,7 +7,10 @@ const MOST = 2n ** 63n - 1n;
 const PRINTED_AS_FLOAT = 1e21;
 const integerText = /^-?\d+$/;
 
-/** Adds an integer to a JSON number, exactly for integers from -2^63 to 2^63-1. Undefined if `value` is not a number or the sum is out of range. */
+/**
+ * Adds an integer to a JSON number, exactly for integers from -2^63 to 2^63-1. Undefined if `value` is not a number or
+ * the sum is out of range.
+ */
 export function addInteger(value: unknown, by: number): number | ExactNumber | undefined {
   if (typeof value === "number") {
     if (!Number.isInteger(value) || Math.abs(value) >= PRINTED_AS_FLOAT) return finite(value + by);

@@ -12,7 +12,9 @@ export interface OpenItemsOptions {
   readonly clock: Clock;
 }
 
-/** Opens the configured adapter. Rejects with an Error with a user message if it cannot be used; there is no fallback. */
+/**
+ * Opens the configured adapter. Rejects with an Error with a user message if it cannot be used; there is no fallback.
+ */
 export async function openItems(adapter: AdapterConfig, { dataDir, log, clock }: OpenItemsOptions): Promise<ItemStore> {
   switch (adapter.name) {
     case "in_memory":

@@ -39,11 +39,15 @@ export interface Delivery {
 }
 
 /**
- * Transactional outbox: deliveries are stored in the same transaction as their changes, with the durability of the items, until they are
- * acknowledged. A write that exceeds `MAX_WAITING_DELIVERIES` of a watcher is rejected with `overloaded`. No delivery is dropped.
+ * Transactional outbox: deliveries are stored in the same transaction as their changes, with the durability of the
+ * items, until they are acknowledged. A write that exceeds `MAX_WAITING_DELIVERIES` of a watcher is rejected with
+ * `overloaded`. No delivery is dropped.
  */
 export interface Outbox {
-  /** Returns deliveries of a watcher after the sequence number `after` (0: from the first), in order: at most `maxBytes`, but at least one. */
+  /**
+   * Returns deliveries of a watcher after the sequence number `after` (0: from the first), in order: at most
+   * `maxBytes`, but at least one.
+   */
   pending(request: { readonly watcher: string; readonly after: number; readonly limit: number; readonly maxBytes: number }): Promise<readonly Delivery[]>;
   /** Acknowledges and deletes deliveries. */
   acknowledge(deliveries: readonly Pick<Delivery, "seq" | "watcher">[]): Promise<void>;

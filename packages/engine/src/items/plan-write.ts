@@ -45,8 +45,8 @@ export function isExpired(item: Item, now: number): boolean {
 }
 
 /**
- * Plans a write to an item. `old` is the stored item, which may be expired. `floor` returns the highest deleted version of the scope; it is
- * called only if no item is stored.
+ * Plans a write to an item. `old` is the stored item, which may be expired. `floor` returns the highest deleted version
+ * of the scope; it is called only if no item is stored.
  */
 export function planWrite(
   old: Item | undefined,

@@ -11,7 +11,9 @@ export interface ItemInScope {
   readonly item: Item;
 }
 
-/** Writes an NDJSON snapshot: one line per item. For adapters without a database file. Rejects with `storage_failed`. */
+/**
+ * Writes an NDJSON snapshot: one line per item. For adapters without a database file. Rejects with `storage_failed`.
+ */
 export function writeSnapshotLines(
   file: string,
   pages: Iterable<Iterable<ItemInScope>> | AsyncIterable<Iterable<ItemInScope>>,

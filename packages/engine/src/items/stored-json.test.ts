@@ -48,7 +48,7 @@ describe("the text under which a value is stored", () => {
 
   it("is found in time that grows with the text, whatever stands in it", () => {
     const quotes = JSON.stringify(Array.from({ length: 100_000 }, () => "a"));
-    // Reading it again from each character takes longer than the time-out of a test.
+    // A quadratic algorithm would exceed the test's timeout.
     storedJson(Payload.fromText(`["\\u00e9",${quotes}]`), { ...limits, maxBytes: 1e9 });
     storedJson(Payload.fromText(JSON.stringify("\\".repeat(500_000))), { ...limits, maxBytes: 1e9 });
   });

@@ -7,11 +7,11 @@ export interface StoredJson {
 }
 
 /**
- * Returns the JSON text to store for a value. It keeps all digits, but has no white space between tokens and escapes strings like
- * `JSON.stringify`, so that equal values from different clients have equal texts.
+ * Returns the JSON text to store for a value. It keeps all digits, but has no white space between tokens and escapes
+ * strings like `JSON.stringify`, so that equal values from different clients have equal texts.
  *
- * Throws `invalid_input` if the value is nested too deeply, and `payload_too_large` if it is too large. `name` is the name of the member, e.g.
- * `value`; `limit` names the setting, e.g. "max_value_bytes of svc-state".
+ * Throws `invalid_input` if the value is nested too deeply, and `payload_too_large` if it is too large. `name` is the
+ * name of the member, e.g. `value`; `limit` names the setting, e.g. "max_value_bytes of svc-state".
  */
 export function storedJson(payload: Payload, limits: { readonly name: string; readonly maxBytes: number; readonly limit: string }): StoredJson {
   const json = normalJson(payload.text(), MAX_DEPTH);

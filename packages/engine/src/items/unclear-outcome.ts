@@ -1,8 +1,9 @@
 import { CallError } from "@svc/protocol";
 
 /**
- * True if a write that failed with this error may have happened or may still happen: after `call_timeout`, `storage_failed` and unknown
- * errors, unless `details.outcome` is `not_written`. After other errors nothing was written.
+ * True if a write that failed with this error may have happened or may still happen: after `call_timeout`,
+ * `storage_failed` and unknown errors, unless `details.outcome` is `not_written`. After other errors nothing was
+ * written.
  */
 export function mayBeStored(error: unknown): boolean {
   if (!CallError.is(error)) return true;

@@ -1,6 +1,6 @@
 /**
- * A path in a value. A string is one literal member of the root (`"a.b"` is a member with a dot, `""` the root itself). An array has one
- * member name per level (`[]` is the root).
+ * A path in a value. A string is one literal member of the root (`"a.b"` is a member with a dot, `""` the root itself).
+ * An array has one member name per level (`[]` is the root).
  */
 export type UpdatePath = string | readonly string[];
 

@@ -32,7 +32,10 @@ const updateOpSchema = z.discriminatedUnion("type", [
 /** Unparsed members of functions with `ops` (`FunctionSpec.rawMembers`), so that numbers keep their digits. */
 export const RAW_OP_MEMBERS = ["ops[].value"] as const;
 
-/** Schema of the `ops` of `state::update` and `stream::update`. `applyOps` reports errors that depend on the stored value. */
+/**
+ * Schema of the `ops` of `state::update` and `stream::update`. `applyOps` reports errors that depend on the stored
+ * value.
+ */
 export const updateOpsSchema: z.ZodType<readonly UpdateOp[]> = z.array(updateOpSchema.transform(withReadValue)).min(1).max(MAX_UPDATE_OPS);
 
 /** Parses the operation's value. Adds the value's JSON if parsing loses digits. */

@@ -2,7 +2,10 @@ import { type Database, resultCodes, SqlError } from "./driver.ts";
 import { type ProcedureTable, Refusal, type WriteBuffer } from "./procedures.ts";
 import type { Answer, Request } from "./thread-messages.ts";
 
-/** Thrown if the database failed, not a single request. Nothing of the batch was committed, and the connection must not be used again. */
+/**
+ * Thrown if the database failed, not a single request. Nothing of the batch was committed, and the connection must not
+ * be used again.
+ */
 export class DatabaseFailed extends Error {
   /** True after an I/O error or a damaged file: the file must be checked before it is used again. */
   readonly suspect: boolean;
@@ -20,16 +23,16 @@ export class DatabaseFailed extends Error {
 type Run = (input: unknown) => unknown;
 
 /**
- * Runs the requests in order and commits them as one transaction. A failed request is rolled back alone. If the answers become large, the
- * batch ends early: the remaining requests have no answer and must be run in another batch. Throws DatabaseFailed if the database failed;
- * nothing of the batch is then written.
+ * Runs the requests in order and commits them as one transaction. A failed request is rolled back alone. If the answers
+ * become large, the batch ends early: the remaining requests have no answer and must be run in another batch. Throws
+ * DatabaseFailed if the database failed; nothing of the batch is then written.
  */
 export function runBatch(database: Database, procedures: ProcedureTable, buffer: WriteBuffer, requests: readonly Request[]): Answer[] {
   if (!requests.some((request) => procedureOf(procedures, request)?.kind === "write")) {
     return answersTo(requests, (request) => runAlone(procedures, request));
   }
-  // Savepoints cost a fifth of the throughput, and failures are rare. So the first run has none. If a request fails, everything is rolled back
-  // and run again with savepoints.
+  // Savepoints cost a fifth of the throughput, and failures are rare. So the first run has none. If a request fails,
+  // everything is rolled back and run again with savepoints.
   const first = inTransaction(database, buffer, () => runAll(procedures, requests));
   return first ?? inTransaction(database, buffer, () => runIsolated(database, procedures, buffer, requests)) ?? [];
 }
@@ -141,7 +144,10 @@ function procedureOf(procedures: ProcedureTable, request: Request): ProcedureTab
   return Object.hasOwn(procedures, request.procedure) ? procedures[request.procedure] : undefined;
 }
 
-/** Result codes of a single faulty statement (1: SQLITE_ERROR, 18: too big, 19: constraint, 20: mismatch, 25: range). Others mean that the database failed. */
+/**
+ * Result codes of a single faulty statement (1: SQLITE_ERROR, 18: too big, 19: constraint, 20: mismatch, 25: range).
+ * Others mean that the database failed.
+ */
 const ofOneRequest: ReadonlySet<number> = new Set([1, 18, resultCodes.constraint, 20, 25]);
 
 function endsBatch(thrown: unknown): boolean {

@@ -27,8 +27,8 @@ export function damageText(file: string, finding: string): string {
 }
 
 /**
- * Returns the findings of the check, or only `ok`. On a damaged page the check itself may fail. A second check with a limit of one finding
- * stops before that.
+ * Returns the findings of the check, or only `ok`. On a damaged page the check itself may fail. A second check with a
+ * limit of one finding stops before that.
  */
 function findDamage(database: Database): string[] {
   try {

@@ -10,7 +10,7 @@ import { lockDataFolder } from "./data-folder.ts";
 const root = mkdtempSync(join(tmpdir(), "svc-lock-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-/** A process of its own that holds the lock of `folder` until it is killed. */
+/** Starts a process that holds the lock of `folder` until it is killed. */
 async function holder(folder: string) {
   const program = `import { lockDataFolder } from ${JSON.stringify(new URL("./data-folder.js", import.meta.url).href)};
     lockDataFolder(process.argv[1]); process.stdout.write("held\\n"); setInterval(() => {}, 1000);`;

@@ -23,8 +23,8 @@ export interface AnnouncedAccess {
 /** Lock of a data folder. */
 export interface DataFolderLock {
   /**
-   * Writes the engine's addresses to `engine.json`, for the CLI. Replaces the file atomically. Does nothing after the release. Throws if the
-   * file cannot be written.
+   * Writes the engine's addresses to `engine.json`, for the CLI. Replaces the file atomically. Does nothing after the
+   * release. Throws if the file cannot be written.
    */
   announce(addresses: AnnouncedAddresses, access?: AnnouncedAccess): void;
   /** Releases the lock. Calling it again does nothing. */
@@ -32,8 +32,9 @@ export interface DataFolderLock {
 }
 
 /**
- * Locks the data folder for this process. Creates it if it is missing. `engine.json` in it describes the holder: `{pid, started_at}`, and
- * `{bridge, http, realtime, token_file?, proof_key?}` after `announce`. If the holder is killed, the file stays, but the lock is released.
+ * Locks the data folder for this process. Creates it if it is missing. `engine.json` in it describes the holder: `{pid,
+ * started_at}`, and `{bridge, http, realtime, token_file?, proof_key?}` after `announce`. If the holder is killed, the
+ * file stays, but the lock is released.
  *
  * Throws DatabaseRefused with the holder (pid, start), or with the reason why the folder cannot be used.
  */

@@ -16,7 +16,10 @@ export interface OpenFileOptions {
   readonly durability?: StoreDurability | undefined;
 }
 
-/** What an acknowledged write survives. `durable`: a power cut. `relaxed`: a crash of the process; a power cut may lose up to 1 s. */
+/**
+ * What an acknowledged write survives. `durable`: a power cut. `relaxed`: a crash of the process; a power cut may lose
+ * up to 1 s.
+ */
 export type StoreDurability = "durable" | "relaxed";
 
 /** synchronous=FULL syncs the write-ahead log at each commit; NORMAL syncs it only before a checkpoint. */
@@ -33,16 +36,17 @@ export interface OpenedFile {
 }
 
 /**
- * Opens a database for the store: checks it after an unclean stop, enables the write-ahead log and upgrades the schema. Throws
- * DatabaseRefused if the file is damaged, has a newer version, or cannot be read or written.
+ * Opens a database for the store: checks it after an unclean stop, enables the write-ahead log and upgrades the schema.
+ * Throws DatabaseRefused if the file is damaged, has a newer version, or cannot be read or written.
  */
 export function openDatabaseFile(options: OpenFileOptions): OpenedFile {
   let database: Database | undefined;
   try {
     finishRenewal(options.file);
     const wasUnclean = endedUncleanly(options.file);
-    // Check the log before SQLite opens it, because SQLite reads up to the first bad frame and overwrites the rest.
-    // Not for a relaxed store: after a power cut its log may normally contain only some pages of several unsynced transactions.
+    // Check the log before SQLite opens it, because SQLite reads up to the first bad frame and overwrites the rest. Not
+    // for a relaxed store: after a power cut its log may normally contain only some pages of several unsynced
+    // transactions.
     const damage = wasUnclean && options.durability !== "relaxed" ? keepDamagedLog(options.file) : undefined;
     keepPrivate(options.file);
     database = openDatabase(options.file, options.driver);
@@ -81,7 +85,10 @@ function endedUncleanly(file: string): boolean {
   return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
-/** Copies the files if SQLite will ignore a part of the log, and returns a message about the loss. Returns undefined if the log is intact. */
+/**
+ * Copies the files if SQLite will ignore a part of the log, and returns a message about the loss. Returns undefined if
+ * the log is intact.
+ */
 function keepDamagedLog(file: string): string | undefined {
   const { readable, unreadable } = readWal(`${file}-wal`) ?? { readable: 0, unreadable: 0 };
   if (unreadable === 0) return undefined;

@@ -50,7 +50,7 @@ describe.each(drivers)("the driver %s", (driver) => {
       (n) => expect(column([...select.iterate(n)])).toEqual(values(n)),
       (n) => expect(touch.get(n)?.m).toBe(values(n)[0]),
       (n) => expect(column(touch.all(n))).toEqual(values(n)),
-      // Cannot be done while any statement is left half-way.
+      // Fails while a statement is unfinished.
       () => expect(checkpoint.get()).toMatchObject({ busy: 0 }),
     ];
     fc.assert(

@@ -11,7 +11,9 @@ export interface Statement<Row extends SqlRow = SqlRow> {
   /** Returns the first row, or undefined. */
   get(...parameters: readonly SqlValue[]): Row | undefined;
   all(...parameters: readonly SqlValue[]): Row[];
-  /** Yields rows as they are read. Must be consumed to the end: an unfinished statement keeps its read snapshot open. */
+  /**
+   * Yields rows as they are read. Must be consumed to the end: an unfinished statement keeps its read snapshot open.
+   */
   iterate(...parameters: readonly SqlValue[]): IterableIterator<Row>;
 }
 
@@ -47,8 +49,8 @@ export function defaultDriver(): DriverName {
 }
 
 /**
- * Opens `file`. Creates it if it is missing, but not its folder. Reads nothing yet: a file that is not a database fails at the first
- * statement. Throws SqlError.
+ * Opens `file`. Creates it if it is missing, but not its folder. Reads nothing yet: a file that is not a database fails
+ * at the first statement. Throws SqlError.
  */
 export function openDatabase(file: string, driver: DriverName = defaultDriver()): Database {
   return wrap(translated(() => new (driver === "libsql" ? loadLibsql() : loadNodeSqlite())(file)));
@@ -96,7 +98,8 @@ function wrap(native: NativeDatabase): Database {
 
 function wrapStatement<Row extends SqlRow>(database: NativeDatabase, sql: string): Statement<Row> {
   const native = translated(() => database.prepare(sql));
-  // After `all` or `iterate`, libsql's `get` and `run` reuse the previous parameters. So rows are read with a separate statement.
+  // After `all` or `iterate`, libsql's `get` and `run` reuse the previous parameters. So rows are read with a separate
+  // statement.
   let forRows: NativeStatement | undefined;
   const rowsOf = (parameters: readonly SqlValue[]): Iterable<unknown> => {
     forRows ??= database.prepare(sql);

@@ -2,15 +2,17 @@ import { existsSync, statSync } from "node:fs";
 import { dirname, isAbsolute, relative } from "node:path";
 import { type DataFolderLock, lockDataFolder } from "./data-folder.ts";
 
-/** Database files in use by this process. Two modules must not share a file, because they would see each other's data. */
+/**
+ * Database files in use by this process. Two modules must not share a file, because they would see each other's data.
+ */
 const inUse = new Set<string>();
 
 /** Locks of folders outside the data folder. Several modules may have files in the same folder. */
 const folderLocks = new Map<string, { readonly lock: DataFolderLock; users: number }>();
 
 /**
- * Reserves the database file of the setting `file_path` for a module. Returns a function that releases it, to be called once. Throws an Error
- * with the reason if the file cannot be used. `what` names the content in messages, e.g. `items`.
+ * Reserves the database file of the setting `file_path` for a module. Returns a function that releases it, to be called
+ * once. Throws an Error with the reason if the file cannot be used. `what` names the content in messages, e.g. `items`.
  */
 export function claimFile(file: string, { dataDir, what }: { readonly dataDir: string; readonly what: string }): () => void {
   if (existsSync(file) && statSync(file).isDirectory()) {

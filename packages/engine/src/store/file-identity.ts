@@ -10,7 +10,10 @@ export class FileIdentity {
     this.problem();
   }
 
-  /** Returns a user message if the database or its log was moved, removed or replaced, so that writes would be lost; else undefined. */
+  /**
+   * Returns a user message if the database or its log was moved, removed or replaced, so that writes would be lost;
+   * else undefined.
+   */
   problem(): string | undefined {
     for (const path of [this.#file, `${this.#file}-wal`]) {
       const found = identityOf(path);

@@ -5,7 +5,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { lockFile, tryFileLock } from "./file-lock.ts";
 
-// That it ends with its process, also when that is killed: data-folder.integration.test.ts.
+// data-folder.integration.test.ts tests that the lock is released when its process ends or is killed.
 let folder: string;
 let file: string;
 beforeEach(() => {
@@ -43,7 +43,7 @@ it("is waited for until the signal, and says once that it is waited for", async 
   expect(waits).toBe(1);
 });
 
-// Another user's file. Root may write to every file, so that the test has to give up being root for a moment.
+// Another user's file. Root may write to every file, so the test drops root rights for a moment.
 it("is refused where the file cannot be written to", () => {
   mkdirSync(join(folder, "below"));
   writeFileSync(file, "", { mode: 0o444 });

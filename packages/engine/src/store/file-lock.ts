@@ -20,10 +20,11 @@ export interface FileLockOptions {
 }
 
 /**
- * Locks a file for this process. Creates the file and its folder if they are missing. The operating system releases the lock when the process
- * ends, so a killed process leaves no lock behind. The file stays. Only SQLite may open it: closing another handle on it in this process would
- * release the lock (POSIX). Waits up to `busyMs` (default 0) and blocks this thread meanwhile. Returns undefined if another process holds the
- * lock. Throws if the file cannot be created, opened or written.
+ * Locks a file for this process. Creates the file and its folder if they are missing. The operating system releases the
+ * lock when the process ends, so a killed process leaves no lock behind. The file stays. Only SQLite may open it:
+ * closing another handle on it in this process would release the lock (POSIX). Waits up to `busyMs` (default 0) and
+ * blocks this thread meanwhile. Returns undefined if another process holds the lock. Throws if the file cannot be
+ * created, opened or written.
  */
 export function tryFileLock(file: string, { busyMs = 0 }: { readonly busyMs?: number } = {}): FileLock | undefined {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });

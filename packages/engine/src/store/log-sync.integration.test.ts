@@ -19,7 +19,7 @@ function firstFailure(file: string): Promise<{ readonly reason: string; readonly
 describe("the sync of a log", () => {
   it("tries within a second of a write, and tells what went wrong", async () => {
     const file = join(root, "a.db");
-    // A folder cannot be opened for writing, so this is a log that cannot be synced.
+    // A folder cannot be opened for writing, so this log cannot be synced.
     mkdirSync(`${file}-wal`);
     const { reason, sync, afterMs } = await firstFailure(file);
     expect(reason).toMatch(/EISDIR/);

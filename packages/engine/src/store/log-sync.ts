@@ -4,8 +4,8 @@ import { open } from "node:fs/promises";
 const SYNC_DELAY_MS = 500;
 
 /**
- * Syncs a database's write-ahead log soon after each write, for a store that does not sync each commit. Writes continue meanwhile. Opening the
- * log a second time is safe: SQLite locks the database and its shared memory, never the log.
+ * Syncs a database's write-ahead log soon after each write, for a store that does not sync each commit. Writes continue
+ * meanwhile. Opening the log a second time is safe: SQLite locks the database and its shared memory, never the log.
  */
 export class LogSync {
   readonly #log: string;

@@ -4,8 +4,9 @@ import { chmodSync, closeSync, openSync, statSync } from "node:fs";
 export const PRIVATE = 0o600;
 
 /**
- * Makes a database readable only for its owner, whatever the mode of its folder. SQLite creates the files beside it with the same mode. Creates
- * an empty file if it is missing, which SQLite treats as a new database. Throws system errors.
+ * Makes a database readable only for its owner, whatever the mode of its folder. SQLite creates the files beside it
+ * with the same mode. Creates an empty file if it is missing, which SQLite treats as a new database. Throws system
+ * errors.
  */
 export function keepPrivate(file: string): void {
   // An existing file must not be opened here: closing it would release SQLite's locks, which POSIX keeps per process.

@@ -1,11 +1,14 @@
 import type { Database } from "./driver.ts";
 
 /**
- * An operation of the store, run in the store thread. It is synchronous and may change only the database, because it is rolled back and run
- * again if another request of its batch fails. Input and output are copied between threads.
+ * An operation of the store, run in the store thread. It is synchronous and may change only the database, because it is
+ * rolled back and run again if another request of its batch fails. Input and output are copied between threads.
  */
 export interface Procedure<Input, Output> {
-  /** A `write` runs in the batch's transaction and is acknowledged after the commit. A batch with only reads has no transaction. */
+  /**
+   * A `write` runs in the batch's transaction and is acknowledged after the commit. A batch with only reads has no
+   * transaction.
+   */
   readonly kind: "read" | "write";
   run(input: Input): Output;
 }
@@ -17,8 +20,9 @@ export type InputOf<P> = P extends Procedure<infer Input, unknown> ? Input : nev
 export type OutputOf<P> = P extends Procedure<never, infer Output> ? Output : never;
 
 /**
- * Buffer for changes that procedures collect over the requests of a transaction, e.g. counts. `flush` writes them; it is called before each
- * commit. `discard` drops them; it is called after a rollback of the changes since the last `flush`.
+ * Buffer for changes that procedures collect over the requests of a transaction, e.g. counts. `flush` writes them; it
+ * is called before each commit. `discard` drops them; it is called after a rollback of the changes since the last
+ * `flush`.
  */
 export interface WriteBuffer {
   flush(): void;
@@ -27,9 +31,14 @@ export interface WriteBuffer {
 
 /** Exports of a file of procedures. */
 export interface ProceduresModule {
-  /** SQL migrations, one per schema version. Append only. The database's version is the number of executed migrations. */
+  /**
+   * SQL migrations, one per schema version. Append only. The database's version is the number of executed migrations.
+   */
   readonly schema: readonly string[];
-  /** Called after the schema is upgraded, and again after each reopening. May register one buffer with `useBuffer` before it returns. */
+  /**
+   * Called after the schema is upgraded, and again after each reopening. May register one buffer with `useBuffer`
+   * before it returns.
+   */
   openProcedures(database: Database, useBuffer: (buffer: WriteBuffer) => void): ProcedureTable;
 }
 
@@ -41,7 +50,10 @@ export function write<Input, Output>(run: (input: Input) => Output): Procedure<I
   return { kind: "write", run };
 }
 
-/** Thrown by a procedure to reject its request. The caller gets a CallError with this code. Other requests of the batch are not affected. */
+/**
+ * Thrown by a procedure to reject its request. The caller gets a CallError with this code. Other requests of the batch
+ * are not affected.
+ */
 export class Refusal extends Error {
   readonly code: string;
   readonly details: Readonly<Record<string, unknown>> | undefined;

@@ -21,7 +21,10 @@ export interface QueryThreadOptions {
   readonly driver?: DriverName | undefined;
 }
 
-/** Runs a statement on a database in a separate thread, while reads and writes continue. Resolves with its rows. Rejects with an Error. */
+/**
+ * Runs a statement on a database in a separate thread, while reads and writes continue. Resolves with its rows. Rejects
+ * with an Error.
+ */
 export async function runInThread(sql: string, parameters: readonly SqlValue[], options: QueryThreadOptions): Promise<readonly SqlRow[]> {
   const { file, driver, clock, timeoutMs, signal } = options;
   signal.throwIfAborted();
@@ -42,7 +45,8 @@ export async function runInThread(sql: string, parameters: readonly SqlValue[], 
   const onAbort = (): void => end("the store is closing");
   signal.addEventListener("abort", onAbort, { once: true });
   const cancel = clock.after(timeoutMs, () => end(`it took longer than ${timeoutMs} ms`));
-  // Wait for the exit: a terminated thread runs until its SQLite statement ends. It must not write after this has settled.
+  // Wait for the exit: a terminated thread runs until its SQLite statement ends. It must not write after this has
+  // settled.
   await new Promise<void>((resolve) => worker.once("exit", () => resolve()));
   cancel();
   signal.removeEventListener("abort", onAbort);
@@ -53,7 +57,10 @@ export async function runInThread(sql: string, parameters: readonly SqlValue[], 
 /** Timeout of an integrity check, in milliseconds. */
 const CHECK_TIMEOUT_MS = 60 * 60_000;
 
-/** Checks pages, indexes and constraints of a database that is in use. Resolves with the problems, or undefined if there are none. */
+/**
+ * Checks pages, indexes and constraints of a database that is in use. Resolves with the problems, or undefined if there
+ * are none.
+ */
 export async function integrityProblem(options: Omit<QueryThreadOptions, "timeoutMs">): Promise<string | undefined> {
   const rows = await runInThread("PRAGMA integrity_check(3)", [], { ...options, timeoutMs: CHECK_TIMEOUT_MS });
   const problems = rows.map((row) => String(row.integrity_check).replaceAll("\n", " "));

@@ -4,9 +4,10 @@ import { refuseDamage } from "./damage.ts";
 import type { Database } from "./driver.ts";
 import { keepPrivate, PRIVATE } from "./private-file.ts";
 
-// After a failed fsync, Linux marks the unwritten pages as clean: reads return them, later syncs succeed, but a power cut loses them. So the
-// file cannot be trusted any more. The whole database is written to a new file, whose pages are all written by its fsync, and the new file
-// replaces the old one. Source: https://wiki.postgresql.org/wiki/Fsync_Errors
+// After a failed fsync, Linux marks the unwritten pages as clean: reads return them, later syncs succeed, but a power
+// cut loses them. So the file cannot be trusted any more. The whole database is written to a new file, whose pages are
+// all written by its fsync, and the new file replaces the old one. Source:
+// https://wiki.postgresql.org/wiki/Fsync_Errors
 //
 // FILE.unsynced   marks that a sync failed; stays until the new file is in place, also across a restart of the engine
 // FILE.renewed    the new file, complete and synced; the next opening replaces the old file with it
@@ -19,7 +20,10 @@ export function isUnsynced(file: string): boolean {
   return existsSync(`${file}${UNSYNCED}`);
 }
 
-/** Creates the mark of a failed sync, in case the engine is killed before it renews the file. After a power cut the mark is not needed. */
+/**
+ * Creates the mark of a failed sync, in case the engine is killed before it renews the file. After a power cut the mark
+ * is not needed.
+ */
 export function noteUnsynced(file: string): void {
   try {
     closeSync(openSync(`${file}${UNSYNCED}`, "a", PRIVATE));
@@ -28,7 +32,10 @@ export function noteUnsynced(file: string): void {
   }
 }
 
-/** Writes the database to `FILE.renewed` and syncs it. The old file stays unchanged. Throws SqlError, DatabaseRefused and system errors. */
+/**
+ * Writes the database to `FILE.renewed` and syncs it. The old file stays unchanged. Throws SqlError, DatabaseRefused
+ * and system errors.
+ */
 export function renew(file: string, database: Database): void {
   const draft = `${file}${DRAFT}`;
   // Test a sync first, so that a large database is not copied while the disk still fails.
@@ -47,9 +54,9 @@ export function renew(file: string, database: Database): void {
 }
 
 /**
- * Replaces the old file with the new one, if there is one. No connection to the old file may be open, not even one that waits for the garbage
- * collector, because the last one to close deletes the log by its name. Throws system errors; the next call continues after the last completed
- * step.
+ * Replaces the old file with the new one, if there is one. No connection to the old file may be open, not even one that
+ * waits for the garbage collector, because the last one to close deletes the log by its name. Throws system errors; the
+ * next call continues after the last completed step.
  */
 export function finishRenewal(file: string): void {
   rmSync(`${file}${DRAFT}`, { force: true });

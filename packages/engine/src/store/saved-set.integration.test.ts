@@ -39,7 +39,7 @@ it("a saved set is empty after a restart when all entries were removed", async (
 it("a saved set saves what is added and removed while it is saved", async () => {
   const saved = open("meanwhile.json");
   for (let index = 0; index < 3_000; index++) saved.add(`first ${index}`);
-  // The save begins with the next turn of the event loop.
+  // The save starts in the next turn of the event loop.
   await new Promise((resolve) => setImmediate(resolve));
   for (let index = 0; index < 3_000; index++) {
     if (index % 2 === 0) saved.remove(`first ${index}`);

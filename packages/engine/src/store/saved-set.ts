@@ -31,8 +31,8 @@ export interface SavedSetOptions {
 }
 
 /**
- * Yields the file's content in pieces, because a long string at each save would grow the heap permanently. Entries may be added and removed
- * between two pieces.
+ * Yields the file's content in pieces, because a long string at each save would grow the heap permanently. Entries may
+ * be added and removed between two pieces.
  */
 function* textOf(entries: Iterable<string>): Generator<string> {
   yield '{"version":1,"entries":[';
@@ -58,9 +58,9 @@ const changeSchema = z.tuple([z.enum(["add", "remove"]), z.string()]);
 type Change = z.output<typeof changeSchema>;
 
 /**
- * A persistent set of strings. Each change is appended to a second file, `<name>.changes`, before `add` or `remove` returns, so it survives a
- * crash of the process. Soon after, the main file is replaced and synced and the second file is removed. From then on the change also
- * survives a power cut. Never creates the folder.
+ * A persistent set of strings. Each change is appended to a second file, `<name>.changes`, before `add` or `remove`
+ * returns, so it survives a crash of the process. Soon after, the main file is replaced and synced and the second file
+ * is removed. From then on the change also survives a power cut. Never creates the folder.
  */
 export class SavedSet {
   readonly #options: SavedSetOptions;
@@ -81,7 +81,10 @@ export class SavedSet {
     this.#options = options;
   }
 
-  /** Returns the entries of the last run. Renames the file to `<name>.damaged-<time>` and returns no entries if it cannot be read. */
+  /**
+   * Returns the entries of the last run. Renames the file to `<name>.damaged-<time>` and returns no entries if it
+   * cannot be read.
+   */
   async load(): Promise<readonly string[]> {
     const { file, what, log } = this.#options;
     let cause: unknown;
@@ -111,14 +114,20 @@ export class SavedSet {
     return this.#failure === undefined ? undefined : `${this.#options.what} cannot be saved at present: ${this.#failure}`;
   }
 
-  /** User message if the entries of an earlier run are unknown, because their file cannot be read. Does not change after `load`. */
+  /**
+   * User message if the entries of an earlier run are unknown, because their file cannot be read. Does not change after
+   * `load`.
+   */
   get problem(): string | undefined {
     const { file, what } = this.#options;
     if (this.#damagedFile === undefined) return undefined;
     return `${what} of an earlier run cannot be read: repair ${this.#damagedFile} and save it as ${basename(file)}, or delete it, and restart the engine`;
   }
 
-  /** Applies changes that a killed process did not save. Skips invalid lines, which a full disk or a power cut may leave. */
+  /**
+   * Applies changes that a killed process did not save. Skips invalid lines, which a full disk or a power cut may
+   * leave.
+   */
   async #loadChanges(): Promise<void> {
     const { what, log } = this.#options;
     const file = this.#changesFile;

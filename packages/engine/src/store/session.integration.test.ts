@@ -130,7 +130,7 @@ describe("a session after a failed sync", () => {
     expect(run(session, ["add", "refused"], texts)).toEqual([failed("cannot sync"), done(["before"])]);
     session.probe();
     expect(session.isRenewed).toBe(true);
-    // A power cut at this moment leaves nothing of the log, which no sync wrote.
+    // A power cut at this moment loses the whole log, because it was never synced.
     for (const end of ["-wal", "-shm"]) rmSync(`${file}${end}`);
     const next = open(file);
     expect(run(next, texts, ["add", "after"])).toEqual([done(["before"]), done(1)]);
@@ -199,7 +199,7 @@ describe("a session whose file is moved away", () => {
 });
 
 describe("a log that is damaged", () => {
-  /** A database as a killed process leaves it: three commits in its log. */
+  /** Creates a database like that of a killed process, with three commits in its log. */
   function killed(): string {
     const file = freshFile();
     const session = open(file);
@@ -304,14 +304,14 @@ describe("opening a database", () => {
   });
 });
 
-/** Changes one bit of a file. */
+/** Flips one bit of a file. */
 function damage(file: string, at: number): void {
   const content = readFileSync(file);
   content[at] = (content[at] ?? 0) ^ 1;
   writeFileSync(file, content);
 }
 
-/** A cleanly closed database with a page in the middle overwritten. */
+/** Creates a cleanly closed database with an overwritten page in the middle. */
 function damagedDatabase(): string {
   const file = freshFile();
   const session = open(file);

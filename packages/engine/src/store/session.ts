@@ -22,9 +22,9 @@ const MAX_RENEWAL_PAUSE_MS = 5_000;
 const NO_BUFFER: WriteBuffer = { flush: () => {}, discard: () => {} };
 
 /**
- * A database file in the store thread, from opening to closing. Acknowledged writes are synced; in a `relaxed` session at the next sync. After a
- * failed commit, no request of the batch is acknowledged. After a failed sync, no write is acknowledged until the database has been written to a
- * new file; see renewal.ts.
+ * A database file in the store thread, from opening to closing. Acknowledged writes are synced; in a `relaxed` session
+ * at the next sync. After a failed commit, no request of the batch is acknowledged. After a failed sync, no write is
+ * acknowledged until the database has been written to a new file; see renewal.ts.
  */
 export class Session {
   readonly #file: string;
@@ -67,7 +67,10 @@ export class Session {
     return this.#wasUnclean;
   }
 
-  /** True if the new file is ready. The thread must then end, which closes all connections to the old file. The next opening replaces it. */
+  /**
+   * True if the new file is ready. The thread must then end, which closes all connections to the old file. The next
+   * opening replaces it.
+   */
   get isRenewed(): boolean {
     return this.#isRenewed;
   }
@@ -121,13 +124,17 @@ export class Session {
     this.#markUnsynced(`the writes of the last second would not survive a power cut: ${reason}`);
   }
 
-  /** Closes the file. Throws an Error if the checkpoint failed; nothing is lost then, but the next start checks the file. */
+  /**
+   * Closes the file. Throws an Error if the checkpoint failed; nothing is lost then, but the next start checks the
+   * file.
+   */
   close(): void {
     const connection = this.#connection;
     this.#connection = undefined;
     if (connection === undefined) return;
     try {
-      // A checkpoint could write pages that were never synced. So renew the file; the next opening replaces the old one.
+      // A checkpoint could write pages that were never synced. So renew the file; the next opening replaces the old
+      // one.
       if (this.#unsynced !== undefined && !this.#isRenewed) this.#renew(connection, this.#unsynced.frames);
       closeDatabaseFile(connection.database);
     } catch (thrown) {
@@ -178,7 +185,10 @@ export class Session {
     return problem === undefined;
   }
 
-  /** Keeps the connection open unless it is stuck: closing the last one runs a checkpoint, with pages that may not be synced. */
+  /**
+   * Keeps the connection open unless it is stuck: closing the last one runs a checkpoint, with pages that may not be
+   * synced.
+   */
   #noteFailure(failure: DatabaseFailed, connection: Connection): void {
     this.#problem = `the store cannot write ${this.#file}: ${failure.message}`;
     if (failure.suspect) this.#markUnsynced(failure.message, failure.isOfCommit);

@@ -27,7 +27,7 @@ function open(options: Partial<StoreOptions> = {}): Promise<Store<LedgerProcedur
   });
 }
 
-/** Paths of the files that this process has open; of a removed one with " (deleted)" at the end. */
+/** Returns the paths of this process's open files. Paths of removed files end with " (deleted)". */
 function openFiles(): string[] {
   return readdirSync("/proc/self/fd").flatMap((handle) => {
     try {
@@ -215,7 +215,7 @@ describe("the store", () => {
     const store = await open({ requestTimeoutMs: 100 });
     const stuck = store.call("waitMs", 400);
     stuck.catch(() => {});
-    // Runs in the thread by now: the message was posted in the tick before.
+    // The message was posted in the previous turn, so the thread is running it now.
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
     const unsent = store.call("add", "never sent");
     await expect(stuck).rejects.toMatchObject({ code: "call_timeout", details: { timeout_ms: 100, outcome: "unknown" } });

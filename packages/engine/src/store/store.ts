@@ -11,9 +11,15 @@ import { startThread, type Thread } from "./thread.ts";
 import type { Answer, Request } from "./thread-messages.ts";
 
 export interface StoreOptions {
-  /** Absolute path of the database. Its folder must exist. The caller must prevent use by other processes (`lockDataFolder`). */
+  /**
+   * Absolute path of the database. Its folder must exist. The caller must prevent use by other processes
+   * (`lockDataFolder`).
+   */
   readonly file: string;
-  /** URL of the file that exports `schema` and `openProcedures`, e.g. `new URL("./file-procedures.js", import.meta.url)`. */
+  /**
+   * URL of the file that exports `schema` and `openProcedures`, e.g. `new URL("./file-procedures.js",
+   * import.meta.url)`.
+   */
   readonly procedures: URL;
   readonly log: Logger;
   readonly clock?: Clock;
@@ -32,16 +38,18 @@ export interface StoreOptions {
 }
 
 /**
- * A SQLite database in its own thread, accessed through procedures. A write resolves after it is synced, unless the store is `relaxed`. All
- * requests of an event loop turn are sent as one message and committed as one transaction. Later requests wait for the next batch.
+ * A SQLite database in its own thread, accessed through procedures. A write resolves after it is synced, unless the
+ * store is `relaxed`. All requests of an event loop turn are sent as one message and committed as one transaction.
+ * Later requests wait for the next batch.
  */
 export interface Store<Procedures extends ProcedureTable> {
   /**
    * Runs a procedure. Requests run in call order, and their promises settle in that order.
    *
-   * Rejects with CallError: the procedure's own code (Refusal), `storage_failed` if the disk or the thread failed, `overloaded` above the limits,
-   * `call_timeout`, or `draining` after `close`. For `storage_failed` and `call_timeout`, `details.outcome` is `unknown` if a write may have
-   * happened or may still happen, else `not_written`.
+   * Rejects with CallError: the procedure's own code (Refusal), `storage_failed` if the disk or the thread failed,
+   * `overloaded` above the limits, `call_timeout`, or `draining` after `close`. For `storage_failed` and
+   * `call_timeout`, `details.outcome` is `unknown` if a write may have happened or may still happen, else
+   * `not_written`.
    */
   call<Name extends keyof Procedures & string>(
     name: Name,
@@ -56,7 +64,10 @@ export interface Store<Procedures extends ProcedureTable> {
   close(): Promise<void>;
 }
 
-/** Maximum size of a database whose content is checked after an unclean stop, because the check delays stopping the engine. */
+/**
+ * Maximum size of a database whose content is checked after an unclean stop, because the check delays stopping the
+ * engine.
+ */
 const MAX_CHECKED_BYTES = 512 * 1024 * 1024;
 /** Size of a request without its data. */
 const REQUEST_OVERHEAD_BYTES = 256;
@@ -80,7 +91,10 @@ type State =
   | { readonly name: "down"; readonly reason: string; readonly retryAt: number }
   | { readonly name: "closed" };
 
-/** Opens the store. Rejects with an Error with a user message if the file is damaged, has a newer version, or cannot be used. */
+/**
+ * Opens the store. Rejects with an Error with a user message if the file is damaged, has a newer version, or cannot be
+ * used.
+ */
 export async function openStore<Procedures extends ProcedureTable>(options: StoreOptions): Promise<Store<Procedures>> {
   const store = new ThreadStore<Procedures>(options);
   await store.open();
@@ -146,7 +160,8 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
     );
   }
 
-  // Not an async function: the promise must settle in the turn in which the answer arrives, so that the order of answers is kept.
+  // Not an async function: the promise must settle in the turn in which the answer arrives, so that the order of
+  // answers is kept.
   call<Name extends keyof Procedures & string>(
     name: Name,
     input: InputOf<Procedures[Name]>,
@@ -235,7 +250,9 @@ class ThreadStore<Procedures extends ProcedureTable> implements Store<Procedures
     this.#bytes -= pending.bytes;
   }
 
-  /** Rejects requests that timed out. Those that the thread is running still count against the limits until it answers. */
+  /**
+   * Rejects requests that timed out. Those that the thread is running still count against the limits until it answers.
+   */
   #expire(): void {
     this.#cancelSweep = undefined;
     const now = this.#clock.monotonic();

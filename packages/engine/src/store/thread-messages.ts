@@ -16,7 +16,9 @@ export interface Request {
   readonly input: unknown;
 }
 
-/** Result of a request. `failed`: the request was not executed. With `isUnclear`, its write may be stored nevertheless. */
+/**
+ * Result of a request. `failed`: the request was not executed. With `isUnclear`, its write may be stored nevertheless.
+ */
 export type Answer =
   | { readonly status: "done"; readonly output: unknown }
   | { readonly status: "refused"; readonly code: string; readonly message: string; readonly details: Readonly<Record<string, unknown>> | undefined }
@@ -28,7 +30,9 @@ export type FromThread =
   /** `damage` describes data that was found to be lost. If `wasUnclean`, the content should be checked. */
   | { readonly kind: "open"; readonly wasUnclean: boolean; readonly damage: string | undefined }
   | { readonly kind: "refused"; readonly message: string }
-  /** Answers in the order of the requests. If they are large, only to the first requests; the others were not started. */
+  /**
+   * Answers in the order of the requests. If they are large, only to the first requests; the others were not started.
+   */
   | { readonly kind: "answers"; readonly answers: readonly Answer[] }
   /** Sent when the store's problem changes. Undefined: the store can write. */
   | { readonly kind: "health"; readonly problem: string | undefined }

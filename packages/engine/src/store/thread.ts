@@ -16,7 +16,10 @@ export interface ThreadOptions {
 export interface ThreadEvents {
   onAnswers(answers: readonly Answer[]): void;
   onHealth(problem: string | undefined): void;
-  /** Called at most once, when the thread ended so that a new one uses the new file. Unanswered requests were not started. */
+  /**
+   * Called at most once, when the thread ended so that a new one uses the new file. Unanswered requests were not
+   * started.
+   */
   onRenewed(): void;
   /** Called at most once, when the thread ended unexpectedly, and not before `startThread` resolved. */
   onCrash(reason: string): void;
@@ -33,7 +36,10 @@ export interface Thread {
   close(): Promise<string | undefined>;
 }
 
-/** Timeout of closing, in milliseconds. Then the thread is terminated. Nothing is lost, but the next start checks the file. */
+/**
+ * Timeout of closing, in milliseconds. Then the thread is terminated. Nothing is lost, but the next start checks the
+ * file.
+ */
 const CLOSE_TIMEOUT_MS = 10_000;
 
 /** Starts a thread and waits until its database is open. Rejects with an Error that says why it cannot be used. */

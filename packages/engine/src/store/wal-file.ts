@@ -18,13 +18,16 @@ export interface WalContent {
   /** Readable frames without the last transaction. */
   readonly readableBeforeLast: number;
   /**
-   * Frames of later transactions after the first bad frame. SQLite ignores them without an error. A transaction starts only after the previous
-   * one is synced, so a power cut cannot leave such frames: they show that the file is damaged.
+   * Frames of later transactions after the first bad frame. SQLite ignores them without an error. A transaction starts
+   * only after the previous one is synced, so a power cut cannot leave such frames: they show that the file is damaged.
    */
   readonly unreadable: number;
 }
 
-/** Reads a log. Returns undefined if there is no log. SQLite ignores the whole log if its header is invalid. Throws system errors. */
+/**
+ * Reads a log. Returns undefined if there is no log. SQLite ignores the whole log if its header is invalid. Throws
+ * system errors.
+ */
 export function readWal(file: string): WalContent | undefined {
   let handle: number;
   try {

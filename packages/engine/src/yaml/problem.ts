@@ -11,7 +11,10 @@ export interface FileProblem {
   readonly message: string;
 }
 
-/** Thrown if a file cannot be used. The message lists every problem with file, line, key and expectation. Secrets are masked. */
+/**
+ * Thrown if a file cannot be used. The message lists every problem with file, line, key and expectation. Secrets are
+ * masked.
+ */
 export class FileError extends Error {
   readonly file: string;
   readonly problems: readonly FileProblem[];
@@ -30,7 +33,10 @@ export function problemOfFile(message: string): FileProblem {
   return { line: undefined, column: undefined, key: undefined, message };
 }
 
-/** Sorts by line, problems of the whole file first. Keeps only the first problem of each key, because the others follow from it. */
+/**
+ * Sorts by line, problems of the whole file first. Keeps only the first problem of each key, because the others follow
+ * from it.
+ */
 export function inFileOrder(problems: readonly FileProblem[]): FileProblem[] {
   const seen = new Set<string>();
   const firsts = problems.filter((problem) => {

@@ -73,11 +73,15 @@ export function unknownKey(key: string, { path, yaml, known, synonyms = {} }: Un
   return { ...place(yaml.positionOfKey([...path, key])), key: formatKey([...path, key]), message: `unknown key ${JSON.stringify(maskConfigText(key))}${hint}` };
 }
 
-/** Returns the issues of the union's alternative that is closest to the value, or the union's own issue if none is close. */
+/**
+ * Returns the issues of the union's alternative that is closest to the value, or the union's own issue if none is
+ * close.
+ */
 function innermost(issue: Issue): Issue[] {
   if (issue.code !== "invalid_union" || issue.errors.length === 0) return [issue];
   const close = issue.errors.filter((alternative) => !alternative.some(isWrongKind));
-  // An alternative with a wrong constant near the top (e.g. an adapter's name) is less close than one that fails deeper inside.
+  // An alternative with a wrong constant near the top (e.g. an adapter's name) is less close than one that fails deeper
+  // inside.
   const furthest = Math.max(...close.map(depthOfWrongWord));
   const nearest = close.filter((alternative) => depthOfWrongWord(alternative) === furthest);
   const isUndecided = nearest.length > 1 && furthest !== Number.POSITIVE_INFINITY;
@@ -114,7 +118,9 @@ function sentence(issue: Issue, found: unknown, context: { readonly words: reado
   return `${found === undefined ? "is missing; it " : ""}${expectation(issue, values)}${gotText(found, context.template)}${nearestOf(found, values)}`;
 }
 
-/** Start of the schema library's default messages. Other messages were written for this schema and are used as they are. */
+/**
+ * Start of the schema library's default messages. Other messages were written for this schema and are used as they are.
+ */
 const LIBRARY_WORDING = /^(?:Invalid |Too (?:small|big))/;
 
 function expectation(issue: Issue, values: readonly unknown[]): string {
@@ -186,7 +192,10 @@ function kindInWords(expected: string): string {
 
 const MAX_SHOWN_CHARACTERS = 60;
 
-/** Returns `, got …` with the value in the file. A value from a variable is shown as the variable, because it may be a secret. */
+/**
+ * Returns `, got …` with the value in the file. A value from a variable is shown as the variable, because it may be a
+ * secret.
+ */
 function gotText(found: unknown, template: string | undefined): string {
   if (found === undefined) return "";
   if (template !== undefined) return `, got ${kindOf(found)} from ${shortened(maskConfigText(template))}`;

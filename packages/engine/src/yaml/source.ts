@@ -36,9 +36,15 @@ export interface YamlSource {
   positionOf(path: KeyPath): Position | undefined;
   /** Returns the position of the last key of `path`. */
   positionOfKey(path: KeyPath): Position | undefined;
-  /** Returns the text of an unquoted scalar with variables replaced, e.g. `1.10` for the value 1.1; undefined for other values. */
+  /**
+   * Returns the text of an unquoted scalar with variables replaced, e.g. `1.10` for the value 1.1; undefined for other
+   * values.
+   */
   writtenTextOf(path: KeyPath): string | undefined;
-  /** Returns the text before variables were replaced, if there were any. Safe to show, because it contains no environment values. */
+  /**
+   * Returns the text before variables were replaced, if there were any. Safe to show, because it contains no
+   * environment values.
+   */
   templateOf(path: KeyPath): string | undefined;
 }
 
@@ -93,7 +99,10 @@ class Reader {
   readonly #lookup: VariableLookup | undefined;
   readonly #anchors = new Map<string, Node>();
   readonly #open = new Set<Node>();
-  /** Values of scalars already read. An aliased scalar is substituted only once, so that a replaced text is not replaced again. */
+  /**
+   * Values of scalars already read. An aliased scalar is substituted only once, so that a replaced text is not replaced
+   * again.
+   */
   readonly #scalars = new Map<Scalar, unknown>();
   #values = 0;
 

@@ -1,5 +1,5 @@
-// Replaces `${NAME}` and `${NAME:default}` in the strings of a config file. This happens after YAML parsing, so a value from the environment is
-// never parsed as YAML structure.
+// Replaces `${NAME}` and `${NAME:default}` in the strings of a config file. This happens after YAML parsing, so a value
+// from the environment is never parsed as YAML structure.
 
 export type Substitution =
   /** The text contains no variable. */
@@ -16,12 +16,15 @@ export function lookupIn(env: Readonly<Record<string, string | undefined>>): Var
 }
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-/** The first branch is `$${`, so that an escaped variable does not match the second one. The last branch is an unclosed variable. */
+/**
+ * The first branch is `$${`, so that an escaped variable does not match the second one. The last branch is an unclosed
+ * variable.
+ */
 const MARK = /\$\$\{|\$\{([^}]*)\}|\$\{/g;
 
 /**
- * Replaces the variables in a string. `$${` is a literal `${`. A default ends at the first `}` and may be empty. Refuses a variable without
- * value and default, an invalid name, a variable inside a variable, and a missing `}`.
+ * Replaces the variables in a string. `$${` is a literal `${`. A default ends at the first `}` and may be empty.
+ * Refuses a variable without value and default, an invalid name, a variable inside a variable, and a missing `}`.
  */
 export function substitute(text: string, lookup: VariableLookup): Substitution {
   if (!text.includes("${")) return { kind: "none" };
@@ -75,8 +78,9 @@ const OCTAL_OR_HEX = /^0(?:o[0-7]+|x[0-9a-fA-F]+)$/;
 const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
 
 /**
- * Converts a string like an unquoted YAML 1.2 scalar: `3111` is a number, `true` a boolean, `null` or `~` null, anything else a string. Unlike
- * in YAML, an empty string stays a string, quotes have no meaning, and an integer that is not safe stays a string.
+ * Converts a string like an unquoted YAML 1.2 scalar: `3111` is a number, `true` a boolean, `null` or `~` null,
+ * anything else a string. Unlike in YAML, an empty string stays a string, quotes have no meaning, and an integer that
+ * is not safe stays a string.
  */
 export function readPlainScalar(text: string): PlainScalar {
   const word = text.trim();

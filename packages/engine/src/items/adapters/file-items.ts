@@ -43,8 +43,8 @@ export interface FileItemsParts {
 const SNAPSHOT_CLOSE_MS = 10_000;
 
 /**
- * Items in a store of `file-thread/procedures.ts`. Each method resolves in the first reaction to the store's reply, which preserves the
- * order of results.
+ * Items in a store of `file-thread/procedures.ts`. Each method resolves in the first reaction to the store's reply,
+ * which preserves the order of results.
  */
 export class FileItems implements ItemStore {
   readonly durability: "durable" | "relaxed";

@@ -62,7 +62,7 @@ describe("the file adapter", () => {
     const filled = await openIn(folder);
     for (let first = 0; first < 20_000; first += 5_000) await Promise.all(Array.from({ length: 5_000 }, (_, n) => write(filled, "large", first + n)));
     await Promise.all(Array.from({ length: 20 }, (_, n) => write(filled, "small", n)));
-    // After closing, the log begins again: its length is what was written since.
+    // Closing empties the log, so its length is the size of the later writes.
     await filled.close();
     const state = await openIn(folder);
     const logBytes = (): number => statSync(join(folder, "state.db-wal")).size;
@@ -94,7 +94,7 @@ describe("the file adapter", () => {
     const state = await openIn(folder);
     await state.set("s", "k", newValue('"old"'), newWrite());
     await state.set("s", "other", newValue("1"), newWrite());
-    // The database itself refuses this one value.
+    // A constraint of the database rejects this value.
     const outside = openDatabase(join(folder, "state.db"));
     outside.exec(`CREATE TRIGGER refuse BEFORE UPDATE ON items WHEN NEW.json = '"refused"' BEGIN SELECT RAISE(ABORT, 'refused by a test'); END`);
     outside.close();
@@ -162,7 +162,7 @@ describe("the file adapter", () => {
     await expect(openIn(join(file, "below"))).rejects.toThrow(
       /state\.db cannot be opened: .*a-file is a file, not a folder; its folder must exist, be writable/,
     );
-    // Not even root may make files here.
+    // Even root cannot create files here.
     await expect(openIn("/proc/self")).rejects.toThrow(/\/proc\/self\/state\.db cannot be opened/);
   });
 

@@ -30,7 +30,10 @@ export class MemoryOutbox implements Outbox {
     return this.#bytes;
   }
 
-  /** Returns the size of these entries in bytes. Throws `overloaded` if one of the watchers would have too many pending deliveries. */
+  /**
+   * Returns the size of these entries in bytes. Throws `overloaded` if one of the watchers would have too many pending
+   * deliveries.
+   */
   sizeOf(entries: readonly OutboxEntry[]): number {
     const more = new Map<string, number>();
     let bytes = 0;

@@ -52,7 +52,10 @@ export interface RedisItemsOptions {
 
 type ManyReply = readonly ["done" | "too_large", ...(string | null)[]];
 
-/** Opens an item store in a Redis server, which several engines may share. Rejects with an Error that says why the server cannot be used. */
+/**
+ * Opens an item store in a Redis server, which several engines may share. Rejects with an Error that says why the
+ * server cannot be used.
+ */
 export async function openRedisItems(options: RedisItemsOptions): Promise<ItemStore> {
   const owner = ownerOf(options.dataDir);
   const connection = new RedisConnection({
@@ -70,9 +73,9 @@ export async function openRedisItems(options: RedisItemsOptions): Promise<ItemSt
 }
 
 /**
- * Results keep the order of writes: one connection carries all commands, each write is one script, and each call resolves in the event
- * loop turn of its reply. An update reads the item, applies its operations here and writes with a version check. Meanwhile, other calls
- * on the item wait.
+ * Results keep the order of writes: one connection carries all commands, each write is one script, and each call
+ * resolves in the event loop turn of its reply. An update reads the item, applies its operations here and writes with a
+ * version check. Meanwhile, other calls on the item wait.
  */
 class RedisItems implements ItemStore {
   readonly outbox: RedisOutbox;
@@ -80,7 +83,10 @@ class RedisItems implements ItemStore {
   readonly #prefix: string;
   readonly #owner: string;
   readonly #clock: IntervalClock;
-  /** Total adjustment of the wall clock since the start. Stored expiry times are not shifted, because other engines share them. */
+  /**
+   * Total adjustment of the wall clock since the start. Stored expiry times are not shifted, because other engines
+   * share them.
+   */
   #setByMs = 0;
   readonly #locks = new KeyedLocks();
 
@@ -296,8 +302,8 @@ function nth<T>(list: readonly T[], index: number): T {
 }
 
 /**
- * Returns start and end of a page and start of the prefix, in the syntax of ZRANGEBYLEX. Redis sorts by UTF-8 bytes, which is the order
- * of code points.
+ * Returns start and end of a page and start of the prefix, in the syntax of ZRANGEBYLEX. Redis sorts by UTF-8 bytes,
+ * which is the order of code points.
  */
 function rangeOf(prefix: string, after: string | undefined): readonly [string, string, string] {
   const start = prefix === "" ? "-" : `[${prefix}`;

@@ -4,8 +4,8 @@ import { silentLogger } from "../../kernel/logger.ts";
 import { openFileItems } from "../adapters/file.ts";
 import type { ChangeKind } from "../outbox.ts";
 
-// A process of its own for the crash tests: writes items in the folder named by its first argument until it is killed, half of the writers by sets and half
-// by updates, and prints `KEY VERSION SEQ` for each write acknowledged. The second argument is the durability.
+// Process for the crash tests. Writes items to the folder in its first argument until it is killed; half of the writers
+// use set, half update. Prints `KEY VERSION SEQ` for each acknowledged write. The second argument is the durability.
 const WRITERS = 50;
 
 process.stdout.setMaxListeners(WRITERS);
@@ -30,7 +30,7 @@ async function writeForEver(key: string, byUpdate: boolean): Promise<never> {
       ? await items.update("crash", key, { ops: [{ type: "increment", path: "round", by: 1 }], atomic: true, maxBytes: 1_000, expiresAt: "keep" }, write)
       : await items.set("crash", key, { json, bytes: json.length, expiresAt: undefined }, write);
     if (outcome.status === "conflict") throw new Error("a write without if_version found a conflict");
-    // Printed after the acknowledgement; a line that is lost with the process is one piece of evidence less.
+    // Printed after the acknowledgement. A line that is lost with the process only means one check less.
     if (!process.stdout.write(`${key} ${outcome.item?.version} ${outcome.changes[0]?.seq}\n`)) await once(process.stdout, "drain");
   }
 }

@@ -12,8 +12,8 @@ import { updateTests } from "./suite/updates.ts";
 import { valueTests } from "./suite/values.ts";
 
 /**
- * What every adapter promises, as tests. `open` gives an adapter that holds nothing and takes the time of day from the clock (whose timers are real);
- * the suite closes it.
+ * Tests of the guarantees of every adapter. `open` returns an empty adapter that uses the clock's wall time (its timers
+ * are real). The suite closes it.
  */
 export function itemStoreSuite(name: string, open: (clock: Clock) => Promise<ItemStore>): void {
   describe(`item store ${name}`, () => {

@@ -4,7 +4,7 @@ import type { ItemStore } from "../item-store.ts";
 import { MAX_WAITING_DELIVERIES } from "../outbox.ts";
 import { newValue, newWrite, noticeFor, Suite } from "./suite/harness.ts";
 
-/** The part of what every adapter promises that takes seconds to test, by itself so that it runs beside the rest. See `itemStoreSuite`. */
+/** The slow part of `itemStoreSuite`, in a separate suite so that it runs in parallel. */
 export function outboxLimitSuite(name: string, open: (clock: Clock) => Promise<ItemStore>): void {
   describe(`the outbox of item store ${name}`, () => {
     const suite = new Suite(open);

@@ -8,23 +8,26 @@ import { freePort } from "@svc/protocol/testing";
 
 const START_TIMEOUT_MS = 30_000;
 
-/** Debian's Redis server in a folder of its own. */
+/** Debian's Redis server with its own folder. */
 export interface RedisServer {
   readonly port: number;
   /** Its folder, with the append-only file. */
   readonly folder: string;
   readonly url: string;
-  /** The process that runs now. */
+  /** The running process. */
   readonly process: ChildProcess;
-  /** Ends it at once and starts it on the same port and folder. */
+  /** Kills the server and starts it with the same port and folder. */
   restart(options?: readonly string[]): Promise<void>;
-  /** Ends it at once. */
+  /** Kills the server. */
   kill(): Promise<void>;
-  /** Ends it and removes its folder. */
+  /** Stops the server and removes its folder. */
   stop(): Promise<void>;
 }
 
-/** Starts `redis-server` on a free port, with an append-only file that is not synced unless `options` say otherwise, e.g. `["--appendfsync", "always"]`. */
+/**
+ * Starts `redis-server` on a free port, with an append-only file that is not synced unless `options` say otherwise,
+ * e.g. `["--appendfsync", "always"]`.
+ */
 export async function startRedisServer(options: readonly string[] = []): Promise<RedisServer> {
   const folder = mkdtempSync(join(tmpdir(), "svc-redis-"));
   const port = await freePort();
@@ -54,7 +57,7 @@ export async function startRedisServer(options: readonly string[] = []): Promise
   };
 }
 
-/** What `redis-cli` prints. */
+/** Returns the output of `redis-cli`. */
 export async function redisCli(server: RedisServer, ...command: readonly string[]): Promise<string> {
   const { stdout } = await promisify(execFile)("redis-cli", ["-p", String(server.port), ...command], { timeout: START_TIMEOUT_MS });
   return stdout;

@@ -12,7 +12,10 @@ export interface WriteOrigin {
 
 /** Listener for changes: the triggers of type `state`. */
 export interface ChangeListener {
-  /** Called before each write. Returns the watchers for which the change is stored. Throws CallError `trigger_loop` to reject the write. */
+  /**
+   * Called before each write. Returns the watchers for which the change is stored. Throws CallError `trigger_loop` to
+   * reject the write.
+   */
   notice(scope: string, key: string, origin: WriteOrigin): Notice | undefined;
   /** Called if it is unknown whether the writes with these notices were stored, and with them their deliveries. */
   unclear(notices: readonly Notice[]): void;

@@ -18,7 +18,7 @@ afterEach(() => engine.stop());
 function call(name: string, input: Readonly<Record<string, unknown>>): Promise<unknown> {
   return engine.call(`state::${name}`, { scope: "s", key: "k", ...input });
 }
-/** Lets what came due do its work. */
+/** Waits until due work is done. */
 async function advance(ms: number): Promise<void> {
   clock.advance(ms);
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));

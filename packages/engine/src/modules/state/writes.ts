@@ -37,8 +37,8 @@ export interface WritesOptions {
 }
 
 /**
- * All writes of svc-state. Calls the change listener before and after each write. Throws `state_conflict` if `ifVersion` does not match,
- * `trigger_loop`, and the store's errors.
+ * All writes of svc-state. Calls the change listener before and after each write. Throws `state_conflict` if
+ * `ifVersion` does not match, `trigger_loop`, and the store's errors.
  */
 export class Writes {
   readonly #store: ItemStore;

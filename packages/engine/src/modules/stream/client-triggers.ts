@@ -84,7 +84,10 @@ export class JoinTriggers {
     };
   }
 
-  /** Returns undefined if all triggers admit the client. Fails closed: a trigger that fails or returns no verdict rejects the join. */
+  /**
+   * Returns undefined if all triggers admit the client. Fails closed: a trigger that fails or returns no verdict
+   * rejects the join.
+   */
   async admit(join: StreamJoin): Promise<{ readonly refusal: string } | undefined> {
     const asked = [...this.#bindings].filter(([binding]) => watches(binding, join));
     if (asked.length === 0) {

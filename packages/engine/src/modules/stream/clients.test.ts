@@ -20,7 +20,7 @@ function join(socket: Socket, more: object = {}, type = "join"): void {
   socket.say({ type, data: { subscriptionId: "1", streamName: "s", groupId: "g", ...more } });
 }
 
-/** A client that said hello, so that it is told why something was refused. */
+/** Connects a client that sends hello, so that it receives reasons of refusals. */
 function extendedClient(): Socket {
   const socket = engine.openSocket("/");
   socket.say({ type: "hello", data: { version: 1 } });

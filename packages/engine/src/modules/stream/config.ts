@@ -16,7 +16,10 @@ const streamPatterns = z
   .max(MAX_PATTERNS)
   .default([]);
 
-/** Schema of the `config` of an `svc-stream` entry. The engine reads `port`, `host` and `tls`, because it owns the listener. */
+/**
+ * Schema of the `config` of an `svc-stream` entry. The engine reads `port`, `host` and `tls`, because it owns the
+ * listener.
+ */
 export const streamConfigSchema = z
   .strictObject({
     port: z.int().min(0).max(65_535).optional().meta({ description: "Port of the engine's real-time listener; 0 picks a free one. Default 3112" }),

@@ -200,7 +200,7 @@ describe("an item that ends by itself", () => {
 
   it("is told to be gone before it is made anew", async () => {
     await call("set", { ...item, data: "old", expires_in_ms: 500 });
-    // Too little to count as a jump: its end comes before the timer of the sweep runs.
+    // Too little to count as a clock change. The item expires before the sweep's timer.
     clock.jumpTo(clock.now() + 500);
     expect(await call("set", { ...item, data: "new" })).toMatchObject({ old_value: null, version: 3 });
     expect((await seen.count(3)).map(({ event, version }) => [event.type, event.data, version])).toEqual([

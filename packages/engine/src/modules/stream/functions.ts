@@ -53,7 +53,10 @@ const itemOf = (input: { readonly stream_name: string; readonly group_id: string
 });
 const causeOf = ({ traceparent, baggage, signal }: HandlerContext): Cause => ({ traceparent, baggage, signal });
 
-/** Provides `stream::*`. Inputs are strict, because a mistyped `if_version` would turn a compare-and-set into an overwrite. */
+/**
+ * Provides `stream::*`. Inputs are strict, because a mistyped `if_version` would turn a compare-and-set into an
+ * overwrite.
+ */
 export function provideStreamFunctions({ provideFunction }: Pick<ModuleContext<unknown>, "provideFunction">, streams: UserStreams): void {
   provideFunction({
     id: "stream::set",

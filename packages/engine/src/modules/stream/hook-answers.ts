@@ -39,7 +39,10 @@ export function groupsOfHook(id: string, answer: Payload): readonly string[] {
   return groups;
 }
 
-/** Returns the JSON text of the members, so that numbers keep their digits. A value that is nested too deeply counts as missing. */
+/**
+ * Returns the JSON text of the members, so that numbers keep their digits. A value that is nested too deeply counts as
+ * missing.
+ */
 function membersOf(id: string, answer: Payload, expected: string): { readonly old_value?: string; readonly new_value?: string } {
   const value = parsed(id, answer, expected);
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw wrongShape(id, expected);

@@ -13,8 +13,8 @@ export interface HookedStreamsOptions {
 }
 
 /**
- * Streams whose items are stored by functions of workers. Every write is published, because only the function knows whether anything
- * changed; as `create` if the function reports no old value. Items have no versions.
+ * Streams whose items are stored by functions of workers. Every write is published, because only the function knows
+ * whether anything changed; as `create` if the function reports no old value. Items have no versions.
  */
 export class HookedStreams implements StreamBackend {
   readonly #hooks: Hooks;

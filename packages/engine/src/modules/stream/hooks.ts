@@ -12,9 +12,10 @@ const HOOK_ID = /^stream::(get|set|delete|list|list_groups|update)\((.+)\)$/s;
 const MAX_REMEMBERED_STREAMS = 10_000;
 
 /**
- * Hooked streams: functions of workers with the literal ids `stream::set(<name>)` and so on store their items. A stream is hooked from the first
- * registration of such a function until the module stops. While the functions are not registered, its operations fail, because a write to
- * the local store would be lost to the worker. Streams in the config are hooked from the start.
+ * Hooked streams: functions of workers with the literal ids `stream::set(<name>)` and so on store their items. A stream
+ * is hooked from the first registration of such a function until the module stops. While the functions are not
+ * registered, its operations fail, because a write to the local store would be lost to the worker. Streams in the
+ * config are hooked from the start.
  */
 export class Hooks {
   readonly #directory: Directory;
@@ -67,8 +68,8 @@ function notRegistered(id: string, stream: string): CallError {
 }
 
 /**
- * True if a function is registered, and only by unrestricted workers. A function of a restricted connection must not authenticate clients or
- * receive the data of others.
+ * True if a function is registered, and only by unrestricted workers. A function of a restricted connection must not
+ * authenticate clients or receive the data of others.
  */
 export function isTrustedFunction(id: string, directory: Directory): boolean {
   const workers = directory.functionById(id)?.workers ?? [];

@@ -28,8 +28,8 @@ interface Watching {
 }
 
 /**
- * Triggers of type `stream`. Each event is delivered once, without retries; events of a group are delivered in order, one after another.
- * Writes do not wait for deliveries.
+ * Triggers of type `stream`. Each event is delivered once, without retries; events of a group are delivered in order,
+ * one after another. Writes do not wait for deliveries.
  */
 export class ItemTriggers {
   readonly #clock: Clock;
@@ -53,7 +53,8 @@ export class ItemTriggers {
     const facts = occasion("stream", { type: "stream", id: binding.id });
     const queue = new DeliveryQueue<Delivery>({
       deliver: async ({ published, message }) => {
-        // Events are not delivered while the worker is disconnected. Rights are checked again, because the owner may have changed.
+        // Events are not delivered while the worker is disconnected. Rights are checked again, because the owner may
+        // have changed.
         if (binding.isAway) return;
         refuseWithoutRights(binding);
         const { origin, event } = published;

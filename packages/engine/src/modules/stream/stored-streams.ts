@@ -130,7 +130,9 @@ export class StoredStreams implements StreamBackend {
     throw tooLarge({ stream, group }, listing.items);
   }
 
-  /** Returns a consistent snapshot with versions. Throws `payload_too_large` for a group that does not fit in a message. */
+  /**
+   * Returns a consistent snapshot with versions. Throws `payload_too_large` for a group that does not fit in a message.
+   */
   async snapshot({ stream, group }: GroupAddress, id: string | undefined): Promise<StreamSnapshot> {
     const store = this.#stores.of(stream);
     const scope = scopeOf(stream, group);
@@ -197,7 +199,10 @@ export class StoredStreams implements StreamBackend {
     return { written: outcome, members };
   }
 
-  /** Handles a rejected write. If it may be stored nevertheless, the group is resynced, because the new value is unknown. */
+  /**
+   * Handles a rejected write. If it may be stored nevertheless, the group is resynced, because the new value is
+   * unknown.
+   */
   #failed(store: ItemStore, { stream, group }: GroupAddress, expiresAt: number | undefined): (error: unknown) => never {
     return (error) => {
       if (mayBeStored(error)) {

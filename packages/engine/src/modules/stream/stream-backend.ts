@@ -30,7 +30,10 @@ export interface Cause {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Storage of a stream's items. Each method returns the result of the function with its name. Writes publish their changes. */
+/**
+ * Storage of a stream's items. Each method returns the result of the function with its name. Writes publish their
+ * changes.
+ */
 export interface StreamBackend {
   get(address: ItemAddress, cause: Cause): Promise<Payload>;
   getEntry(address: ItemAddress): Promise<Payload>;

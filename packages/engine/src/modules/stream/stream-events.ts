@@ -34,7 +34,9 @@ export class StreamEvents {
     this.#stopped = true;
   }
 
-  /** Publishes an event, in call order. Returns its sequence number in (stream, group). Throws `draining` after `stop`. */
+  /**
+   * Publishes an event, in call order. Returns its sequence number in (stream, group). Throws `draining` after `stop`.
+   */
   publish(event: StreamEvent, { traceparent, baggage }: Cause): number {
     if (this.#stopped) throw new CallError("draining", "svc-stream has stopped: the change was stored, but not published");
     const seq = this.#publisher.publish(event);

@@ -47,7 +47,10 @@ export function matchesFilter(filter: string | null | undefined, name: string | 
 /** Maximum size of pending events per trigger, in bytes. */
 export const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
-/** Limits the pending bytes of all triggers of restricted principals together. Triggers of trusted principals each have `MAX_WAITING_BYTES`. */
+/**
+ * Limits the pending bytes of all triggers of restricted principals together. Triggers of trusted principals each have
+ * `MAX_WAITING_BYTES`.
+ */
 export function waitingBytesQuota(): Quota {
   return new Quota("bytes of waiting events", { each: MAX_WAITING_BYTES / 4, restricted: 2 * MAX_WAITING_BYTES });
 }

@@ -99,7 +99,7 @@ describe("a trigger of type stream", () => {
     expect(triggerOf("slow")).toMatchObject({ status: "error", reason: expect.stringContaining("is too slow") });
     clock.advance(1_000);
     expect(dropped().map(({ fields }) => fields.dropped)).toEqual([1, 99]);
-    // What waits goes with the trigger.
+    // Pending events are removed with the trigger.
     worker.say({ type: "unregistertrigger", id });
     release();
     await set("1", "nobody's to hear");

@@ -23,13 +23,14 @@ afterEach(async () => {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** Makes a write whose deadline passes while the store's thread has it. */
+/** Makes a write that times out while the store's thread is running it. */
 async function unclear(functionId: string, input: object): Promise<void> {
-  // Nothing else is under way in the store, behind which it would wait.
+  // Wait until the store is idle, so that the write is sent at once.
   await engine.call("stream::list_all");
   const write = engine.call(functionId, input, { timeoutMs: 600_000 });
   const refused = expect(write).rejects.toMatchObject({ code: "call_timeout", details: { outcome: "unknown" } });
-  // The store has the request after these, and posts it at the end of the tick: the next thing that happens is that the deadline passes, not the answer.
+  // After these turns the store has the request and sends it at the end of the turn. So the timeout comes before the
+  // answer.
   for (let hops = 0; hops < 200; hops++) await Promise.resolve();
   await new Promise<void>((resolve) => setImmediate(resolve));
   clock.advance(30_000);

@@ -1,7 +1,7 @@
 import { type Database, resultCodes, SqlError } from "../driver.ts";
 import { type ProcedureTable, Refusal, read, type WriteBuffer, write } from "../procedures.ts";
 
-/** A small set of procedures for the store's own tests: a list of numbered lines, and ways to go wrong. */
+/** Procedures for tests of the store: a list of numbered lines, and several kinds of failures. */
 export const schema: readonly string[] = [
   "CREATE TABLE lines (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE)",
   "CREATE TABLE notes (line INTEGER NOT NULL REFERENCES lines (id) DEFERRABLE INITIALLY DEFERRED)",
@@ -22,11 +22,11 @@ export function openProcedures(database: Database, useBuffer: (buffer: WriteBuff
     },
   });
   return {
-    /** Adds the line at the end of the transaction. */
+    /** Adds the line when the transaction is committed. */
     addLater: write((text: string) => pending.push(text)),
     add: write((text: string) => insert.run(text).changes),
     texts: read((_: null) => all.all().map((row) => row.text)),
-    /** Writes, then thinks better of it. */
+    /** Writes, then throws. */
     addThenRefuse: write((text: string): never => {
       insert.run(text);
       throw new Refusal("state_conflict", `${text} is not wanted`, { text });
@@ -35,13 +35,13 @@ export function openProcedures(database: Database, useBuffer: (buffer: WriteBuff
       insert.run(text);
       throw new Error("a defect");
     }),
-    /** Breaks a rule that SQLite looks at only when it commits. */
+    /** Violates a constraint that SQLite checks only at the commit. */
     breakCommit: write((_: null) => note.run(4711).changes),
-    /** Fails as on a disk that cannot sync. */
+    /** Fails like a disk that cannot sync. */
     breakDisk: write((_: null): never => {
       throw new SqlError("disk I/O error", resultCodes.ioError, undefined);
     }),
-    /** From now on the file may not grow: writes fail as on a full disk. */
+    /** Limits the file's size, so that later writes fail like on a full disk. */
     fillDisk: write((_: null) => database.prepare("PRAGMA max_page_count=1").get()?.max_page_count ?? null),
     freeDisk: read((_: null) => database.prepare("PRAGMA max_page_count=1000000").get()?.max_page_count ?? null),
     endThread: read((_: null): never => process.exit(3)),

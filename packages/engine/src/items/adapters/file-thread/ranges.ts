@@ -14,8 +14,8 @@ export function rangeOf(prefix: string): TextRange {
 }
 
 /**
- * Returns the part of a range after `after`. U+0001 is the smallest character in an encoded text, so no text lies between `after` and
- * `after` + U+0001.
+ * Returns the part of a range after `after`. U+0001 is the smallest character in an encoded text, so no text lies
+ * between `after` and `after` + U+0001.
  */
 export function rangeAfter([start, end]: TextRange, after: string | undefined): TextRange {
   if (after === undefined) return [start, end];

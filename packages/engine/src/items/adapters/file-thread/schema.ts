@@ -1,8 +1,9 @@
 /**
  * SQL migrations, one per version of the file. Append only; never change an entry.
  *
- * `scopes.floor` is the highest deleted version of the scope. `shared_floor` is that of all scopes whose row was deleted. In each table,
- * small columns come before large ones, so that SQLite reads them without the pages of a large value.
+ * `scopes.floor` is the highest deleted version of the scope. `shared_floor` is that of all scopes whose row was
+ * deleted. In each table, small columns come before large ones, so that SQLite reads them without the pages of a large
+ * value.
  */
 export const schema: readonly string[] = [
   `CREATE TABLE scopes (

@@ -13,8 +13,8 @@ export interface ScopeChange {
 }
 
 /**
- * Sizes of scopes and their highest deleted versions. Changes within a transaction are buffered and written once per scope, because most
- * writes are to few scopes. Flush before reading the table. Scope names are encoded texts.
+ * Sizes of scopes and their highest deleted versions. Changes within a transaction are buffered and written once per
+ * scope, because most writes are to few scopes. Flush before reading the table. Scope names are encoded texts.
  */
 export interface ScopeTable extends WriteBuffer {
   note(scope: string, change: ScopeChange): void;

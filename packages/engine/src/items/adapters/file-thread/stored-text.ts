@@ -1,5 +1,5 @@
-// SQLite's text functions and one of the drivers truncate text at U+0000. So U+0000 is encoded as U+0001 U+0001, and U+0001 as
-// U+0001 U+0002. This preserves the order of texts and their prefixes.
+// SQLite's text functions and one of the drivers truncate text at U+0000. So U+0000 is encoded as U+0001 U+0001, and
+// U+0001 as U+0001 U+0002. This preserves the order of texts and their prefixes.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression searches for these characters
 const toEscape = /[\u0000\u0001]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression searches for these characters

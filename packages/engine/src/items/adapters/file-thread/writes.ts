@@ -21,7 +21,10 @@ export interface SetInput extends WriteInput {
 }
 
 export interface UpdateInput extends WriteInput {
-  /** JSON of the operations, because copying objects between threads is slower. Each operation's own `json` keeps digits that parsing loses. */
+  /**
+   * JSON of the operations, because copying objects between threads is slower. Each operation's own `json` keeps digits
+   * that parsing loses.
+   */
   readonly opsJson: string;
   readonly atomic: boolean;
   readonly maxBytes: number;
@@ -30,7 +33,10 @@ export interface UpdateInput extends WriteInput {
 
 export type OneInput = ({ readonly type: "set" } & SetInput) | ({ readonly type: "delete" } & WriteInput);
 
-/** Result of a write. Data that the caller already has is not sent back. Members without a value are absent, not undefined. */
+/**
+ * Result of a write. Data that the caller already has is not sent back. Members without a value are absent, not
+ * undefined.
+ */
 export interface WriteOutput {
   readonly status: "written" | "unchanged";
   /** JSON before the write; absent for a set that changed nothing. */

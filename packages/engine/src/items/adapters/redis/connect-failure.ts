@@ -1,4 +1,7 @@
-/** Returns a user message that says why a Redis server cannot be used, and what to do. `address` must not contain credentials. */
+/**
+ * Returns a user message that says why a Redis server cannot be used, and what to do. `address` must not contain
+ * credentials.
+ */
 export function explainConnectFailure(address: string, error: Error): string {
   const reason = reasonOf(error);
   return `cannot use Redis at ${address}: ${reason}; ${adviceFor(reason)}`;

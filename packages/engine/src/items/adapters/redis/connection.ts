@@ -42,10 +42,11 @@ export interface Settle<T> {
 const RECONNECT_BACKOFF: BackoffOptions = { firstMs: 50, maxMs: 1_000, jitter: 0 };
 
 /**
- * A connection to a Redis server. Commands run in the order in which they are sent. Callbacks are called in the same order, each in the
- * event loop turn of its reply.
+ * A connection to a Redis server. Commands run in the order in which they are sent. Callbacks are called in the same
+ * order, each in the event loop turn of its reply.
  *
- * Reconnects if the connection is lost. Commands in flight then fail; none is sent twice. Requests fail at once while disconnected.
+ * Reconnects if the connection is lost. Commands in flight then fail; none is sent twice. Requests fail at once while
+ * disconnected.
  */
 export class RedisConnection {
   readonly #address: string;
@@ -124,8 +125,9 @@ export class RedisConnection {
   }
 
   /**
-   * Starts a request of about `bytes` bytes. `work` sends its commands and settles it. Rejects with CallError: `storage_failed`
-   * (`details.outcome` is `unknown` if a write may have been executed), `overloaded`, `call_timeout`, or `draining` after `close`.
+   * Starts a request of about `bytes` bytes. `work` sends its commands and settles it. Rejects with CallError:
+   * `storage_failed` (`details.outcome` is `unknown` if a write may have been executed), `overloaded`, `call_timeout`,
+   * or `draining` after `close`.
    */
   request<T>(bytes: number, work: (request: RequestHandle, settle: Settle<T>) => void): Promise<T> {
     const refusal = this.#refusalFor(bytes);

@@ -47,8 +47,8 @@ return 0
 `;
 
 /**
- * Arguments: prefix, owner, watcher, maximum number of deliveries, last sequence number (or "" for the last pending one).
- * Returns the number of discarded deliveries and the last sequence number.
+ * Arguments: prefix, owner, watcher, maximum number of deliveries, last sequence number (or "" for the last pending
+ * one). Returns the number of discarded deliveries and the last sequence number.
  */
 export const discardScript = `${releaseFunction}
 local queue = ARGV[1] .. 'waiting:' .. ARGV[2] .. ':' .. ARGV[3]

@@ -6,8 +6,8 @@ import { replaceFileSync } from "../../../files/replace-file.ts";
 const uuid = /^[0-9a-f-]{36}$/;
 
 /**
- * Returns the owner name of this engine's deliveries in Redis. It is created once and stored in the data folder, so that the engine finds
- * its deliveries after a restart. Throws the file system's error.
+ * Returns the owner name of this engine's deliveries in Redis. It is created once and stored in the data folder, so
+ * that the engine finds its deliveries after a restart. Throws the file system's error.
  */
 export function ownerOf(dataDir: string): string {
   const file = join(dataDir, "redis-owner");

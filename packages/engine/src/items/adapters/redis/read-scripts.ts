@@ -1,4 +1,6 @@
-/** Arguments: prefix, scope, maximum bytes, keys... Returns `{"done", record or false...}` or `{"too_large", bytes}`. */
+/**
+ * Arguments: prefix, scope, maximum bytes, keys... Returns `{"done", record or false...}` or `{"too_large", bytes}`.
+ */
 export const getManyScript = `
 local items, bytes, answer = ARGV[1] .. 'items:' .. ARGV[2], 0, { 'done' }
 for index = 4, #ARGV do
@@ -21,8 +23,8 @@ end
 `;
 
 /**
- * Arguments: prefix, scope, now, limit, maximum bytes, start of the page, end of the page, start of the prefix (the last three in
- * ZRANGEBYLEX syntax). Returns `{total, "1" if there are more, key, record...}`.
+ * Arguments: prefix, scope, now, limit, maximum bytes, start of the page, end of the page, start of the prefix (the
+ * last three in ZRANGEBYLEX syntax). Returns `{total, "1" if there are more, key, record...}`.
  */
 export const pageScript = `${aliveFunction}
 local keys, items = ARGV[1] .. 'keys:' .. ARGV[2], ARGV[1] .. 'items:' .. ARGV[2]
@@ -52,8 +54,8 @@ end
 `;
 
 /**
- * Arguments: prefix, scope, now, maximum bytes. Returns `{"done", record...}` in key order, or `{"too_large", items, bytes}`. Expired items
- * are not included.
+ * Arguments: prefix, scope, now, maximum bytes. Returns `{"done", record...}` in key order, or `{"too_large", items,
+ * bytes}`. Expired items are not included.
  */
 export const listScript = `${aliveFunction}
 local keys, items = ARGV[1] .. 'keys:' .. ARGV[2], ARGV[1] .. 'items:' .. ARGV[2]
@@ -81,8 +83,8 @@ return answer
 `;
 
 /**
- * Arguments: prefix, limit, start of the page, end of the page, start of the prefix. Returns `{total, "1" if there are more,
- * {scope, items, bytes}...}`.
+ * Arguments: prefix, limit, start of the page, end of the page, start of the prefix. Returns `{total, "1" if there are
+ * more, {scope, items, bytes}...}`.
  */
 export const groupsScript = `
 local limit = tonumber(ARGV[2])

@@ -40,7 +40,9 @@ export class Requests {
     this.#onLate = onLate;
   }
 
-  /** Returns an `overloaded` error if a request of `bytes` bytes exceeds the limits. A single request may have any size. */
+  /**
+   * Returns an `overloaded` error if a request of `bytes` bytes exceeds the limits. A single request may have any size.
+   */
   refusalFor(bytes: number): CallError | undefined {
     const { maxRequests, maxBytes } = this.#limits;
     const requests = this.#pending.size;

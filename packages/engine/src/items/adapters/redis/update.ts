@@ -20,7 +20,10 @@ export interface UpdateTools extends WriteContext {
   readonly release: () => void;
 }
 
-/** Reads the item, applies the operations, and writes if the version is unchanged. Retries after a concurrent write, until the request's deadline. */
+/**
+ * Reads the item, applies the operations, and writes if the version is unchanged. Retries after a concurrent write,
+ * until the request's deadline.
+ */
 export function updateItem({ scope, key, update, write }: UpdateRequest, { prefix, owner, setByMs, request, settle, release }: UpdateTools): void {
   function attempt(): void {
     if (request.isOver) {

@@ -6,7 +6,10 @@ const PROBE_MS = 1_000;
 /** Error replies which mean that the server rejects all writes at present. */
 const refusals = /^(OOM|MISCONF|READONLY|NOPERM|NOAUTH|LOADING|MASTERDOWN|NOREPLICAS|CLUSTERDOWN)\b/;
 
-/** Tracks whether a server rejects writes (e.g. memory or disk full, read-only replica), and probes until it accepts them again. */
+/**
+ * Tracks whether a server rejects writes (e.g. memory or disk full, read-only replica), and probes until it accepts
+ * them again.
+ */
 export class WriteRefusal {
   readonly #probe: () => Promise<unknown>;
   readonly #clock: Clock;

@@ -1,18 +1,20 @@
 /**
- * Executes writes, all or none. First it plans each write like `planWrite`, then it applies the plans. Redis runs a script atomically. If
- * memory or disk is full, Redis rejects the script at its first write, so no script is applied in part.
+ * Executes writes, all or none. First it plans each write like `planWrite`, then it applies the plans. Redis runs a
+ * script atomically. If memory or disk is full, Redis rejects the script at its first write, so no script is applied in
+ * part.
  *
- * Keys, after the prefix: `items:SCOPE` (hash of records by key), `keys:SCOPE` and `scopes` (sorted), `bytes` (size of JSON by scope),
- * `floors` (highest deleted version by scope), `floor` (highest deleted version of all other scopes), `empty` (scopes with a floor and no
- * items), `expiry` (items by expiry time), `seq`, `change:SEQ`, `waiting:OWNER:WATCHER` (sequence numbers), `watchers:OWNER`.
+ * Keys, after the prefix: `items:SCOPE` (hash of records by key), `keys:SCOPE` and `scopes` (sorted), `bytes` (size of
+ * JSON by scope), `floors` (highest deleted version by scope), `floor` (highest deleted version of all other scopes),
+ * `empty` (scopes with a floor and no items), `expiry` (items by expiry time), `seq`, `change:SEQ`,
+ * `waiting:OWNER:WATCHER` (sequence numbers), `watchers:OWNER`.
  *
  * A record is `VERSION UPDATED_AT EXPIRES_AT` (`-`: never), a line feed, and the JSON.
  *
- * Arguments: prefix, owner, maximum pending deliveries, maximum bytes replaced, adjustment of the clock of `now` (see `itemOf`), number of
- * writes; for each write: `set` or `delete`, scope, key, now, if_version (or ""), stored version that the plan expects (or ""), JSON,
- * expiry time (or `-`), origin, number of watchers, and for each watcher its id and kinds.
- * Returns `{"done", {status, stored record or false, version, sequence numbers of the first and second change}...}`,
- * `{"conflict", index, actual}`, `{"moved"}`, `{"overfull", watcher, waiting}` or `{"too_large", bytes}`.
+ * Arguments: prefix, owner, maximum pending deliveries, maximum bytes replaced, adjustment of the clock of `now` (see
+ * `itemOf`), number of writes; for each write: `set` or `delete`, scope, key, now, if_version (or ""), stored version
+ * that the plan expects (or ""), JSON, expiry time (or `-`), origin, number of watchers, and for each watcher its id
+ * and kinds. Returns `{"done", {status, stored record or false, version, sequence numbers of the first and second
+ * change}...}`, `{"conflict", index, actual}`, `{"moved"}`, `{"overfull", watcher, waiting}` or `{"too_large", bytes}`.
  */
 export const writeScript = `
 local P, OWNER, MOST_WAITING, MOST_BYTES = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { newValue, newWrite, noticeFor, type Suite, wholeScope } from "./harness.ts";
 
 export function expiryTests(suite: Suite): void {
-  /** An item `k` of scope `s` that ended 1 ms ago, at version 2. */
+  /** Creates an item `k` in scope `s` with version 2 that expired 1 ms ago. */
   async function pastEnd(): Promise<void> {
     await suite.put("s", "k", "1");
     await suite.put("s", "k", '"old"', { expiresAt: suite.clock.time + 100 });

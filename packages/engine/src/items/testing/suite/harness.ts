@@ -4,7 +4,7 @@ import type { Conflict, Item, ItemStore, ItemUpdate, ItemUpdated, ItemValue, Ite
 import type { ChangeKind, Notice } from "../../outbox.ts";
 import type { UpdateOp } from "../../update-op.ts";
 
-/** Timers are real. Time passes when the test changes `time`, and the wall clock is set when it changes `setByMs`. */
+/** Clock with real timers. The test advances the time with `time` and sets the wall clock with `setByMs`. */
 export interface SuiteClock extends Clock {
   time: number;
   setByMs: number;
@@ -22,17 +22,17 @@ function timeOf(this: SuiteClock): number {
   return this.time;
 }
 
-/** Makes the value that is stored as `json`. */
+/** Returns the value with this JSON. */
 export function newValue(json: string, expiresAt?: number): ItemValue {
   return { json, bytes: Buffer.byteLength(json), expiresAt };
 }
 
-/** Makes what a write is told. */
+/** Returns the parameters of a write. */
 export function newWrite(write: Partial<ItemWrite> = {}): ItemWrite {
   return { now: 1_000, ifVersion: undefined, notice: undefined, ...write };
 }
 
-/** For watchers of these names that want every kind of change, or those given. */
+/** Returns a notice for these watchers. They want the given kinds of changes; default all. */
 export function noticeFor(names: readonly string[], kinds: readonly ChangeKind[] = ["created", "updated", "deleted"]): Notice {
   return { watchers: names.map((id) => ({ id, kinds: new Set(kinds) })), origin: "from a test" };
 }
@@ -51,7 +51,7 @@ interface SetOptions {
   readonly now?: number;
 }
 
-/** The store that a test of the suite works on: a fresh one for each test. */
+/** The store of the current test. Each test has a new one. */
 export class Suite {
   clock: SuiteClock = suiteClock();
   #store: ItemStore | undefined;
@@ -88,7 +88,7 @@ export class Suite {
     return this.store.update(scope, key, { ops, atomic, maxBytes, expiresAt }, this.#write(options));
   }
 
-  /** Sets and answers the item. */
+  /** Sets and returns the item. */
   async put(scope: string, key: string, json: string, options: SetOptions = {}): Promise<Item> {
     const { item } = written(await this.set(scope, key, json, options));
     if (item === undefined) throw new Error("a set left no item");

@@ -5,7 +5,7 @@ import type { Suite } from "./harness.ts";
 const increment: UpdateOp = { type: "increment", path: "n", by: 1 };
 const failing: UpdateOp = { type: "increment", path: "text", by: 1 };
 
-/** What updates do with the item; what operations do with its JSON is tested with `applyOps`. */
+/** Tests the effect of updates on the item. Tests of `applyOps` cover the operations. */
 export function updateTests(suite: Suite): void {
   it("applies operations where the item lies, and answers both values", async () => {
     expect(await suite.update("s", "k", [increment], { now: 5 })).toEqual({

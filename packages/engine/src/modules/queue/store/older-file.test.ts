@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from "vitest";
 import { type Database, openDatabase } from "../../../store/driver.ts";
-import type { WriteBuffer, Procedure } from "../../../store/procedures.ts";
+import type { Procedure, WriteBuffer } from "../../../store/procedures.ts";
 import { openProcedures, schema } from "./procedures.ts";
 
 let database: Database;

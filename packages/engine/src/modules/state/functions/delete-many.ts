@@ -25,7 +25,9 @@ export function provideDeleteMany(context: ModuleContext<unknown>, { store, writ
   });
 }
 
-/** Deletes the keys of a prefix in steps. After a failure or cancellation, keys that are already deleted stay deleted. */
+/**
+ * Deletes the keys of a prefix in steps. After a failure or cancellation, keys that are already deleted stay deleted.
+ */
 async function deletePrefix(parts: {
   readonly store: ItemStore;
   readonly writes: Writes;

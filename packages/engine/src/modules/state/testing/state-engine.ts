@@ -3,7 +3,7 @@ import type { ChannelReader } from "../../../kernel/module.ts";
 import { type InMemoryEngine, inMemoryEngine, type ManualClock } from "../../../testing/index.ts";
 import { state } from "../index.ts";
 
-/** An engine with svc-state in memory. */
+/** Starts an engine with svc-state in memory. */
 export function stateEngine(options: { readonly clock?: ManualClock; readonly maxValueBytes?: number } = {}): Promise<InMemoryEngine> {
   return inMemoryEngine({
     modules: [state],
@@ -12,7 +12,7 @@ export function stateEngine(options: { readonly clock?: ManualClock; readonly ma
   });
 }
 
-/** The text of a channel that ended as it should. */
+/** Returns the text of a channel that was finished normally. */
 export async function textOf(reader: ChannelReader): Promise<string> {
   let text = "";
   for (let item = await reader.read(); item !== undefined; item = await reader.read()) text += item.kind === "text" ? item.text : item.bytes.toString();
@@ -20,7 +20,7 @@ export async function textOf(reader: ChannelReader): Promise<string> {
   return text;
 }
 
-/** The text of an answer, digit by digit. */
+/** Returns the JSON text of a result, with all digits. */
 export async function answerText(engine: InMemoryEngine, functionId: string, payload: string): Promise<string> {
   return (await engine.kernel.router.call(functionId as FunctionId, Payload.fromText(payload))).text();
 }

@@ -17,7 +17,10 @@ export interface ImportCounts {
 /** Maximum lines and bytes of values per batch. */
 const BATCH_LINES = 200;
 const BATCH_BYTES = 1024 * 1024;
-/** Maximum length of a line without its value, in characters: names with every character escaped, and room for unknown members. */
+/**
+ * Maximum length of a line without its value, in characters: names with every character escaped, and room for unknown
+ * members.
+ */
 const LINE_MARGIN_CHARACTERS = 64 * 1024;
 
 interface Line {
@@ -26,8 +29,9 @@ interface Line {
 }
 
 /**
- * Stores the lines of a channel in batches and in order. The first invalid line ends the import; every line before it is stored. Errors have
- * `details: {line, imported, skipped}`, and `executed: "yes"` if lines were stored. The writer is throttled while a batch is stored.
+ * Stores the lines of a channel in batches and in order. The first invalid line ends the import; every line before it
+ * is stored. Errors have `details: {line, imported, skipped}`, and `executed: "yes"` if lines were stored. The writer
+ * is throttled while a batch is stored.
  */
 export async function importLines(parts: {
   readonly reader: ChannelReader;
@@ -100,14 +104,17 @@ const STORE: Readonly<Record<OnExisting, (lines: readonly Line[], parts: StorePa
       await atLines(lines, () => parts.writes.setMany(requestsOf(lines), parts.origin));
       parts.counts.imported += lines.length;
     } catch (thrown) {
-      // Small lines may replace values that are together too large for one batch. Nothing was written then, so split the batch.
+      // Small lines may replace values that are together too large for one batch. Nothing was written then, so split
+      // the batch.
       if (lines.length === 1 || !CallError.is(thrown) || thrown.code !== "payload_too_large") throw thrown;
       const middle = Math.ceil(lines.length / 2);
       await STORE.overwrite(lines.slice(0, middle), parts);
       await STORE.overwrite(lines.slice(middle), parts);
     }
   },
-  /** Separate concurrent writes, which the store syncs together. A write to an existing item conflicts and is skipped. */
+  /**
+   * Separate concurrent writes, which the store syncs together. A write to an existing item conflicts and is skipped.
+   */
   async skip(lines, { writes, origin, counts }) {
     const outcomes = await Promise.allSettled(lines.map(({ request }) => writes.set(request, origin)));
     for (const [index, outcome] of outcomes.entries()) {

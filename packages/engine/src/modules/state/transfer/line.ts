@@ -14,7 +14,9 @@ export interface ImportLine {
 
 const lineSchema = z.object({ scope, key, expires_at: z.iso.datetime({ offset: true }).nullish() });
 
-/** Parses a line. Throws CallError `invalid_input` or `payload_too_large`; the message does not include the line number. */
+/**
+ * Parses a line. Throws CallError `invalid_input` or `payload_too_large`; the message does not include the line number.
+ */
 export function parseLine(text: string, maxValueBytes: number): ImportLine {
   if (nestsDeeperThan(text, MAX_PAYLOAD_DEPTH)) throw new CallError("invalid_input", `is nested deeper than ${MAX_PAYLOAD_DEPTH} levels`);
   let raw: unknown;

@@ -22,7 +22,7 @@ async function exported(input: Readonly<Record<string, unknown>> = {}): Promise<
   return textOf(engine.takeReader(lines));
 }
 
-/** Begins an import; what is written into `writer` is imported. */
+/** Starts an import of the lines that are written to `writer`. */
 function importing(input: Readonly<Record<string, unknown>> = {}): { readonly writer: ChannelWriter; readonly answer: Promise<unknown> } {
   const channel = engine.kernel.channels.create();
   const answer = call("import", { lines: channel.ref("read"), ...input });
@@ -37,7 +37,7 @@ async function importText(text: string, input: Readonly<Record<string, unknown>>
   return answer;
 }
 
-/** Lets everything be done that needs no time. */
+/** Waits until all work without timers is done. */
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -40,11 +40,12 @@ export interface DeliveriesParts {
 }
 
 /**
- * Runs the deliveries of a binding: those of an item one after another in order of version, those of different items concurrently.
+ * Runs the deliveries of a binding: those of an item one after another in order of version, those of different items
+ * concurrently.
  *
- * A delivery is acknowledged in the outbox before the next one of its item starts. So after a crash, only the last one of each item may be
- * repeated. Deliveries come from memory as long as they fit in the window. Otherwise they are read from the outbox page by page, until
- * memory has caught up with it.
+ * A delivery is acknowledged in the outbox before the next one of its item starts. So after a crash, only the last one
+ * of each item may be repeated. Deliveries come from memory as long as they fit in the window. Otherwise they are read
+ * from the outbox page by page, until memory has caught up with it.
  */
 export class Deliveries {
   readonly #parts: DeliveriesParts;
@@ -59,7 +60,10 @@ export class Deliveries {
   /** True if the outbox may contain deliveries that are not in memory. */
   #behind = true;
   #reading = false;
-  /** Number of `rereadOutbox` calls. A page that was requested before the last one does not prove that memory has caught up. */
+  /**
+   * Number of `rereadOutbox` calls. A page that was requested before the last one does not prove that memory has caught
+   * up.
+   */
   #rereads = 0;
   #readFailures = 0;
   /** All deliveries up to this sequence number were read from the outbox, so `add` ignores them. */
@@ -99,8 +103,8 @@ export class Deliveries {
   }
 
   /**
-   * Must be called if a failed write may have stored a delivery. Later deliveries are then read from the outbox too, so that the order is
-   * kept.
+   * Must be called if a failed write may have stored a delivery. Later deliveries are then read from the outbox too, so
+   * that the order is kept.
    */
   rereadOutbox(): void {
     this.#behind = true;
@@ -129,7 +133,9 @@ export class Deliveries {
     });
   }
 
-  /** Waits until all deliveries of this event loop turn are added, so that they are sorted before the first one starts. */
+  /**
+   * Waits until all deliveries of this event loop turn are added, so that they are sorted before the first one starts.
+   */
   #pumpSoon(): void {
     if (this.#pumpIsDue) return;
     this.#pumpIsDue = true;

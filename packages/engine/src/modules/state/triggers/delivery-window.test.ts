@@ -52,7 +52,7 @@ describe("the window of deliveries", () => {
     const windows = Array.from({ length: 9 }, () => new DeliveryWindow(budget));
     for (const one of windows) for (let seq = 0; seq < 4; seq++) one.add(delivery(seq, "a", "x".repeat(1024 * 1024)));
     expect(windows[0]?.isFull).toBe(true);
-    // There is always room for one, so that each goes on.
+    // There is always room for one delivery, so that every binding makes progress.
     expect(new DeliveryWindow(budget).isFull).toBe(false);
     for (const one of windows) one.clear();
     expect(budget.bytes).toBe(0);

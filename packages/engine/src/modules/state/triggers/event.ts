@@ -5,8 +5,8 @@ import type { ItemChange } from "../../../items/outbox.ts";
 const MAX_VALUES_BYTES = 15.5 * 1024 * 1024;
 
 /**
- * Returns the payload for the bound function. The values are the stored JSON texts. If the old and the new value together do not fit in a
- * frame, `old_value` is null and `old_value_omitted` is true.
+ * Returns the payload for the bound function. The values are the stored JSON texts. If the old and the new value
+ * together do not fit in a frame, `old_value` is null and `old_value_omitted` is true.
  */
 export function eventPayload({ kind, scope, key, version, previous, json, at }: ItemChange): Payload {
   const omitted = previous !== undefined && json !== undefined && !fitsFrame(previous, json);

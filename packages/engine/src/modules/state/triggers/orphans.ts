@@ -4,11 +4,16 @@ import type { Logger } from "../../../kernel/logger.ts";
 import type { StateTriggerSettings } from "./settings.ts";
 import type { WatcherIndex } from "./watcher-index.ts";
 
-/** Time for which deliveries of a missing binding are kept after the start or after the binding lapsed, in milliseconds. */
+/**
+ * Time for which deliveries of a missing binding are kept after the start or after the binding lapsed, in milliseconds.
+ */
 export const KEEP_ORPHANS_MS = 10 * 60_000;
 /** Maximum number of orphaned watchers. The oldest are discarded first. */
 const MAX_ORPHANS = 10_000;
-/** Maximum number of deliveries that are added for an orphaned watcher, so that a watcher that never returns does not block writes. */
+/**
+ * Maximum number of deliveries that are added for an orphaned watcher, so that a watcher that never returns does not
+ * block writes.
+ */
 const MAX_ADDED = 50_000;
 
 interface Orphan {
@@ -36,7 +41,10 @@ export interface OrphanOptions {
   readonly isAway?: boolean;
 }
 
-/** Watchers without a binding, since the start or since the binding lapsed. Their deliveries are kept for `KEEP_ORPHANS_MS`. */
+/**
+ * Watchers without a binding, since the start or since the binding lapsed. Their deliveries are kept for
+ * `KEEP_ORPHANS_MS`.
+ */
 export class Orphans {
   readonly #index: WatcherIndex;
   readonly #outbox: Outbox;

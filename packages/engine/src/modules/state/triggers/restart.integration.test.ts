@@ -25,13 +25,13 @@ afterEach(async () => {
 
 const set = (key: string, value: unknown): Promise<unknown> => engine.call("state::set", { scope: "s", key, value });
 
-/** Ends the engine while a handler has a delivery in its hands for good. */
+/** Stops the engine while a handler hangs in a delivery. */
 async function restart(): Promise<void> {
   await stop();
   await start();
 }
 
-/** What is under way has 5 s; the store, which has deadlines of its own, is asked to close only then. */
+/** Running calls have 5 s. Only then is the store closed, which has its own timeouts. */
 async function stop(): Promise<void> {
   const stopped = engine.stop();
   await turns(50);
@@ -39,7 +39,7 @@ async function stop(): Promise<void> {
   await stopped;
 }
 
-/** Writes three versions of a key whose handler never answers. */
+/** Writes three versions of a key whose handler never returns. */
 async function leaveThree(): Promise<void> {
   const stuck = await listener(engine, "on::change", () => new Promise(() => {}));
   await bind(stuck.worker, "on::change");
@@ -47,7 +47,7 @@ async function leaveThree(): Promise<void> {
   await stuck.count(1);
 }
 
-/** Lets time pass in steps in which the store, whose thread knows no manual clock, has answered. */
+/** Advances the clock in steps and waits for the store in each, because its thread does not use the manual clock. */
 async function pass(ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 1_000) {
     clock.advance(1_000);
@@ -55,7 +55,7 @@ async function pass(ms: number): Promise<void> {
   }
 }
 
-/** Resolves when the store has answered whatever was asked of it before. */
+/** Resolves when the store has answered all earlier requests. */
 async function storeAnswered(): Promise<void> {
   await engine.call("state::list_groups", {});
   await turns(50);

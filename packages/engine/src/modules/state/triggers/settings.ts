@@ -31,7 +31,10 @@ export interface StateTriggerSettings {
 
 const kindNames = z.enum(["state:created", "state:updated", "state:deleted", "created", "updated", "deleted"]);
 
-/** Returns the config schema of a trigger type. Null members count as absent. Strict, because a mistyped filter would match everything. */
+/**
+ * Returns the config schema of a trigger type. Null members count as absent. Strict, because a mistyped filter would
+ * match everything.
+ */
 export function stateTriggerSettings(typeKinds: readonly ChangeKind[]): z.ZodType<StateTriggerSettings> {
   return z
     .strictObject({

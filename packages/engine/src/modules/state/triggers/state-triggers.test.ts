@@ -144,7 +144,7 @@ describe("deliveries of a state trigger", () => {
     clock.advance(150);
     await turns();
     expect(changes.names()).toEqual(["created k@1"]);
-    // 200 ms and 400 ms, each a fifth more or less.
+    // 200 ms and 400 ms, each with 20 % jitter.
     const moved = await advanceUntil(clock, () => changes.told.length >= 4);
     expect(moved).toBeLessThanOrEqual(800);
     expect(changes.names()).toEqual(["created k@1", "created k@1", "created k@1", "updated k@2"]);
@@ -230,7 +230,7 @@ describe("deliveries of a state trigger", () => {
     await set("k", 3);
     await turns();
     const second = await listener(engine);
-    // The function alone is not enough: the binding's owner is away.
+    // The function alone is not enough, because the binding's owner is disconnected.
     clock.advance(2_000);
     await turns();
     expect(second.told).toHaveLength(0);
@@ -268,7 +268,7 @@ describe("deliveries of a state trigger", () => {
     await bind(changes.worker, "on::change", {}, { id: "mine" });
     await set("k", 4);
     await turns();
-    // What the earlier one has in hand comes to its end first.
+    // The running delivery of the earlier binding ends first.
     expect(changes.names()).toEqual(["created k@1"]);
     open.open();
     await changes.count(2);
@@ -366,7 +366,7 @@ describe("deliveries of a state trigger", () => {
 });
 
 describe("triggers that fire one another", () => {
-  /** A function that writes its own key each time, as the given client does. */
+  /** A function that writes its own key in each call, like the given client. */
   async function selfWriter(passesTrace: boolean, features?: readonly []) {
     const errors: unknown[] = [];
     const writer = await listener(
@@ -383,7 +383,7 @@ describe("triggers that fire one another", () => {
     return { writer, errors };
   }
 
-  /** Published clients are not told how a registration went. */
+  /** Published clients get no result of a registration. */
   async function bindQuietly(worker: { say(message: Readonly<Record<string, unknown>>): void }): Promise<void> {
     worker.say({ type: "registertrigger", id: "loop", trigger_type: "state", function_id: "on::change", config: {} });
     await turns();

@@ -41,7 +41,10 @@ export class StateTriggers implements ChangeListener {
   readonly #remembered: SavedSet | undefined;
   /** Deliveries by watcher id. */
   readonly #bound = new Map<string, Deliveries>();
-  /** Watchers of trusted workers, bound or orphaned. A restricted connection that removes an equal trigger must not discard their deliveries. */
+  /**
+   * Watchers of trusted workers, bound or orphaned. A restricted connection that removes an equal trigger must not
+   * discard their deliveries.
+   */
   readonly #trusted = new Set<string>();
   /** Resolves when removed bindings have no deliveries in flight, by watcher id. */
   readonly #ending = new Map<string, Promise<void>>();

@@ -20,20 +20,21 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-/** Makes a write whose deadline passes while the store's thread has it. */
+/** Makes a write that times out while the store's thread is running it. */
 async function unclear(functionId: string, input: object): Promise<void> {
-  // Nothing else is under way in the store, behind which it would wait.
+  // Wait until the store is idle, so that the write is sent at once.
   await recorded();
   const write = engine.call(functionId, input, { timeoutMs: 600_000 });
   const refused = expect(write).rejects.toMatchObject({ code: "call_timeout", details: { outcome: "unknown" } });
-  // The store has the request after these, and posts it at the end of the tick: the next thing that happens is that the deadline passes, not the answer.
+  // After these turns the store has the request and sends it at the end of the turn. So the timeout comes before the
+  // answer.
   for (let hops = 0; hops < 200; hops++) await Promise.resolve();
   await new Promise<void>((resolve) => setImmediate(resolve));
   clock.advance(30_000);
   await refused;
 }
 
-/** A trigger that has caught up: what it is told next comes from memory. */
+/** Creates a trigger that has caught up: its next deliveries come from memory. */
 async function watching(): Promise<Listener> {
   const changes = await listener(engine);
   await bind(changes.worker, "on::change");
@@ -43,7 +44,7 @@ async function watching(): Promise<Listener> {
   return changes;
 }
 
-/** What was served is out of the store: nothing is under way that could miss its deadline when the clock moves. */
+/** Waits until deliveries are acknowledged, so that no request can time out when the clock is advanced. */
 async function recorded(): Promise<void> {
   for (let reads = 0; reads < 5; reads++) {
     await turns();

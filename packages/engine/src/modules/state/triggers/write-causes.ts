@@ -18,7 +18,9 @@ export interface TrackedDelivery {
   /** Trace context to pass to the function. */
   readonly traceparent: string;
   readonly baggage: string | undefined;
-  /** Sets the worker that runs it. `propagatesTrace`: the worker propagates the traceparent of a call to its own calls. */
+  /**
+   * Sets the worker that runs it. `propagatesTrace`: the worker propagates the traceparent of a call to its own calls.
+   */
   runsOn(workerId: string, propagatesTrace: boolean): void;
   end(): void;
 }
@@ -30,13 +32,13 @@ interface Running extends Cause {
 }
 
 /**
- * Tracks which writes a trigger delivery caused, to stop trigger loops. Each delivery has its own span in the trace of its write, and the
- * baggage names it. A write was caused by a delivery if its trace context contains the delivery's span or baggage. The trace id alone is not
- * enough: a function may write many items in one trace without a loop. The baggage is needed if telemetry is recorded, because every call then
- * has its own span.
+ * Tracks which writes a trigger delivery caused, to stop trigger loops. Each delivery has its own span in the trace of
+ * its write, and the baggage names it. A write was caused by a delivery if its trace context contains the delivery's
+ * span or baggage. The trace id alone is not enough: a function may write many items in one trace without a loop. The
+ * baggage is needed if telemetry is recorded, because every call then has its own span.
  *
- * For clients that do not propagate the trace context, the worker counts: a write of the worker that runs a delivery was caused by it if the
- * write is in the same trace, or would trigger the same watcher with the same item.
+ * For clients that do not propagate the trace context, the worker counts: a write of the worker that runs a delivery
+ * was caused by it if the write is in the same trace, or would trigger the same watcher with the same item.
  */
 export class WriteCauses {
   readonly #clock: Clock;
@@ -49,7 +51,10 @@ export class WriteCauses {
     this.#clock = clock;
   }
 
-  /** `recorded` is the traceparent of the delivery's recorded span. If nothing is recorded, it is that of the write or undefined. */
+  /**
+   * `recorded` is the traceparent of the delivery's recorded span. If nothing is recorded, it is that of the write or
+   * undefined.
+   */
   begin(origin: DeliveryOrigin, watcher: string, item: string, link: ChainLink, recorded?: string): TrackedDelivery {
     const traceparent = recorded === undefined || recorded === origin.traceparent ? childTraceparent(origin.traceparent) : recorded;
     const cause: Cause = { depth: origin.depth + 1, chain: extendChain(origin.chain, link) };

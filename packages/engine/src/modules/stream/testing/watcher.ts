@@ -1,6 +1,6 @@
 import { bindTrigger, Collected, type InMemoryEngine } from "../../../testing/index.ts";
 
-/** What a `stream` trigger hands over. */
+/** Payload of a `stream` trigger. */
 export interface SeenEvent {
   readonly streamName: string;
   readonly groupId: string;
@@ -10,7 +10,7 @@ export interface SeenEvent {
   readonly version?: number;
 }
 
-/** A worker whose function is bound to events of streams. */
+/** Connects a worker whose function is bound to stream events. */
 export async function watchStreams(engine: InMemoryEngine, config: unknown = {}): Promise<Collected<SeenEvent>> {
   const seen = new Collected<SeenEvent>();
   const worker = await engine.connectWorker({ name: "watcher" });

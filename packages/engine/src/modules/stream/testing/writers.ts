@@ -4,7 +4,9 @@ import { watchStreams } from "./watcher.ts";
 
 const item = { stream_name: "s", group_id: "g", item_id: "1" };
 
-/** Sets, updates and deletes one new item 300 times at once, and sees every change told once, in the order in which they took effect. */
+/**
+ * Sets, updates and deletes one new item 300 times concurrently. Checks that every change is published once, in order.
+ */
 export async function expectEventsInOrder(engine: InMemoryEngine): Promise<void> {
   const seen = await watchStreams(engine, { stream_name: "s" });
   const socket = engine.openSocket("/stream/s/g");

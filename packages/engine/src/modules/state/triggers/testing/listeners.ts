@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { InMemoryEngine, InMemoryWorker } from "../../../../testing/index.ts";
 
-/** What a handler was told, e.g. `updated k@3`. */
+/** An event of a handler, e.g. `updated k@3`. */
 export interface OutboxEntry {
   readonly event: Readonly<Record<string, unknown>>;
   readonly frame: Readonly<Record<string, unknown>>;
@@ -10,13 +10,13 @@ export interface OutboxEntry {
 export interface Listener {
   readonly worker: InMemoryWorker;
   readonly told: readonly OutboxEntry[];
-  /** `created k@1`, in the order in which the handler began. */
+  /** E.g. `created k@1`, in the order in which the handler started. */
   names(): string[];
-  /** Resolves when the handler has begun so often. */
+  /** Resolves when the handler has started this many times. */
   count(times: number): Promise<void>;
 }
 
-/** A worker whose function `functionId` hands each event to `handle`. */
+/** Connects a worker whose function `functionId` passes each event to `handle`. */
 export async function listener(
   engine: InMemoryEngine,
   functionId = "on::change",
@@ -51,7 +51,7 @@ export async function listener(
 
 let triggers = 0;
 
-/** Asks for a trigger and resolves with the answer. */
+/** Registers a trigger and resolves with the result. */
 export async function bind(
   worker: InMemoryWorker,
   functionId: string,
@@ -63,12 +63,12 @@ export async function bind(
   return worker.next((frame) => frame.type === "triggerregistrationresult" && frame.id === id);
 }
 
-/** The turns of the event loop in which what has become due is done. For what must not happen. */
+/** Waits some turns of the event loop, in which due work is done. For checks that something does not happen. */
 export async function turns(count = 20): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
-/** Moves the clock on in small steps, with turns of the event loop between them, until the condition holds. */
+/** Advances the clock in small steps, with turns of the event loop in between, until the condition is true. */
 export async function advanceUntil(clock: { advance(ms: number): void }, condition: () => boolean, limitMs = 120_000): Promise<number> {
   let moved = 0;
   await turns();
@@ -80,7 +80,7 @@ export async function advanceUntil(clock: { advance(ms: number): void }, conditi
   return moved;
 }
 
-/** A gate that a handler waits at. */
+/** Blocks a handler until it is opened. */
 export function gate(): { readonly passed: Promise<void>; open(): void } {
   let open = (): void => {};
   const passed = new Promise<void>((resolve) => {
