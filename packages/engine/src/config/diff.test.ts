@@ -31,7 +31,7 @@ describe("diffConfig", () => {
     expect(diff.isEmpty).toBe(false);
   });
 
-  it("tells which addresses and settings changed, and which of them need a restart", () => {
+  it("lists changed addresses and settings, and which of them need a restart", () => {
     const before = load("workers: []");
     const after = load("engine: {bridge: {port: 5000}, data_dir: d, drain_ms: 1, allowed_hosts: [a]}\nworkers: [{name: svc-http, config: {port: 4111}}]");
     const diff = diffConfig(before, after);

@@ -40,7 +40,7 @@ it.each([
   expect(await saved()).toBe(text);
 });
 
-it("removes an entry when nothing waits for it, and when the file has mistakes already", async () => {
+it("removes an entry on which nothing depends, also if the file already has problems", async () => {
   await writeFile(file, `workers:\n${DB}${APP}  - name: bad\n    path: ./bad\n    replica: 2\nengin: {}\n`);
 
   await removeWorkerFromConfig(file, "app", { check });

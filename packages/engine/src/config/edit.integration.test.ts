@@ -188,14 +188,14 @@ describe("writing", () => {
     expect((await readdir(folder)).sort()).toEqual([left[2], ".svc", "config.yaml", "config.yaml.bak"]);
   });
 
-  it("gives up in time while somebody else holds the lock", async () => {
+  it("times out while another process holds the lock", async () => {
     const lock = await lockFile(lockFileOf(file), { signal: AbortSignal.timeout(5_000) });
     await expect(withEditLock(file, () => Promise.resolve("entered"), 60)).rejects.toMatchObject({ code: "locked" });
     lock.release();
     expect(await withEditLock(file, () => Promise.resolve("entered"))).toBe("entered");
   });
 
-  it("starts over when somebody saves the file in between, and gives up when they do not stop", async () => {
+  it("retries when another program saves the file in between, and fails after the last attempt", async () => {
     await save("workers: []\n");
     let saves = 0;
     const result = await editConfigText(file, (text) => {
@@ -213,7 +213,7 @@ describe("writing", () => {
     expect(await saved()).not.toContain("# ours again");
   });
 
-  it("loses none of many edits at once", async () => {
+  it("loses none of many concurrent edits", async () => {
     const names = Array.from({ length: 12 }, (_, index) => `worker-${index}`);
     await Promise.all(names.map((name) => addWorkerToConfig(file, { name, path: `./${name}` })));
     const [list] = entryLists(await saved());

@@ -10,7 +10,7 @@ const queues = z
 it.each([
   ["makes something else of its block", queues],
   ["looks at its block first", z.preprocess((block) => block, queues)],
-])("tells the keys of a module's block as they stand in the file, also where the module %s", (_what, schema) => {
+])("returns the keys of a module's block as written in the file, also if the module %s", (_what, schema) => {
   const block = { queue_configs: { mails: { concurrency: 3 } } };
   const config = {
     ...{ file: "/config.yaml", effective: [], localWorkers: [], warnings: [] },

@@ -15,7 +15,7 @@ it("describes keys of the engine, of every module and of local workers, each onc
   expect(new Set(keys).size).toBe(keys.length);
 });
 
-it("tells the bounds of numbers that somebody chose, and no others", () => {
+it("shows only the bounds of numbers that the schema sets", () => {
   const typeOf = (wanted: string): string | undefined => describedKeys(configurableModules).find(({ key }) => key === wanted)?.type;
 
   expect(typeOf("engine.bridge.port")).toBe("integer from 0 to 65535");
@@ -48,7 +48,7 @@ it("finds the lines of a worker's entry, under the older list name too", () => {
   expect(explained.find(({ key }) => key === "modules[0].limits.memory")).toMatchObject({ value: undefined, source: undefined });
 });
 
-it("tells defaults inside a block that the file has from what it says there", () => {
+it("distinguishes defaults in a block from the file's values", () => {
   const text = "workers:\n  - name: svc-state\n    config:\n      adapter:\n        name: file_based\n";
 
   const explained = explainConfig("/project/config.yaml", text, options);

@@ -228,7 +228,7 @@ describe("compatibility", () => {
     },
   );
 
-  it("lets the engine block win over the older entry for the worker socket, and says so", () => {
+  it("prefers the engine block to the older entry for the worker socket, and warns", () => {
     const config = load("engine: {bridge: {port: 6000}}\nworkers:\n  - name: iii-worker-manager\n    config: {port: 5000}\n");
     expect(config.engine.bridge.port).toBe(6000);
     expect(config.warnings).toContain("engine.bridge.port (6000) overrides the older entry (5000)");
@@ -250,7 +250,7 @@ describe("precedence", () => {
   const summary = (config: LoadedConfig) => [config.engine.bridge.port, config.http.port, config.realtime.port, config.engine.logLevel, config.engine.dataDir];
   const sources = (config: LoadedConfig) => Object.fromEntries(config.effective.map((setting) => [setting.key, setting.source]));
 
-  it("is flag, then environment, then file, then default, and is told", () => {
+  it("is flag, environment, file, default, and the source is reported", () => {
     expect(summary(load(text, { env, overrides }))).toEqual([1001, 2001, 3001, "debug", "/cwd/flag"]);
     expect(summary(load(text, { env }))).toEqual([1002, 2002, 3002, "warn", "/cwd/env"]);
     expect(summary(load(text))).toEqual([1003, 2003, 3003, "error", "/project/file"]);
@@ -321,7 +321,7 @@ engine:
     ]);
   });
 
-  it("tells file, line, column and key in its message", () => {
+  it("has file, line, column and key in its message", () => {
     expect(() => load("engine:\n  drain_ms: redis://me:secret@host\n")).toThrow('must be a number, got the text "redis://***@host"');
     expect(() => load("engine:\n  drain_ms: soon\n")).toThrow('/project/config.yaml:2:13: engine.drain_ms: must be a number, got the text "soon"');
   });
@@ -454,7 +454,7 @@ describe("reading the file", () => {
   });
   const loadFile = (file: string): LoadedConfig => loadConfig(file, { env: {}, modules });
 
-  it("resolves paths beside the file and tells one version of it from another", async () => {
+  it("resolves paths relative to the file and returns a revision of its content", async () => {
     const file = join(folder, "config.yaml");
     await writeFile(file, "\ufeffworkers: [{name: w, path: w}]\n");
     const first = loadFile(file);

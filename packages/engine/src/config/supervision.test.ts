@@ -60,11 +60,11 @@ describe("an entry's depends_on, limits and watch", () => {
     "{name: a, path: a, depends_on: [b]}, {name: b, path: b, replicas: none}",
     "{name: a, path: a, depends_on: [b]}, {name: svc-exec, config: {commands: [{name: b, command: ls, restart: ever}]}}",
     "{name: a, path: a, depends_on: [svc-stat]}, {name: svc-stat}",
-  ])("may name an entry that has mistakes of its own: %s", (entries) => {
+  ])("may name an entry with problems: %s", (entries) => {
     expect(problemsOf(`workers: [${entries}]\n`)).not.toMatch(/depends_on|\n/);
   });
 
-  it("tells a circle once", () => {
+  it("reports a dependency cycle once", () => {
     expect(problemsOf("workers: [{name: a, path: a, depends_on: [b]}, {name: b, path: b, depends_on: [a]}]\n").split("\n")).toHaveLength(1);
   });
 });

@@ -80,7 +80,7 @@ describe("watchConfig", () => {
     expect(changes.all).toHaveLength(3);
   });
 
-  it("follows a file that is deleted and created anew", async () => {
+  it("follows a file that is deleted and created again", async () => {
     const changes = await watchFile(file);
     unlinkSync(file);
     expect(await changes.next()).toEqual({ kind: "unreadable", reason: expect.stringContaining("there is no such file") });
@@ -126,7 +126,7 @@ describe("watchConfig", () => {
       expect(await changes.next()).toEqual(changedTo(text));
     });
 
-    it("but at once if another file was put in its place, as editors and the CLI do", async () => {
+    it("but at once if another file replaced it, as editors and the CLI do", async () => {
       await writeFile(file, whole);
       const changes = await watchFile(file);
       await writeFile(join(folder, "new.yaml"), "workers: []\n");

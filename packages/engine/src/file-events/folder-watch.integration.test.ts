@@ -78,7 +78,7 @@ describe("a folder watch", () => {
     expect(watched.problems).toEqual([]);
   });
 
-  it("reports nothing of a folder that it was told to leave, and nothing once it is closed", async () => {
+  it("reports nothing for a disarmed folder, and nothing after closing", async () => {
     const [left, closed, other] = [new Watched(), new Watched(), new Watched()];
     for (const watched of [left, closed, other]) watched.arm();
     left.watch.disarm(folder);

@@ -49,7 +49,7 @@ afterEach(async () => {
   ends.current = new Ends();
 });
 
-describe("the sweep of items past their end", () => {
+describe("the sweep of expired items", () => {
   it("deletes each when its time is over, and looks into the store only then", async () => {
     const { current } = ends;
     await current.sweep.start();
@@ -67,7 +67,7 @@ describe("the sweep of items past their end", () => {
     expect(current.clock.pendingTimers).toBe(0);
   });
 
-  it("begins with what a store holds already, what ended while nobody looked included", async () => {
+  it("starts with the stored items, including those that expired before", async () => {
     const { current } = ends;
     current.items.set("old", current.clock.now() - 1);
     for (let index = 0; index < 1_200; index++) current.items.set(`k${index}`, current.clock.now() + 30);

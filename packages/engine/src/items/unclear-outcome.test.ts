@@ -17,7 +17,7 @@ describe("a write that was rejected", () => {
     expect(mayBeStored(new CallError(code, "a test", outcome === undefined ? {} : { details: { outcome } }))).toBe(expected);
   });
 
-  it("with something that nobody foresaw may be stored", () => {
+  it("with an unknown error may be stored", () => {
     expect(mayBeStored(new TypeError("a defect"))).toBe(true);
   });
 });

@@ -30,7 +30,7 @@ describe("the lock of a data folder", () => {
     lockDataFolder(folder).release();
   });
 
-  it("names the process that holds it, and vanishes when that is killed with -9", async () => {
+  it("names the process that holds it, and is released when that is killed with -9", async () => {
     const folder = join(root, "c");
     const child = await holder(folder);
     expect(() => lockDataFolder(folder)).toThrow(
@@ -46,7 +46,7 @@ describe("the lock of a data folder", () => {
     expect(existsSync(left)).toBe(false);
   });
 
-  it("tells in engine.json where its engine listens, for this user only, until its release", () => {
+  it("writes its engine's addresses to engine.json, for this user only, until its release", () => {
     const folder = join(root, "d");
     const file = join(folder, "engine.json");
     const lock = lockDataFolder(folder);

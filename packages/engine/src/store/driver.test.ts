@@ -62,7 +62,7 @@ describe.each(drivers)("the driver %s", (driver) => {
     database.close();
   });
 
-  it("holds whole numbers up to 2^53 exactly in INTEGER columns", () => {
+  it("stores integers up to 2^53 exactly in INTEGER columns", () => {
     const database = open();
     database.exec("CREATE TABLE t (n INTEGER)");
     for (const n of [0, -1, Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]) {

@@ -17,7 +17,7 @@ function firstFailure(file: string): Promise<{ readonly reason: string; readonly
 }
 
 describe("the sync of a log", () => {
-  it("tries within a second of a write, and tells what went wrong", async () => {
+  it("syncs within a second of a write, and reports a failure", async () => {
     const file = join(root, "a.db");
     // A folder cannot be opened for writing, so this log cannot be synced.
     mkdirSync(`${file}-wal`);
@@ -27,7 +27,7 @@ describe("the sync of a log", () => {
     await sync.stop();
   });
 
-  it("has nothing to do for a log that is gone, and stops at once", async () => {
+  it("ignores a missing log, and stops at once", async () => {
     const failures: string[] = [];
     const sync = new LogSync(join(root, "gone.db"), (reason) => failures.push(reason));
     sync.note();

@@ -56,7 +56,7 @@ it("an entry that is added again is the newest", () => {
   expect([...saved.entries]).toEqual(["b", "a"]);
 });
 
-it("a file that cannot be read is set aside and kept, and the set has a problem until that file is gone", async () => {
+it("a file that cannot be read is renamed and kept, and the set has a problem until that file is removed", async () => {
   const name = "damaged.json";
   const aside = (): string[] => readdirSync(root).filter((each) => each.startsWith(`${name}.damaged-`));
   writeFileSync(join(root, name), '{"version":1,"entr');

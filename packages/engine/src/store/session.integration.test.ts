@@ -78,7 +78,7 @@ describe("a batch of requests", () => {
     session.close();
   });
 
-  it("writes what its requests buffered before the commit, without what failed", () => {
+  it("flushes buffered changes before the commit, without those of failed requests", () => {
     const session = open(freshFile());
     run(session, ["addLater", "a"], ["addLater", "b"]);
     expect(run(session, texts)).toEqual([done(["a", "b"])]);

@@ -191,7 +191,7 @@ describe("the store", () => {
     await store.close();
   });
 
-  it("sends what gathers while the thread is away to the next thread", async () => {
+  it("sends requests that arrive while the thread is down to the next thread", async () => {
     const store = await open();
     await expect(store.call("endThread", null)).rejects.toMatchObject({ code: "storage_failed" });
     await Promise.all([store.call("add", "a"), store.call("add", "b")]);
@@ -211,7 +211,7 @@ describe("the store", () => {
     await store.close();
   });
 
-  it("gives up on a request at its deadline, sent or not, and goes on when the thread answers", async () => {
+  it("rejects a request at its deadline, sent or not, and continues when the thread answers", async () => {
     const store = await open({ requestTimeoutMs: 100 });
     const stuck = store.call("waitMs", 400);
     stuck.catch(() => {});

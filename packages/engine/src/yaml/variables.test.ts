@@ -24,7 +24,7 @@ describe("substitute", () => {
     expect(substitute(text, lookup)).toEqual({ kind: "replaced", text: replaced, whole });
   });
 
-  it("reads what literalText wrote as the text itself, whatever it holds", () => {
+  it("returns a text that literalText escaped unchanged", () => {
     const piece = fc.constantFrom("$", "${", "{", "}", "HOST", "${HOST}", "a");
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {

@@ -24,7 +24,7 @@ describe("the queue of what ends", () => {
     );
   });
 
-  it("stays small when the same items are moved again and again", () => {
+  it("stays small when the same items change repeatedly", () => {
     const queue = new ExpiryQueue();
     for (let round = 0; round < 100_000; round++) queue.put("s", `k${round % 10}`, round);
     expect(queue.first()?.dueAt).toBe(99_990);

@@ -89,7 +89,7 @@ describe("the file adapter", () => {
     await after.close();
   });
 
-  it("goes on from what is stored after a write failed beside others", async () => {
+  it("continues from the stored state after one of several writes failed", async () => {
     const folder = freshFolder();
     const state = await openIn(folder);
     await state.set("s", "k", newValue('"old"'), newWrite());

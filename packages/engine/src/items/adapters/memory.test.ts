@@ -36,7 +36,7 @@ describe("the memory adapter", () => {
     await expect(items.set("s", "a", newValue('"z"'), write)).resolves.toMatchObject({ status: "written" });
   });
 
-  it("goes on counting versions when more scopes were emptied than it remembers", async () => {
+  it("keeps counting versions when there are more empty scopes than it remembers", async () => {
     const items = memoryItems({ maxBytes: 1_000_000, clock });
     await items.set("first", "k", newValue("1"), newWrite());
     await items.delete("first", "k", newWrite());
@@ -47,7 +47,7 @@ describe("the memory adapter", () => {
     expect(await items.set("first", "k", newValue("1"), newWrite())).toMatchObject({ item: { version: 3 } });
   });
 
-  it("writes its snapshot as lines of JSON, without what is past its end", async () => {
+  it("writes its snapshot as NDJSON, without expired items", async () => {
     const folder = mkdtempSync(join(tmpdir(), "svc-items-memory-"));
     const file = join(folder, "snapshot.ndjson");
     const items = memoryItems({ maxBytes: 1_000_000, clock });

@@ -142,7 +142,7 @@ describe("the redis adapter's durability", () => {
 });
 
 describe("the redis adapter without its server", () => {
-  it("fails at once, says so, and comes back by itself", async () => {
+  it("fails at once with a reason, and reconnects by itself", async () => {
     const server = await serverWith();
     const { log, records } = collectingLogger();
     const store = await open(server.url, { log });
@@ -172,7 +172,7 @@ describe("the redis adapter without its server", () => {
     }
   });
 
-  it("gives up on a server that hangs when the deadline passes, and takes up a new connection", async () => {
+  it("fails requests to a hanging server at their deadline, and reconnects", async () => {
     const server = await serverWith();
     const store = await open(server.url, { requestTimeoutMs: 300 });
     server.process.kill("SIGSTOP");
@@ -215,7 +215,7 @@ describe("the redis adapter without its server", () => {
     expect(written(await store.set("s", "k", newValue("1"), write)).item).toMatchObject({ version: 3 });
   });
 
-  it("goes on when somebody empties the server's cache of scripts", async () => {
+  it("continues when the server's script cache is flushed", async () => {
     const server = await serverWith();
     const store = await open(server.url);
     await redisCli(server, "SCRIPT", "FLUSH");

@@ -142,7 +142,7 @@ describe.each(adapters)("svc-state on $name", ({ adapter, durability }) => {
     expect(await call("snapshot", { name: "two.snap" })).toMatchObject({ file: join(dataDir, "snapshots", "two.snap") });
   });
 
-  it("tells its listener of every change of a key in the order of versions, whatever made it", async () => {
+  it("notifies its listener of every change of a key in the order of versions, whatever caused it", async () => {
     await engine.stop();
     const store = await openItems(config.adapter, { dataDir, log: silentLogger, clock: systemClock });
     const versions: number[] = [];

@@ -25,7 +25,7 @@ async function advance(ms: number): Promise<void> {
 }
 
 describe("items with an end", () => {
-  it("are there until their time is over, and then for nobody (gap 34)", async () => {
+  it("are visible until they expire, and then to no reader (gap 34)", async () => {
     await call("set", { value: 1, expires_in_ms: 1_000 });
     expect(await call("get_entry", {})).toMatchObject({ expires_at: new Date(START + 1_000).toISOString() });
     await advance(999);
@@ -110,7 +110,7 @@ describe("items with an end over a restart after the clock was set", () => {
 });
 
 describe("items whose end passes while the engine is down", () => {
-  it("are gone when it is back, and their deletion is told to the trigger that is there again", async () => {
+  it("are deleted after a restart, and the deletion is delivered to the trigger that is registered again", async () => {
     const dataDir = mkdtempSync(join(tmpdir(), "svc-state-expiry-"));
     const start = (): Promise<InMemoryEngine> => inMemoryEngine({ modules: [state], config: { "svc-state": {} }, dataDir, clock });
     const before = await start();

@@ -75,7 +75,7 @@ describe("state::get_many", () => {
     });
   });
 
-  it("refuses more than one answer holds, and more than 1,000 keys", async () => {
+  it("refuses more than fits in a response, and more than 1,000 keys", async () => {
     for (const key of ["a", "b"]) await set("s", key, "x".repeat(8_000_000));
     await expect(call("get_many", { scope: "s", keys: ["a", "b"] })).rejects.toMatchObject({
       code: "payload_too_large",

@@ -233,7 +233,7 @@ describe("the module svc-state", () => {
     rmSync(dataDir, { recursive: true });
   });
 
-  it("takes another limit while it runs, and starts anew for another adapter", async () => {
+  it("applies another limit while it runs, and restarts for another adapter", async () => {
     const apply = (config: unknown): Promise<string[]> => engine.applyModules([{ name: "svc-state", config }]);
     await call("set", { scope: "s", key: "k", value: "x".repeat(500) });
     expect(await apply({ adapter: { name: "in_memory" }, max_value_bytes: 100 })).toEqual([]);
@@ -243,7 +243,7 @@ describe("the module svc-state", () => {
     expect(await call("list_groups", {})).toEqual({ groups: [] });
   });
 
-  it("refuses what no longer fits into memory, and goes on", async () => {
+  it("refuses writes above the memory limit, and continues", async () => {
     await engine.applyModules([{ name: "svc-state", config: { adapter: { name: "in_memory", config: { max_bytes: 2_000 } } } }]);
     await expect(call("set", { scope: "s", key: "k", value: "x".repeat(2_000) })).rejects.toMatchObject({ code: "storage_failed" });
     expect(await call("set", { scope: "s", key: "k", value: 1 })).toMatchObject({ version: 1 });

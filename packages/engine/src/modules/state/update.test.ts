@@ -68,7 +68,7 @@ describe("state::update", () => {
     expect(await entry()).toBeNull();
   });
 
-  it("does the others when it is told that it need not be atomic", async () => {
+  it("applies the other operations if atomic is false", async () => {
     expect(
       await update(
         [
@@ -86,7 +86,7 @@ describe("state::update", () => {
     expect(await update([{ type: "remove", path: "b" }])).toMatchObject({ version: 1 });
   });
 
-  it("updates at one version only where it is told to (gap 34)", async () => {
+  it("updates only at the given version (gap 34)", async () => {
     await update([{ type: "set", path: "a", value: 1 }], { if_version: 0 });
     await expect(update([{ type: "set", path: "a", value: 2 }], { if_version: 0 })).rejects.toMatchObject({
       code: "state_conflict",

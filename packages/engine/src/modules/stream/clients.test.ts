@@ -75,7 +75,7 @@ describe("a client that joins", () => {
     expect(await socket.next()).toMatchObject({ id: "b", event: { type: "create", data: 2 } });
   });
 
-  it("is told ids, versions and numbers when it said hello, and gets what it missed when it comes back (gap 41)", async () => {
+  it("receives ids, versions and sequence numbers after hello, and missed events after a reconnect (gap 41)", async () => {
     await set("b", 2);
     await set("a", 1);
     const first = extendedClient();
@@ -98,7 +98,7 @@ describe("a client that joins", () => {
     });
   });
 
-  it("does not get at another group by a name that holds what separates stream and group", async () => {
+  it("cannot access another group with a name that contains the separator of stream and group", async () => {
     await engine.call("stream::set", { stream_name: "a", group_id: "b", item_id: "1", data: "secret" });
     const socket = extendedClient();
     join(socket, { streamName: "a\u001fb", groupId: "c" });
@@ -243,7 +243,7 @@ describe("triggers of type stream:leave", () => {
     expect(all.map(({ subscription_id }) => subscription_id).sort()).toEqual(["1", "2", "3"]);
   });
 
-  it("are told of those that end because the module starts anew (R-5)", async () => {
+  it("are called for subscriptions that end because the module restarts (R-5)", async () => {
     const told = new Collected<unknown>();
     const worker = await serve({ told: (data) => told.add(data) });
     await bindTrigger(worker, "stream:leave", "told", {});

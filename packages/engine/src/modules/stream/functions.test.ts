@@ -24,7 +24,7 @@ async function text(name: string, input: string): Promise<string> {
 }
 
 describe("stream::set, get, update and delete", () => {
-  it("answer old and new data, the version and the event's number, and tell of each change once, in order", async () => {
+  it("return old and new data, the version and the event's sequence number, and publish each change once, in order", async () => {
     expect(await call("set", { ...item, data: { a: 1 } })).toEqual({ old_value: null, new_value: { a: 1 }, version: 1, seq: 1, durability: "memory" });
     expect(await call("set", { ...item, data: 0 })).toEqual({ old_value: { a: 1 }, new_value: 0, version: 2, seq: 2, durability: "memory" });
     expect(await call("get", item)).toBe(0);
@@ -52,7 +52,7 @@ describe("stream::set, get, update and delete", () => {
     expect(await call("get", { ...item, _caller_worker_id: "w" })).toBe("kept");
   });
 
-  it("tell nothing of a write that changes nothing (gap 36)", async () => {
+  it("publish nothing for a write that changes nothing (gap 36)", async () => {
     await call("set", { ...item, data: [1, 2] });
     expect(await text("set", '{"stream_name":"todos","group_id":"mine","item_id":"1","data":[ 1, 2 ]}')).not.toContain("seq");
     expect(await call("delete", { ...item, item_id: "never" })).toEqual({ old_value: null, durability: "memory" });
@@ -150,7 +150,7 @@ describe("stream::set, get, update and delete", () => {
 });
 
 describe("listing streams", () => {
-  it("goes by id, with versions, page by page", async () => {
+  it("returns items by id with versions, page by page", async () => {
     for (const item_id of ["b", "a", "user:2", "user:1"]) await call("set", { ...group, item_id, data: item_id });
     expect(await call("list", group)).toEqual(["a", "b", "user:1", "user:2"]);
     const first = (await call("entries", { ...group, limit: 3 })) as { items: object[]; cursor: string; total: number };
@@ -163,7 +163,7 @@ describe("listing streams", () => {
     expect(await call("get_entry", { ...group, item_id: "c" })).toBeNull();
   });
 
-  it("leaves out what holds nothing any more", async () => {
+  it("omits empty groups and streams", async () => {
     await call("set", { ...item, data: 1 });
     await call("delete", item);
     expect(await call("list_groups", { stream_name: "todos" })).toEqual([]);
@@ -173,7 +173,7 @@ describe("listing streams", () => {
 });
 
 describe("stream::send", () => {
-  it("tells of an event of any type, without storing it", async () => {
+  it("publishes an event of any type without storing it", async () => {
     expect(await call("send", { ...group, id: "1", type: "typing", data: { who: "ada" } })).toBeNull();
     expect(await call("send", { ...group, type: "bell" })).toBeNull();
     expect(await seen.count(2)).toMatchObject([
@@ -187,7 +187,7 @@ describe("stream::send", () => {
 });
 
 describe("an item that ends by itself", () => {
-  it("is gone when its time is over, and that is told", async () => {
+  it("disappears when it expires, which is published", async () => {
     await call("set", { ...item, data: "short", expires_in_ms: 5_000 });
     await call("set", { ...item, item_id: "2", data: "long" });
     expect(await call("get_entry", item)).toMatchObject({ expires_at: "2026-01-01T00:00:05.000Z" });
@@ -198,7 +198,7 @@ describe("an item that ends by itself", () => {
     expect(await call("list", group)).toEqual(["long"]);
   });
 
-  it("is told to be gone before it is made anew", async () => {
+  it("is published as deleted before it is created again", async () => {
     await call("set", { ...item, data: "old", expires_in_ms: 500 });
     // Too little to count as a clock change. The item expires before the sweep's timer.
     clock.jumpTo(clock.now() + 500);

@@ -144,7 +144,7 @@ describe("functions that keep the items of a stream", () => {
     expect(await call("get", { ...item, stream_name: "a(b" })).toBeNull();
   });
 
-  it("may be named in the config: then nothing goes to the store before their worker has come for the first time", async () => {
+  it("may be named in the config: then nothing is written to the store before their worker has connected for the first time", async () => {
     await engine.stop();
     engine = await inMemoryEngine({ modules: [stream], config: { "svc-stream": { adapter: { name: "in_memory" }, hooked_streams: ["price*"] } } });
     await expect(call("set", { ...item, data: 4 })).rejects.toMatchObject({ code: "function_not_found" });

@@ -40,7 +40,7 @@ describe("the module svc-stream", () => {
     expect(await second.call("stream::set", { ...item, data: 2 })).toMatchObject({ old_value: 1, version: 2, seq: 1 });
   });
 
-  it.each(["file_based", "redis"])("tells in order what concurrent writers wrote to %s, each once", async (name) => {
+  it.each(["file_based", "redis"])("publishes in order, and once, what concurrent writers wrote to %s", async (name) => {
     const redis = name === "redis" ? await startRedisServer() : undefined;
     try {
       const running = await start({ adapter: redis === undefined ? { name } : { name, config: { redis_url: redis.url } } });
@@ -52,7 +52,7 @@ describe("the module svc-stream", () => {
     }
   });
 
-  it("takes a new limit while it runs, and starts anew for another adapter", async () => {
+  it("applies a new limit while it runs, and restarts for another adapter", async () => {
     const running = await start({ adapter: { name: "in_memory" } });
     await running.call("stream::set", { ...item, data: "1234567890" });
     expect(await running.applyModules([{ name: "svc-stream", config: { adapter: { name: "in_memory" }, max_value_bytes: 5 } }])).toEqual([]);

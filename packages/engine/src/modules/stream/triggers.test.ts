@@ -106,7 +106,7 @@ describe("a trigger of type stream", () => {
     expect(seen.items).toHaveLength(1);
   });
 
-  it("shows a failure, goes on with the next event, and is well again after one that succeeds", async () => {
+  it("shows a failure, continues with the next event, and clears it after one that succeeds", async () => {
     const seen = new Collected<SeenEvent>();
     const worker = await engine.connectWorker();
     worker.serve("f", (data) => {

@@ -66,7 +66,7 @@ describe("a write of a stream whose outcome is unclear", () => {
     expect([extended.take(), plain.take()]).toMatchObject([[{ seq: 3 }], [{ event: { data: 9 } }]]);
   });
 
-  it("tells of the item's end when that comes (R-2)", async () => {
+  it("publishes the item's expiry when it happens (R-2)", async () => {
     const socket = await joined(true);
     await unclear("stream::set", { ...item, data: 1, expires_in_ms: 60_000 });
     clock.advance(0);

@@ -9,7 +9,7 @@ export function expiryTests(suite: Suite): void {
     suite.clock.time += 101;
   }
 
-  it("tells when an item ends, and keeps it until then", async () => {
+  it("returns the expiry time of an item, and keeps the item until then", async () => {
     const end = suite.clock.time + 100;
     await suite.put("s", "k", "1", { expiresAt: end });
     suite.clock.time = end - 1;
@@ -59,7 +59,7 @@ export function expiryTests(suite: Suite): void {
     expect(await suite.store.get("s", "k")).toMatchObject({ expiresAt: end });
   });
 
-  it("has an item past its end gone for every read", async () => {
+  it("hides an expired item from every read", async () => {
     await pastEnd();
     await suite.put("s", "other", "2");
     expect(await suite.store.getMany("s", ["k", "other"])).toMatchObject([undefined, { key: "other" }]);
@@ -67,7 +67,7 @@ export function expiryTests(suite: Suite): void {
     expect(await suite.store.page("s", { ...wholeScope, limit: 1 })).toMatchObject({ items: [{ key: "other" }], more: false });
   });
 
-  it("deletes an item past its end before it makes it anew, each with a version of its own", async () => {
+  it("deletes an expired item before it creates it again, each with its own version", async () => {
     await pastEnd();
     const now = suite.clock.time;
     expect(await suite.set("s", "k", '"old"', { notice: noticeFor(["w"]) })).toMatchObject({
@@ -87,7 +87,7 @@ export function expiryTests(suite: Suite): void {
     expect((await suite.store.groups({ prefix: "", after: undefined, limit: 10 })).groups).toEqual([{ scope: "s", items: 1, bytes: 5 }]);
   });
 
-  it("lets an update begin anew behind an item past its end", async () => {
+  it("starts an update of an expired item with a new item", async () => {
     await pastEnd();
     expect(await suite.update("s", "k", [{ type: "increment", path: "n", by: 2 }])).toMatchObject({
       previous: undefined,
@@ -99,7 +99,7 @@ export function expiryTests(suite: Suite): void {
     });
   });
 
-  it("leaves an item past its end to the sweep when an update of it fails", async () => {
+  it("leaves an expired item to the sweep if an update of it fails", async () => {
     await pastEnd();
     expect(await suite.update("s", "k", [{ type: "increment", path: ["__proto__"], by: 2 }])).toMatchObject({
       status: "unchanged",
@@ -109,7 +109,7 @@ export function expiryTests(suite: Suite): void {
     expect(await suite.store.expired(suite.clock.time, 10)).toEqual([{ scope: "s", key: "k", version: 2 }]);
   });
 
-  it("takes an item past its end for none where a version is expected", async () => {
+  it("treats an expired item as missing when a version is expected", async () => {
     await pastEnd();
     expect(await suite.set("s", "k", "1", { ifVersion: 2 })).toEqual({ status: "conflict", actual: 0 });
     expect(await suite.update("s", "k", [], { ifVersion: 2 })).toEqual({ status: "conflict", actual: 0 });
@@ -117,7 +117,7 @@ export function expiryTests(suite: Suite): void {
     expect(await suite.set("s", "k", "1", { ifVersion: 0 })).toMatchObject({ status: "written", item: { version: 4 } });
   });
 
-  it("answers a deletion of an item past its end as of none, and tells of it all the same", async () => {
+  it("returns no old value for the deletion of an expired item, but publishes it", async () => {
     await pastEnd();
     expect(await suite.delete("s", "k")).toMatchObject({
       status: "written",

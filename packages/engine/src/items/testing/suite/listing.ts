@@ -3,7 +3,7 @@ import { compareKeys } from "../../key-order.ts";
 import { type Suite, wholeScope } from "./harness.ts";
 
 export function listingTests(suite: Suite): void {
-  it("tells apart scopes and keys of any Unicode text", async () => {
+  it("distinguishes scopes and keys of any Unicode text", async () => {
     const names = [
       "a",
       "a\u0000",
@@ -61,7 +61,7 @@ export function listingTests(suite: Suite): void {
     expect(sizes).toEqual([10, 10, 5]);
   });
 
-  it("goes on behind the last key although that key was deleted and others came", async () => {
+  it("continues after the last key, even if that key was deleted and others were added", async () => {
     for (const key of ["a", "c", "e"]) await suite.put("s", key, "1");
     const first = await suite.store.page("s", { ...wholeScope, limit: 2 });
     expect(first.items.map((item) => item.key)).toEqual(["a", "c"]);
@@ -124,7 +124,7 @@ export function listingTests(suite: Suite): void {
     expect(await suite.store.getMany("s", [])).toEqual([]);
   });
 
-  it("refuses to answer more than 64 MiB at once", async () => {
+  it("refuses to return more than 64 MiB at once", async () => {
     const json = JSON.stringify("x".repeat(8 * 1024 * 1024));
     await suite.put("s", "k", json);
     await expect(

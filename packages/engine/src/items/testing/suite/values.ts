@@ -72,7 +72,7 @@ export function valueTests(suite: Suite): void {
     expect(await suite.delete("s", "k", expecting(2))).toEqual({ status: "conflict", actual: 0 });
   });
 
-  it("holds a value of 8 MiB", async () => {
+  it("stores a value of 8 MiB", async () => {
     const json = JSON.stringify("x".repeat(8 * 1024 * 1024 - 2));
     await suite.put("s", "k", json);
     expect((await suite.store.get("s", "k"))?.json === json).toBe(true);

@@ -75,7 +75,7 @@ describe("state::export", () => {
     expect(await keysOf({ scope: "never" })).toEqual([]);
   });
 
-  it("goes on only as fast as it is read, and can be broken off by its reader", async () => {
+  it("runs only as fast as it is read, and can be cancelled by its reader", async () => {
     for (let index = 0; index < 60; index++) await call("set", { scope: "s", key: `k${index}`, value: "x".repeat(90_000) });
     const { lines } = (await call("export", {})) as { readonly lines: ChannelRef };
     const reader = engine.takeReader(lines);
@@ -87,7 +87,7 @@ describe("state::export", () => {
     expect(await exported({ scope: "never" })).toBe("");
   });
 
-  it("is torn by a stop of the module, so that nobody takes a part for the whole", async () => {
+  it("is aborted when the module stops, so that a partial export is not mistaken for a complete one", async () => {
     for (let index = 0; index < 60; index++) await call("set", { scope: "s", key: `k${index}`, value: "x".repeat(90_000) });
     const reader = engine.takeReader(((await call("export", {})) as { readonly lines: ChannelRef }).lines);
     await reader.read();
@@ -96,7 +96,7 @@ describe("state::export", () => {
     expect(reader.ended).toBe("aborted");
   });
 
-  it("gives up a reader that takes nothing for five minutes, and 16 at once are the limit", async () => {
+  it("aborts if its reader reads nothing for five minutes, and at most 16 run at once", async () => {
     for (let index = 0; index < 20; index++) await call("set", { scope: "s", key: `k${index}`, value: "x".repeat(90_000) });
     const readers = [];
     for (let index = 0; index < 16; index++) readers.push(engine.takeReader(((await call("export", {})) as { readonly lines: ChannelRef }).lines));
@@ -134,7 +134,7 @@ describe("state::import", () => {
     expect(await call("list", { scope: "s" })).toEqual([2, 3, "😀"]);
   });
 
-  it("overwrites, skips or fails at what exists, as it is told", async () => {
+  it("overwrites, skips or fails at existing items, as requested", async () => {
     await call("set", { scope: "s", key: "b", value: "old" });
     const text = ["a", "b", "c", "a"].map((key, index) => line(key, index)).join("\n");
     await expect(importText(text, { on_existing: "fail" })).rejects.toMatchObject({
@@ -197,7 +197,7 @@ describe("state::import", () => {
     expect(await call("list", { scope: "s" })).toEqual([1, 1]);
   });
 
-  it("holds its writer back while it stores, so that memory stays bounded", async () => {
+  it("throttles its writer while it stores, so that memory stays bounded", async () => {
     const { writer, answer } = importing();
     const text = `${line("k", "x".repeat(90_000))}\n`;
     for (let index = 0; index < 300; index++) expect(await writer.write({ kind: "text", text })).toBe(true);

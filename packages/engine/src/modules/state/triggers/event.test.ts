@@ -4,7 +4,7 @@ import { eventPayload } from "./event.ts";
 const change = { scope: 's"', key: "k\u0000", version: 7, at: Date.UTC(2026, 0, 2), kind: "updated" } as const;
 
 describe("the event that a bound function gets", () => {
-  it("holds the stored texts, digits and all", () => {
+  it("contains the stored JSON texts with all digits", () => {
     const payload = eventPayload({ ...change, previous: "1", json: '{"n":123456789012345678901234567890}' });
     expect(payload.text()).toContain('"new_value":{"n":123456789012345678901234567890}');
     expect(payload.value()).toEqual({

@@ -15,8 +15,8 @@ function orphansOn(index: WatcherIndex): Orphans {
   return new Orphans({ index, outbox, clock, log: silentLogger });
 }
 
-describe("a trigger that nobody has asked for since the start", () => {
-  it("is given up before writes would be refused for it, counting what waited before", () => {
+describe("a trigger that was not registered since the start", () => {
+  it("is discarded before writes would be rejected because of it, including earlier deliveries", () => {
     const index = new WatcherIndex();
     const orphans = orphansOn(index);
     orphans.add("w", "a trigger", { filter, waiting: MAX_WAITING_DELIVERIES - 2 });

@@ -73,7 +73,7 @@ describe("state triggers after a restart", () => {
     expect(changes.names()).toEqual(["created k@1", "updated k@2", "updated k@3", "updated k@4", "updated k@5"]);
   });
 
-  it("tell of what was written before their worker was back, also when nothing was left over (gap 38)", async () => {
+  it("deliver changes that were written before their worker was back, also if nothing was pending (gap 38)", async () => {
     const first = await listener(engine);
     await bind(first.worker, "on::change", { prefix: "k" });
     await set("k", 1);
@@ -88,7 +88,7 @@ describe("state triggers after a restart", () => {
     expect(second.names()).toEqual(["updated k@2"]);
   });
 
-  it("are forgotten when nobody asks for them within 10 minutes, with what waited, and said so", async () => {
+  it("are discarded with their pending deliveries if not registered within 10 minutes, which is logged", async () => {
     await leaveThree();
     await restart();
     await set("k", 4);
@@ -153,7 +153,7 @@ describe("state triggers after a restart", () => {
     expect(second.names().sort()).toEqual(["created trusted@1", "updated guest@3", "updated trusted@2"]);
   });
 
-  it("wait for the new store when the module is configured anew while a worker stays connected", async () => {
+  it("wait for the new store when the module is reconfigured while a worker stays connected", async () => {
     const open = gate();
     const changes = await listener(engine, "on::change", ({ event }) => (event.version === 1 ? open.passed : null));
     await bind(changes.worker, "on::change");

@@ -18,7 +18,7 @@ const remove = (key: string): Promise<unknown> => engine.call("state::delete", {
 const triggerOf = (functionId: string) => engine.directory.triggers().find((trigger) => trigger.function_id === functionId);
 
 describe("a state trigger", () => {
-  it("tells of what was created, updated and deleted, with both values and the version, and not of what stayed as it was (gap 38)", async () => {
+  it("delivers creations, updates and deletions with both values and the version, and no unchanged writes (gap 38)", async () => {
     const changes = await listener(engine);
     expect(await bind(changes.worker, "on::change")).toMatchObject({ status: "active" });
     await set("k", { a: 1 });
@@ -132,7 +132,7 @@ describe("deliveries of a state trigger", () => {
     for (const [key, found] of versions) expect(found).toEqual(Array.from({ length: key === "k0" ? 26 : 25 }, (_, index) => index + 1));
   });
 
-  it("are tried again while the function fails, later and later, and then given up, which is logged and shown until one is served again", async () => {
+  it("are retried with backoff while the function fails, then dropped, which is logged and shown until one succeeds", async () => {
     let isBroken = true;
     const changes = await listener(engine, "on::change", () => {
       if (isBroken) throw new Error("broken");
@@ -166,7 +166,7 @@ describe("deliveries of a state trigger", () => {
     expect(triggerOf("on::change")).toMatchObject({ status: "active", reason: null });
   });
 
-  it("are given up at once when the function fails with trigger_loop: each further try would fail alike", async () => {
+  it("are dropped at once when the function fails with trigger_loop, because each retry would fail too", async () => {
     const changes = await listener(engine, "on::change", () => {
       throw new CallError("trigger_loop", "writing would continue a trigger loop");
     });
@@ -239,7 +239,7 @@ describe("deliveries of a state trigger", () => {
     expect(second.names()).toEqual(["created k@1", "updated k@2", "updated k@3"]);
   });
 
-  it("are tried on when workers go again and again with one in their hands, which is said", async () => {
+  it("are retried when workers keep disconnecting during one, which is logged", async () => {
     for (let round = 0; round < 6; round++) {
       const mortal = await listener(engine, "on::change", () => mortal.worker.close());
       await bind(mortal.worker, "on::change", { max_attempts: 1 });
@@ -277,7 +277,7 @@ describe("deliveries of a state trigger", () => {
     expect(engine.logs.find(({ message }) => message.startsWith("state trigger removed"))?.fields).toMatchObject({ deliveries: 2 });
   });
 
-  it("go on being kept for 10 minutes after the worker was away for 60 s, which is said once, and go to an equal trigger", async () => {
+  it("are kept for 10 minutes after the worker was disconnected for 60 s, which is logged once, and go to an equal trigger", async () => {
     const first = await listener(engine);
     await bind(first.worker, "on::change", { scope: "s" });
     await set("k", 1);
@@ -326,7 +326,7 @@ describe("deliveries of a state trigger", () => {
     expect(said()).toHaveLength(1);
   });
 
-  it("are forgotten 10 minutes after nobody came back for the trigger, and said so", async () => {
+  it("are discarded 10 minutes after the trigger lapsed, which is logged", async () => {
     const changes = await listener(engine, "on::change", () => new Promise(() => {}));
     await bind(changes.worker, "on::change");
     await set("k", 1);
@@ -409,7 +409,7 @@ describe("triggers that fire one another", () => {
     expect(await engine.call("state::get", { scope: "s", key: "k" })).toBe(15);
   });
 
-  it("do not keep the function from writing what nobody watches", async () => {
+  it("do not prevent the function from writing items without watchers", async () => {
     const written: unknown[] = [];
     const writer = await listener(engine, "on::change", async ({ event, frame }) => {
       const trace = { traceparent: frame.traceparent };

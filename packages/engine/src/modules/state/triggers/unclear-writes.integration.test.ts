@@ -74,7 +74,7 @@ describe("state triggers after a write whose outcome is unclear", () => {
     expect(changes.names()).toEqual(["created k@1", "updated k@2", "updated k@3"]);
   });
 
-  it("are told of an item's end that it may have set", async () => {
+  it("are notified of the expiry of an item whose expiry time the write may have set", async () => {
     const changes = await watching();
     await unclear("state::set", { scope: "s", key: "other", value: 1, expires_in_ms: 60_000 });
     await changes.count(2);

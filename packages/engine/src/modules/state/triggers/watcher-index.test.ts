@@ -11,7 +11,7 @@ const filter = fc.record({
 });
 
 describe("the index of watchers", () => {
-  it("finds exactly those that a look at each would find, also after some have gone", () => {
+  it("finds exactly the watchers that a scan would find, also after removals", () => {
     fc.assert(
       fc.property(fc.array(filter, { maxLength: 12 }), fc.nat(11), name, name, (filters, gone, scope, key) => {
         const index = new WatcherIndex();
