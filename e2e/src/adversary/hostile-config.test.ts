@@ -86,7 +86,7 @@ describe("a hostile config file", () => {
     expect(await refused(`${GOOD}${bomb.join("\n")}\n`)).toContain("more than 100000 values");
     expect(await refused(`${GOOD}engine: &a [*a]\n`)).toContain("contains it");
     expect(await refused(`${GOOD}engine: ${"[".repeat(300_000)}`)).toContain("nested deeper than 64 levels");
-    expect(await refused(`${GOOD}# ${"x".repeat(1_100_000)}\n`)).toContain("is larger than 1048576 bytes");
+    expect(await refused(`${GOOD}# ${"x".repeat(1_100_000)}\n`)).toContain("is larger than the maximum of 1048576 bytes");
   });
 
   it("that is no file, no text or a device is refused without reading it to its end", async () => {
