@@ -1,5 +1,6 @@
 import type { FileProblem } from "../yaml/problem.ts";
 import { ConfigEditError } from "./edit-error.ts";
+import { memberOf } from "./engine-settings.ts";
 import { entryLists } from "./list-edit.ts";
 import { type LoadOptions, parseConfig } from "./load.ts";
 import { hasStoredToken } from "./token-file.ts";
@@ -83,17 +84,13 @@ function namedIn(text: string): Named[] {
 }
 
 function commandsIn(entry: unknown): Named[] {
-  const config = at(entry, "config");
-  const commands = at(config, "commands");
-  const pipeline = at(config, "exec") === undefined ? [] : [{ name: "exec", depends_on: [] }];
+  const config = memberOf(entry, "config");
+  const commands = memberOf(config, "commands");
+  const pipeline = memberOf(config, "exec") === undefined ? [] : [{ name: "exec", depends_on: [] }];
   return [...(Array.isArray(commands) ? commands.flatMap(named) : []), ...pipeline];
 }
 
 function named(entry: unknown): Named[] {
-  const name = at(entry, "name");
-  return typeof name === "string" ? [{ name, depends_on: at(entry, "depends_on") }] : [];
-}
-
-function at(value: unknown, key: string): unknown {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined;
+  const name = memberOf(entry, "name");
+  return typeof name === "string" ? [{ name, depends_on: memberOf(entry, "depends_on") }] : [];
 }

@@ -9,6 +9,7 @@ import { literalText } from "../yaml/variables.ts";
 import { canonicalModuleName, moduleNameOfClass } from "./compatibility-names.ts";
 import { refuseNewProblems } from "./edit-check.ts";
 import { ConfigEditError } from "./edit-error.ts";
+import { memberOf } from "./engine-settings.ts";
 import { entryLists, withEntry, withoutEntries } from "./list-edit.ts";
 import { type LoadOptions, readConfigText } from "./load.ts";
 import { ConfigError } from "./types.ts";
@@ -201,8 +202,7 @@ function pathIn(entry: unknown): string | undefined {
 }
 
 function stringAt(entry: unknown, key: string): string | undefined {
-  if (typeof entry !== "object" || entry === null || !Object.hasOwn(entry, key)) return undefined;
-  const value = (entry as Record<string, unknown>)[key];
+  const value = memberOf(entry, key);
   return typeof value === "string" ? value : undefined;
 }
 

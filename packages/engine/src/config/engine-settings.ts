@@ -151,8 +151,9 @@ function sourceOf({ flag, env, file }: { readonly flag?: unknown; readonly env?:
   return flag !== undefined ? "flag" : env !== undefined ? "env" : file !== undefined ? "file" : "default";
 }
 
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, name) ? Reflect.get(value, name) : undefined;
+/** Returns an own member of an object; undefined for other values. */
+export function memberOf(value: unknown, name: string | number): unknown {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, name) ? (Reflect.get(value, name) as unknown) : undefined;
 }
 
 class SettingResolver {

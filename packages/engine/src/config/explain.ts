@@ -3,6 +3,7 @@ import { type KeyPath, readYaml, type YamlSource } from "../yaml/source.ts";
 import { lookupIn } from "../yaml/variables.ts";
 import { type DescribedKey, describedKeys, LOCAL_WORKER } from "./described-keys.ts";
 import { effectiveConfig } from "./effective.ts";
+import { memberOf } from "./engine-settings.ts";
 import { type LoadOptions, parseConfig } from "./load.ts";
 import { variableOf } from "./setting-variables.ts";
 import type { LoadedConfig, SettingSource } from "./types.ts";
@@ -73,11 +74,11 @@ class Explainer {
     const module = this.#modules.find((entry) => entry.instance === name);
     const [first = "", ...rest] = path;
     const setting = module?.settings.find(({ key }) => key === first);
-    const value = rest.reduce<unknown>(member, setting?.value);
+    const value = rest.reduce<unknown>(memberOf, setting?.value);
     if (setting === undefined || value === undefined) return undefined;
     if (setting.source !== "file" || rest.length === 0) return { value, source: setting.source };
     const block = this.#config.modules.find((entry) => entry.instance === name)?.config;
-    return { value, source: path.reduce<unknown>(member, block) === undefined ? "default" : "file" };
+    return { value, source: path.reduce<unknown>(memberOf, block) === undefined ? "default" : "file" };
   }
 
   /** Returns the path of a module's `config`, found by the line of its entry. */
@@ -90,7 +91,7 @@ class Explainer {
   #entryAt(where: string): KeyPath | undefined {
     const line = Number(where.slice(where.lastIndexOf(":") + 1));
     for (const list of ["workers", "modules"]) {
-      const items = member(this.#yaml.value, list);
+      const items = memberOf(this.#yaml.value, list);
       const index = Array.isArray(items) ? items.findIndex((_, at) => this.#yaml.positionOf([list, at])?.line === line) : -1;
       if (index !== -1) return [list, index];
     }
@@ -103,7 +104,7 @@ class Explainer {
       if (entry === undefined) return [];
       return keys.map((described): ExplainedKey => {
         const written = this.#written([...entry, ...described.path]);
-        const inForce = described.path.reduce<unknown>(member, worker);
+        const inForce = described.path.reduce<unknown>(memberOf, worker);
         return {
           ...described,
           key: `${entry[0]}[${entry[1]}].${described.path.join(".")}`,
@@ -118,12 +119,8 @@ class Explainer {
   }
 
   #written(path: KeyPath): { readonly value: unknown; readonly where: string; readonly template: string | undefined } {
-    const value = path.reduce<unknown>(member, this.#yaml.value);
+    const value = path.reduce<unknown>(memberOf, this.#yaml.value);
     const line = this.#yaml.positionOfKey(path)?.line ?? 1;
     return { value, where: `${basename(this.#config.file)}:${line}`, template: this.#yaml.templateOf(path) };
   }
-}
-
-function member(value: unknown, key: string | number): unknown {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, key) ? (Reflect.get(value, key) as unknown) : undefined;
 }

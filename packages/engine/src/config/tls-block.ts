@@ -5,7 +5,7 @@ const fileSchema = z
   .min(1)
   .refine((path) => !path.includes("\0"), { message: "cannot hold a NUL character" });
 
-/** TLS of one listener, as a block of the config file may say. */
+/** Schema of the TLS block of a listener. */
 export const tlsBlockSchema = z
   .strictObject({
     cert: fileSchema.meta({ description: "PEM file of the certificate chain, relative to this file" }),

@@ -1,4 +1,4 @@
-import type { Item } from "./item-store.ts";
+import type { Durability, Item } from "./item-store.ts";
 
 /**
  * Returns JSON of an entry: `{key, value, version, updated_at, bytes, expires_at?}`; times are ISO 8601 in UTC.
@@ -23,4 +23,9 @@ function expiryMember({ expiresAt }: Item): string {
 
 function isoTime(ms: number): string {
   return new Date(ms).toISOString();
+}
+
+/** Returns the member `durability` to append to a result; nothing for durable writes. */
+export function durabilityMember(durability: Durability): string {
+  return durability === "durable" ? "" : `,"durability":"${durability}"`;
 }

@@ -4,8 +4,8 @@ import { z } from "zod";
 export const MAX_NAME_BYTES = 1024;
 
 /** Matches an unpaired surrogate, which UTF-8 cannot encode. */
-const loneSurrogate = /\p{Surrogate}/u;
-const UNPAIRED_SURROGATE = "contains an unpaired surrogate, which is not valid Unicode";
+export const loneSurrogate = /\p{Surrogate}/u;
+export const UNPAIRED_SURROGATE = "contains an unpaired surrogate, which is not valid Unicode";
 
 /**
  * Returns the schema of a scope or key: 1 to 1,024 bytes of Unicode text, except `__proto__`. `what` starts the

@@ -1,4 +1,5 @@
 import { Payload } from "@svc/protocol";
+import { durabilityMember } from "../../items/entry-json.ts";
 import type { Durability, ItemUpdated, ItemWritten } from "../../items/item-store.ts";
 
 /** Returns a value's JSON as a payload, without parsing it; null if there is none. */
@@ -13,9 +14,4 @@ export function writtenAnswer(written: ItemWritten | ItemUpdated, durability: Du
   return Payload.fromText(
     `{"old_value":${previous ?? "null"},"new_value":${item?.json ?? "null"},"version":${item?.version ?? 0}${errors}${durabilityMember(durability)}}`,
   );
-}
-
-/** Returns the last member of an answer; nothing for durable writes. */
-function durabilityMember(durability: Durability): string {
-  return durability === "durable" ? "" : `,"durability":"${durability}"`;
 }

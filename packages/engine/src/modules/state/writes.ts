@@ -1,15 +1,11 @@
 import { CallError } from "@svc/protocol";
 import type { BatchedWrite, Conflict, Durability, ItemStore, ItemUpdated, ItemValue, ItemWrite, ItemWritten } from "../../items/item-store.ts";
+import type { ItemAddress } from "../../items/plan-write.ts";
 import type { StoredJson } from "../../items/stored-json.ts";
 import { mayBeStored } from "../../items/unclear-outcome.ts";
 import type { UpdateOp } from "../../items/update-op.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { ChangeListener, WriteOrigin } from "./change-listener.ts";
-
-export interface ItemAddress {
-  readonly scope: string;
-  readonly key: string;
-}
 
 export interface WriteRequest extends ItemAddress {
   readonly ifVersion: number | undefined;

@@ -1,13 +1,11 @@
 import { nameProblem } from "@svc/protocol";
 import { z } from "zod";
+import { loneSurrogate, UNPAIRED_SURROGATE } from "../../items/item-name.ts";
 
 /** Name prefix of the engine's own streams. Functions cannot write to them. */
 const SYSTEM_PREFIX = "svc.";
 /** Separates stream and group in a scope. No name may contain it. */
 const SEPARATOR = "\u001f";
-
-/** Matches an unpaired surrogate, which UTF-8 cannot encode. */
-const loneSurrogate = /\p{Surrogate}/u;
 
 /** Returns the reason why a name cannot be used for a user-defined stream, or undefined if it can. */
 export function streamNameProblem(name: string): string | undefined {
@@ -16,7 +14,7 @@ export function streamNameProblem(name: string): string | undefined {
 }
 
 export function groupNameProblem(name: string): string | undefined {
-  return nameProblem(name, "it") ?? (loneSurrogate.test(name) ? "it contains an unpaired surrogate, which is not valid Unicode" : undefined);
+  return nameProblem(name, "it") ?? (loneSurrogate.test(name) ? `it ${UNPAIRED_SURROGATE}` : undefined);
 }
 
 function nameSchema(description: string, problemOf: (name: string) => string | undefined) {

@@ -1,5 +1,5 @@
 import { CallError, Payload } from "@svc/protocol";
-import { entryJson } from "../../items/entry-json.ts";
+import { durabilityMember, entryJson } from "../../items/entry-json.ts";
 import { ExpirySweep } from "../../items/expiry-sweep.ts";
 import type { Conflict, ItemStore, ItemWritten, NumberedChange } from "../../items/item-store.ts";
 import type { ChangeKind } from "../../items/outbox.ts";
@@ -118,7 +118,7 @@ export class StoredStreams implements StreamBackend {
       (outcome) => {
         if (outcome.status === "conflict") throw conflict(address, ifVersion, outcome);
         const seq = this.#publish(outcome.changes, cause);
-        return Payload.fromText(`{"old_value":${outcome.previous ?? "null"}${seq === undefined ? "" : `,"seq":${seq}`}${durabilityMember(store)}}`);
+        return Payload.fromText(`{"old_value":${outcome.previous ?? "null"}${seq === undefined ? "" : `,"seq":${seq}`}${durabilityMember(store.durability)}}`);
       },
       this.#failed(store, address, undefined),
     );
@@ -195,7 +195,7 @@ export class StoredStreams implements StreamBackend {
     if (outcome.status === "conflict") throw conflict(address, ifVersion, outcome);
     const seq = this.#publish(outcome.changes, cause);
     if (outcome.item?.expiresAt !== undefined) this.#sweeps.get(store)?.note(outcome.item.expiresAt);
-    const members = `,"version":${outcome.item?.version ?? 0}${seq === undefined ? "" : `,"seq":${seq}`}${durabilityMember(store)}`;
+    const members = `,"version":${outcome.item?.version ?? 0}${seq === undefined ? "" : `,"seq":${seq}`}${durabilityMember(store.durability)}`;
     return { written: outcome, members };
   }
 
@@ -232,11 +232,6 @@ export class StoredStreams implements StreamBackend {
       this.#failed(store, namesOfScope(scope), undefined),
     );
   }
-}
-
-/** Returns the member `durability`; nothing for a durable store. */
-function durabilityMember({ durability }: ItemStore): string {
-  return durability === "durable" ? "" : `,"durability":"${durability}"`;
 }
 
 function tooLarge({ stream, group }: GroupAddress, items: number): CallError {
