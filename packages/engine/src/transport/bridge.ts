@@ -9,11 +9,11 @@ import type { Kernel } from "../kernel/kernel.ts";
 import { SIGNAL_PREFIX_BYTES, signalOfFrame } from "../kernel/telemetry.ts";
 import { Admissions, type Admitted, UNRESTRICTED } from "./admission.ts";
 import type { EngineProof } from "./engine-proof.ts";
+import { acceptWebSocket } from "./frames/server-socket.ts";
 import { type AccessRules, upgradeRefusal } from "./guards.ts";
 import { HeldUpgrades } from "./held-upgrades.ts";
 import { Listener, refuseUpgrade, sendError } from "./listener.ts";
 import type { Refusal, TokenGuard } from "./token-guard.ts";
-import { acceptWebSocket } from "./frames/server-socket.ts";
 
 /** A telemetry socket that sends nothing, pongs included, for this long is disconnected, in milliseconds. */
 const TELEMETRY_DEAD_AFTER_MS = 22_500;

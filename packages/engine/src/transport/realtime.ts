@@ -6,11 +6,11 @@ import { Heartbeat } from "../kernel/heartbeat.ts";
 import type { Logger } from "../kernel/logger.ts";
 import type { StreamClient } from "../kernel/stream-contract.ts";
 import type { RealtimeSocket } from "../kernel/streams/realtime-socket.ts";
+import { acceptWebSocket } from "./frames/server-socket.ts";
 import { type AccessRules, upgradeRefusal } from "./guards.ts";
 import { Listener, refuseUpgrade, sendError } from "./listener.ts";
 import { headersOf, pathOf, queryOf } from "./request-facts.ts";
 import type { Refusal } from "./token-guard.ts";
-import { acceptWebSocket } from "./frames/server-socket.ts";
 
 /** A ping is sent at every fourth heartbeat: every 10 s. */
 const BEATS_PER_PING = 4;

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { afterEach, expect, it } from "vitest";
 import { WebSocket } from "ws";
 import type { FrameSocket } from "../kernel/frame-socket.ts";
-import { Listener } from "./listener.ts";
 import { acceptWebSocket } from "./frames/server-socket.ts";
+import { Listener } from "./listener.ts";
 
 const undo: (() => void)[] = [];
 afterEach(() => {
